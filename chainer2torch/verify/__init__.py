@@ -1,0 +1,1 @@
+"""Runs the original under Chainer and the migrated code under PyTorch, and compares."""

@@ -1,0 +1,123 @@
+"""Small patches that let Chainer 7.8.1 be imported beside a current NumPy, setuptools and Python.
+
+Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a
+legacy interpreter, where every patch is a no-op because nothing is missing.
+"""
+import sys
+import types
+
+import numpy
+
+
+def apply():
+    """Patches NumPy and the import system; call it before ``import chainer``. Calling it twice is harmless."""
+    _stub_module("numpy.distutils.system_info")
+    _stub_pkg_resources()
+    _restore_numpy_names()
+
+
+def import_chainer():
+    """Applies the patches and returns the imported ``chainer``, ready for use."""
+    apply()
+    import chainer
+    _patch_pad_sequence()
+    _patch_categorical()
+    return chainer
+
+
+def _stub_module(name):
+    try:
+        __import__(name)
+        return
+    except Exception:  # noqa: B902 - on old NumPy this fails with whatever distutils raises
+        pass
+    parts = name.split(".")
+    for i in range(1, len(parts) + 1):
+        dotted = ".".join(parts[:i])
+        if dotted not in sys.modules:
+            module = types.ModuleType(dotted)
+            module.__path__ = []
+            sys.modules[dotted] = module
+            if i > 1:
+                setattr(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
+    sys.modules[name].get_info = lambda *args, **kwargs: {}
+
+
+def _stub_pkg_resources():
+    try:
+        import pkg_resources  # noqa: F401
+        return
+    except ImportError:
+        pass
+
+    module = types.ModuleType("pkg_resources")
+
+    class ResolutionError(Exception):
+        pass
+
+    class WorkingSet(object):
+        """Enough of pkg_resources.WorkingSet for Chainer: everything that is asked for is present."""
+
+        def require(self, *requirements):
+            return []
+
+        def __iter__(self):
+            return iter(())
+
+    class DistributionNotFound(ResolutionError):
+        pass
+
+    module.ResolutionError = ResolutionError
+    module.DistributionNotFound = DistributionNotFound
+    module.VersionConflict = type("VersionConflict", (ResolutionError,), {})
+    module.WorkingSet = WorkingSet
+    module.require = lambda *requirements: []
+    module.get_distribution = _distribution
+    sys.modules["pkg_resources"] = module
+
+
+def _distribution(name):
+    from importlib import metadata
+    return types.SimpleNamespace(version=metadata.version(name), project_name=name)
+
+
+def _restore_numpy_names():
+    aliases = {"float": float, "int": int, "bool": bool, "object": object, "complex": complex}
+    for name, value in aliases.items():
+        if name not in vars(numpy):
+            setattr(numpy, name, value)
+    if "sctypes" not in vars(numpy):
+        numpy.sctypes = {
+            "int": [numpy.int8, numpy.int16, numpy.int32, numpy.int64],
+            "uint": [numpy.uint8, numpy.uint16, numpy.uint32, numpy.uint64],
+            "float": [numpy.float16, numpy.float32, numpy.float64],
+            "complex": [numpy.complex64, numpy.complex128],
+        }
+
+
+def _patch_pad_sequence():
+    """NumPy 2 raises when -1 is written into an unsigned array; older versions wrapped around."""
+    from chainer.functions.array import pad_sequence
+    original = pad_sequence.PadSequence.forward
+    if getattr(original, "_chainer2torch", False):
+        return
+
+    def forward(self, xs):
+        if xs[0].dtype.kind == "u" and self.padding < 0:
+            self.padding = numpy.array(self.padding).astype(xs[0].dtype)
+        return original(self, xs)
+
+    forward._chainer2torch = True
+    pad_sequence.PadSequence.forward = forward
+
+
+def _patch_categorical():
+    """NumPy 2's meshgrid returns a tuple, to which Categorical.log_prob appends as to a list."""
+    from chainer.distributions import categorical
+    if isinstance(numpy.meshgrid([0], [0]), list) or hasattr(categorical.numpy, "_chainer2torch"):
+        return
+    shim = types.ModuleType("numpy")
+    shim.__dict__.update(vars(numpy))
+    shim._chainer2torch = True
+    shim.meshgrid = lambda *xi, **kwargs: list(numpy.meshgrid(*xi, **kwargs))
+    categorical.numpy = shim

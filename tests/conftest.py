@@ -1,0 +1,14 @@
+"""Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.chainer_patches)."""
+import os
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from chainer2torch.verify import chainer_patches  # noqa: E402
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        chainer_patches.import_chainer()
+    except ImportError:  # the tests of the core alone need no Chainer
+        pass
