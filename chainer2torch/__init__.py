@@ -1,0 +1,18 @@
+"""Migrates Chainer programs to PyTorch, and proves that the result computes the same."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chainer2torch.engine import migrate_source as migrate_source
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "migrate_source"]
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy: `import chainer2torch` stays cheap, because the command line decides on bytes before LibCST is needed.
+    if name == "migrate_source":
+        from chainer2torch.engine import migrate_source
+        return migrate_source
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
