@@ -1,0 +1,48 @@
+# Everything happens in one virtual environment, .venv, which is made once: `make demo` or `make test` on a fresh machine.
+PYTHON ?= python3
+PIP_ARGS ?=
+PYTEST_ARGS ?= -n auto
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DEMO := out/demo
+
+# Chainer 7.8.1 builds only with an older setuptools: pip up to 25.2 reads the first variable for isolated builds, newer
+# ones read the second. Both are relative paths, so the checkout may lie under a path with spaces.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint bench setup clean
+
+# Migrates a training program, runs the original under Chainer and the result under PyTorch from the same weights and
+# batches, and prints the comparison.
+demo: $(STAMP)
+	rm -rf $(DEMO)
+	mkdir -p out
+	@echo "== 1. migrate fixtures/mlp_trainer to $(DEMO)"
+	$(BIN)/chainer2torch migrate fixtures/mlp_trainer -o $(DEMO)
+	@echo "== 2. what the migration changed in train.py"
+	-diff -u fixtures/mlp_trainer/train.py $(DEMO)/train.py
+	@echo "== 3. run both, from the same weights and batches, and compare"
+	$(BIN)/chainer2torch verify script fixtures/mlp_trainer $(DEMO) -- train.py --epoch 2
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/bench_migrate.py
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_ARGS) -e '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf out build dist
