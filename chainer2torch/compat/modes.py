@@ -1,0 +1,66 @@
+"""Train and test mode: what ``chainer.config.train`` says, for code outside a module and for whole modules."""
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import torch
+
+
+class _Mode(threading.local):
+    """The mode of the current thread. As in Chainer each thread has its own, and a new thread starts in train mode."""
+
+    train: bool = True
+
+
+_mode = _Mode()
+
+
+def is_training() -> bool:
+    """Returns what ``chainer.config.train`` would say: whether the calling thread is in train mode.
+
+    Code inside a module reads ``self.training``; this is for functions that belong to no module. It is True unless the
+    caller is inside :func:`eval_mode` (or ``using_train(False)``).
+    """
+    return _mode.train
+
+
+@contextlib.contextmanager
+def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
+    """Runs a block in train mode (``train`` true) or in test mode; it is ``chainer.using_config('train', train)``.
+
+    Chainer's switch is global, PyTorch's belongs to each module: so the modules to switch are named. At the end every
+    submodule returns to the mode that it had before (which may differ from its parent's), also after an exception.
+
+    Args:
+        train: The mode of the block.
+        modules: The modules that the block calls.
+    """
+    own_modes = [(part, part.training) for module in modules for part in module.modules()]
+    flag_before = _mode.train
+    try:
+        for module in modules:
+            module.train(bool(train))
+        _mode.train = bool(train)
+        yield
+    finally:
+        _mode.train = flag_before
+        # Set directly: `part.train(...)` would also change the children of `part`. Backwards, so that a module that was
+        # named twice ends in its first state.
+        for part, training in reversed(own_modes):
+            part.training = training
+
+
+def eval_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
+    """Runs a block in test mode: ``with eval_mode(model): ...`` is ``with chainer.using_config('train', False): ...``.
+
+    See :func:`using_train`.
+    """
+    return using_train(False, *modules)
+
+
+def train_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
+    """Runs a block in train mode: ``with train_mode(model): ...`` is ``with chainer.using_config('train', True): ...``.
+
+    See :func:`using_train`.
+    """
+    return using_train(True, *modules)

@@ -1,0 +1,90 @@
+"""The train flag and the context managers of compat.modes."""
+import threading
+
+import chainer
+import pytest
+import torch
+
+from chainer2torch.compat import modes
+
+
+def _model():
+    return torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Dropout(), torch.nn.BatchNorm1d(2)))
+
+
+def _states(model):
+    return [m.training for m in model.modules()]
+
+
+def test_default_is_chainers():
+    assert modes.is_training() is True
+    assert chainer.config.train is True
+
+
+def test_eval_mode_switches_modules_and_flag_and_restores_each_own_mode():
+    model, other = _model(), _model()
+    model[1][0].eval()  # frozen by its owner: must stay so afterwards
+    before = _states(model)
+    assert before.count(False) == 1
+    with modes.eval_mode(model, other):
+        assert not modes.is_training()
+        assert not any(_states(model)) and not any(_states(other))
+    assert modes.is_training()
+    assert _states(model) == before and all(_states(other))
+
+
+def test_train_mode_inside_eval_mode():
+    model = _model().eval()
+    with modes.eval_mode():
+        assert not modes.is_training()
+        with modes.train_mode(model):
+            assert modes.is_training() and all(_states(model))
+        assert not modes.is_training() and not any(_states(model))
+    assert modes.is_training()
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_using_train_equals_using_config(flag):
+    model = _model()
+    with modes.using_train(flag, model), chainer.using_config("train", flag):
+        assert modes.is_training() is chainer.config.train is model.training is flag
+    assert modes.is_training() is chainer.config.train is model.training is True
+
+
+def test_restored_after_an_exception():
+    model = _model()
+    with pytest.raises(KeyError), modes.eval_mode(model):
+        raise KeyError
+    assert modes.is_training() and all(_states(model))
+
+
+def test_a_module_named_twice_and_a_parent_with_its_child():
+    model = _model()
+    model[1].eval()
+    before = _states(model)
+    with modes.eval_mode(model, model[1], model):
+        assert not any(_states(model))
+    assert _states(model) == before
+
+
+def test_the_flag_belongs_to_the_thread():
+    seen = {}
+
+    def look():
+        seen["torch"] = modes.is_training()
+        seen["chainer"] = chainer.config.train
+
+    with modes.eval_mode(), chainer.using_config("train", False):
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert seen == {"torch": True, "chainer": True}
+
+
+def test_as_decorator():
+    @modes.eval_mode()
+    def predict():
+        return modes.is_training()
+
+    assert predict() is False and predict() is False  # a decorator serves more than one call
+    assert modes.is_training()
