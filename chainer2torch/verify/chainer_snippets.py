@@ -1,0 +1,227 @@
+"""Runs snippets (a module text with a function ``run``) under Chainer: outputs, gradients, weights, state.
+
+Written for Python 3.6 and Chainer 3 and newer.
+"""
+# ruff: noqa: UP
+import contextlib
+import os
+
+import chainer
+import chainer.functions as F
+import numpy
+
+from . import wire
+
+
+def work(job, folder):
+    """Runs every case of the job; a case that fails is a result like any other."""
+    results = wire.Results(folder)
+    with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
+        for case in job["cases"]:
+            record, arrays = run_case(case, inputs, folder)
+            record["id"] = case["id"]
+            results.add(record, arrays)
+    results.close()
+
+
+def run_case(case, inputs, folder):
+    """The record and the arrays of one case."""
+    phase = "build"
+    try:
+        with _config(case):
+            if case.get("compare") == "moments":
+                return _sample(case, inputs)
+            links = _links(_execute(case))
+            if links:
+                phase = "first forward"
+                prepared = _prepared(case, inputs, links)
+            else:
+                prepared = None
+            phase = "build"
+            namespace = _execute(case)
+            links = _links(namespace)
+            if prepared is not None:
+                _set_weights(links, prepared)
+            weights = _save_weights(case, links, folder)
+            phase = "run"
+            record, arrays, _ = _run(case, inputs, namespace)
+            record["weights"] = weights
+            arrays.update(_gradients(links))
+            arrays.update(_state(links))
+            return record, arrays
+    except Exception as error:
+        return wire.failure(phase, error), {}
+
+
+@contextlib.contextmanager
+def _config(case):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
+        if hasattr(chainer.config, "dtype"):
+            stack.enter_context(chainer.using_config("dtype", numpy.dtype(case["dtype"])))
+        yield
+
+
+def _execute(case):
+    numpy.random.seed(case.get("seed", 0))
+    namespace = {"__name__": "snippet"}
+    exec(compile(case["source"], "<original>", "exec"), namespace)
+    return namespace
+
+
+def _links(namespace):
+    return {name: value for name, value in namespace.items() if isinstance(value, chainer.Link)}
+
+
+def _inputs(case, arrays):
+    plain = set(case.get("arrays", ()))
+    variables = {}
+
+    def wrap(name, array):
+        if name in plain:
+            return array
+        variable = chainer.Variable(array)
+        variables.setdefault(name, []).append(variable)
+        return variable
+
+    return wire.decode_inputs(case["inputs"], arrays, wrap), variables
+
+
+def _run(case, inputs, namespace):
+    """Calls ``run`` and differentiates: the record, the arrays (outputs and gradients), and the leaves."""
+    kwargs, variables = _inputs(case, inputs)
+    result = namespace["run"](**kwargs)
+    tree = wire.Tree("out", _array)
+    record = {"status": "ok", "outputs": tree.encode(result)}
+    arrays = dict(tree.arrays)
+    if case.get("grad", True):
+        differentiated = []
+        total = None
+        for key in sorted(tree.leaves):
+            value = tree.leaves[key]
+            if not isinstance(value, chainer.Variable) or arrays[key].dtype.kind != "f":
+                continue
+            weight = wire.cotangent(case["id"], key, arrays[key])
+            arrays["gy/" + key] = weight
+            differentiated.append(key)
+            term = F.sum(value * weight)
+            total = term if total is None else total + chainer.functions.cast(term, total.dtype)
+        record["differentiated"] = differentiated
+        if total is not None:
+            for link in _links(namespace).values():
+                link.cleargrads()
+            for group in variables.values():
+                for variable in group:
+                    variable.cleargrad()
+            total.backward()
+    for name, group in variables.items():
+        for i, variable in enumerate(group):
+            if variable.dtype.kind == "f" and variable.grad is not None:
+                arrays["grad/{}/{}".format(name, i)] = numpy.array(variable.grad)
+    return record, arrays, tree
+
+
+def _array(value):
+    if isinstance(value, chainer.Variable):
+        return numpy.array(value.data)
+    if isinstance(value, numpy.ndarray):
+        return numpy.array(value)
+    return None
+
+
+def _sample(case, inputs):
+    """Many runs of a random function: the values of each output and gradient in one long row."""
+    samples = {}
+    record = {}
+    namespace = _execute(case)
+    for _ in range(case["repeat"]):
+        record, arrays, _ = _run(case, inputs, namespace)
+        for name, array in arrays.items():
+            if not name.startswith("gy/"):
+                samples.setdefault(name, []).append(array.ravel())
+    return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
+
+
+def _prepared(case, inputs, links):
+    """Random weights for every parameter and running statistic, of the shapes seen after one forward pass.
+
+    Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used.
+    """
+    namespace_links = links
+    source = dict(case, compare="allclose", grad=False)
+    namespace = _execute(source)
+    warm = _links(namespace)
+    _run(source, inputs, namespace)
+    weights = {}
+    for name in sorted(namespace_links):
+        for path, param in sorted(warm[name].namedparams()):
+            if param.data is None:
+                continue
+            rng = numpy.random.RandomState(wire.seed_of(name + path))
+            weights[name + path] = rng.uniform(-0.8, 0.8, param.shape).astype(param.dtype)
+        for path, link in sorted(warm[name].namedlinks()):
+            base = name + (path if path != "/" else "")
+            for key in sorted(getattr(link, "_persistent", ())):
+                value = getattr(link, key)
+                if isinstance(value, numpy.ndarray) and value.dtype.kind == "f" and "avg_" in key:
+                    rng = numpy.random.RandomState(wire.seed_of(base + key))
+                    low, high = (0.5, 1.5) if "var" in key else (-0.5, 0.5)
+                    weights[base + "/" + key] = rng.uniform(low, high, value.shape).astype(value.dtype)
+    return weights
+
+
+def _set_weights(links, weights):
+    for name, link in links.items():
+        for path, child in sorted(link.namedlinks()):
+            base = name + (path if path != "/" else "")
+            if getattr(child, "avg_mean", 0) is None and base + "/avg_mean" in weights:
+                child._initialize_params(weights[base + "/avg_mean"].shape)
+            for key in sorted(getattr(child, "_persistent", ())):
+                if base + "/" + key in weights:
+                    setattr(child, key, weights[base + "/" + key].copy())
+        for path, param in sorted(link.namedparams()):
+            value = weights.get(name + path)
+            if value is None:
+                continue
+            if param.data is None:
+                param.initialize(value.shape)
+            if param.data.dtype != value.dtype:
+                param.data = value.copy()
+            param.data[...] = value
+
+
+def _save_weights(case, links, folder):
+    """Writes the weights of each link as Chainer's own ``save_npz`` does; the file names by the link's name."""
+    files = {}
+    for name, link in sorted(links.items()):
+        if not any(True for _ in link.params()) and not _has_persistents(link):
+            continue
+        files[name] = "{}.{}.weights.npz".format(case["id"], name)
+        chainer.serializers.save_npz(os.path.join(folder, files[name]), link, compression=False)
+    return files
+
+
+def _has_persistents(link):
+    return any(getattr(child, "_persistent", ()) for child in link.links())
+
+
+def _gradients(links):
+    arrays = {}
+    for name, link in links.items():
+        for path, param in link.namedparams():
+            if param.grad is not None:
+                arrays["pgrad/" + name + path] = numpy.array(param.grad)
+    return arrays
+
+
+def _state(links):
+    """Parameters and persistent values after the run, under the keys of ``save_npz``."""
+    arrays = {}
+    for name, link in links.items():
+        serializer = chainer.serializers.DictionarySerializer()
+        serializer.save(link)
+        for key, value in serializer.target.items():
+            value = numpy.asarray(value)
+            if value.dtype.kind in "biuf":
+                arrays["state/" + name + "/" + key.lstrip("/")] = numpy.array(value)
+    return arrays

@@ -1,0 +1,41 @@
+"""The worker that runs the original under Chainer: ``python chainer_worker.py FOLDER``; the job is FOLDER/job.json.
+
+Written for Python 3.6 and newer and Chainer 3 and newer, with NumPy and Chainer only: it runs by its path under any
+interpreter, so its neighbours are imported as a package of their own, without chainer2torch and its dependencies.
+"""
+# ruff: noqa: UP
+import os
+import sys
+import types
+
+
+def main():
+    """Runs the job. The exit status is 0 when every case was tried, whatever came of it."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    # The folder of this file must not shadow the modules of the user's program (`models`, `run`, ...).
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
+    package = types.ModuleType("chainer2torch_worker")
+    package.__path__ = [here]
+    sys.modules[package.__name__] = package
+
+    import chainer2torch_worker.wire as wire
+    folder = os.path.abspath(sys.argv[1])
+    job = wire.read_job(folder)
+    import chainer2torch_worker.chainer_patches as patches
+    chainer = patches.import_chainer()
+    import numpy
+    wire.write_json(os.path.join(folder, "versions.json"), {
+        "python": sys.version.split()[0], "numpy": numpy.__version__, "chainer": chainer.__version__})
+    if job["kind"] == "snippets":
+        import chainer2torch_worker.chainer_snippets as room
+    elif job["kind"] == "models":
+        import chainer2torch_worker.chainer_models as room
+    elif job["kind"] == "script":
+        import chainer2torch_worker.chainer_script as room
+    else:
+        raise SystemExit("unknown kind of job: " + job["kind"])
+    room.work(job, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The helpers as the torch worker sees them: a module ``chainer_compat`` over the rooms of the package's ``compat/``.
+
+A migrated project has one vendored file of that name. Snippets have none: their helpers are looked up in the rooms, each
+imported when one of its names is first used, so that an error in one room fails only the cases that need it.
+"""
+import ast
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+import types
+from typing import Any
+
+import numpy
+import torch
+
+
+def install(compat_dir: str) -> None:
+    """Puts a module ``chainer_compat`` in ``sys.modules`` that finds every helper of the rooms in ``compat_dir``."""
+    rooms: dict[str, str] = {}
+    for file in sorted(os.listdir(compat_dir)):
+        if file.endswith(".py") and file != "__init__.py":
+            with open(os.path.join(compat_dir, file), encoding="utf-8") as stream:
+                for name in _top_level(ast.parse(stream.read())):
+                    rooms.setdefault(name, file[:-3])
+
+    module = types.ModuleType("chainer_compat")
+
+    def lookup(name: str) -> Any:
+        if name not in rooms:
+            raise AttributeError(f"no helper `{name}` in chainer2torch/compat")
+        value = getattr(importlib.import_module("chainer2torch.compat." + rooms[name]), name)
+        setattr(module, name, value)
+        return value
+
+    module.__getattr__ = lookup  # type: ignore[method-assign]
+    sys.modules["chainer_compat"] = module
+
+
+def _top_level(tree: ast.Module):
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def helper(name: str) -> Any:
+    """The helper of that name: of the migrated project where it has it, else of the package."""
+    vendored = sys.modules.get("chainer_compat")
+    try:
+        return getattr(vendored, name)
+    except AttributeError:
+        return getattr(importlib.import_module("chainer2torch.compat.serializers"), name)
+
+
+@contextlib.contextmanager
+def mode(train: bool):
+    """Runs a block in train or test mode for helpers and functions that belong to no module."""
+    try:
+        using_train = helper("using_train")
+    except ImportError:
+        yield
+        return
+    with using_train(train):
+        yield
+
+
+def load_npz(path: str, module: torch.nn.Module) -> None:
+    """Loads a file of Chainer's ``save_npz`` into a module, strictly."""
+    helper("load_npz")(path, module)
+
+
+def chainer_arrays(module: torch.nn.Module) -> dict[str, Any]:
+    """Parameters and persistent values of a module under Chainer's names and in Chainer's layouts."""
+    handle, path = tempfile.mkstemp(suffix=".npz")
+    os.close(handle)
+    try:
+        helper("save_npz")(path, module)
+        with numpy.load(path, allow_pickle=False) as archive:
+            return {key.lstrip("/"): archive[key] for key in archive.files}
+    finally:
+        os.unlink(path)
+
+
+def gradients(module: torch.nn.Module) -> dict[str, Any]:
+    """The parameters' gradients under Chainer's names and in Chainer's layouts; parameters without one are left out.
+
+    A layout is a permutation of the elements, so a gradient passes through the mapping of its parameter: each parameter
+    lends its place to its gradient while the arrays are written. What did not change is not a parameter's.
+    """
+    parameters = [p for p in module.parameters() if not isinstance(p, torch.nn.UninitializedParameter)]
+    values = [p.data for p in parameters]
+    before = chainer_arrays(module)
+    try:
+        for p in parameters:
+            p.data = torch.full_like(p.data, _NO_GRADIENT) if p.grad is None else p.grad.detach().to_dense()
+        written = chainer_arrays(module)
+    finally:
+        for p, value in zip(parameters, values):
+            p.data = value
+    return {key: array for key, array in written.items()
+            if array.dtype.kind == "f" and not numpy.any(array == _NO_GRADIENT)
+            and not numpy.array_equal(array, before.get(key))}
+
+
+# Stands for a gradient that is None; exact in every float dtype.
+_NO_GRADIENT = -12288.0

@@ -1,0 +1,241 @@
+"""Runs pairs of snippets, one under Chainer and one under PyTorch, hundreds in one process each, and compares them."""
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chainer2torch.verify import given as given_specs
+from chainer2torch.verify import tolerances, wire
+from chainer2torch.verify.compare import Difference, compare_arrays, compare_moments, compare_trees, leaves
+from chainer2torch.verify.run import CHAINER_WORKER, TORCH_WORKER, run_worker
+
+PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
+# Errors that a broken migration raises whatever the input: they are never the error that Chainer raises on purpose.
+_BROKEN = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "SyntaxError", "LookupError",
+                     "UnboundLocalError"})
+_COMPAT_DIR = Path(__file__).resolve().parent.parent / "compat"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One thing to run in both frameworks: two module texts with a function ``run``, and what to feed it."""
+
+    id: str
+    row: str
+    label: str
+    chainer: str
+    torch: str
+    given: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    dtype: str = "float32"
+    mode: str = "train"
+    compare: str = "allclose"
+    grad: bool = True
+    raises: bool = False
+    arrays: Sequence[str] = ()
+    rtol: float | None = None
+    atol: float | None = None
+    seed: str = ""
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came of a pair. ``reasons`` say why it failed or was not verified; errors are the largest relative ones."""
+
+    pair: Pair
+    status: str = PASSED
+    reasons: list[str] = dataclasses.field(default_factory=list)
+    forward: float = 0.0
+    backward: float = 0.0
+    compared: int = 0
+
+    def fail(self, reason: str) -> None:
+        """Marks the pair as failed, for one more reason."""
+        self.status = FAILED
+        self.reasons.append(reason)
+
+
+@dataclasses.dataclass
+class Batch:
+    """The outcomes of all pairs, with what belongs under a report."""
+
+    outcomes: list[Outcome]
+    versions: dict[str, str]
+    problems: list[str]
+
+
+def run_pairs(pairs: Sequence[Pair], *, chainer_python: str | None = None, torch_python: str | None = None,
+              device: str = "cpu", timeout: float = 600) -> Batch:
+    """Runs every pair and compares outputs, gradients, and the parameters and state afterwards.
+
+    Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not reached
+    as failed, and its problem in ``problems``.
+    """
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        return _run(pairs, root, chainer_python, torch_python, device, timeout)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_python: str | None, device: str,
+         timeout: float) -> Batch:
+    folders = {name: root / name for name in ("chainer", "torch")}
+    for folder in folders.values():
+        folder.mkdir()
+    inputs: dict[str, np.ndarray] = {}
+    cases = [_case(pair, inputs) for pair in pairs]
+    for folder in folders.values():
+        np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))  # type: ignore[arg-type]
+    left = run_worker(CHAINER_WORKER, folders["chainer"], {
+        "kind": "snippets", "device": device,
+        "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases)],
+    }, python=chainer_python, timeout=timeout)
+    right = run_worker(TORCH_WORKER, folders["torch"], {
+        "kind": "snippets", "device": device, "compat_dir": str(_COMPAT_DIR), "reference": str(folders["chainer"]),
+        "cases": [dict(case, source=pair.torch, weights=left.records.get(pair.id, {}).get("weights", {}),
+                       differentiated=left.records.get(pair.id, {}).get("differentiated", []))
+                  for pair, case in zip(pairs, cases) if pair.id in left.records],
+    }, python=torch_python, timeout=timeout)
+    problems = [result.problem for result in (left, right) if result.problem]
+    outcomes = []
+    for pair in pairs:
+        outcome = Outcome(pair)
+        if pair.id not in left.records:
+            outcome.fail("Chainer: the worker ended before this case")
+        elif pair.id not in right.records:
+            outcome.fail("PyTorch: the worker ended before this case")
+        else:
+            _judge(outcome, left.records[pair.id], right.records[pair.id],
+                   left.arrays(pair.id), right.arrays(pair.id))
+        outcomes.append(outcome)
+    versions = {**{f"{k} (Chainer side)": v for k, v in left.versions.items() if k != "chainer"},
+                **{f"{k} (PyTorch side)": v for k, v in right.versions.items() if k != "torch"},
+                **{k: v for r in (left, right) for k, v in r.versions.items() if k in ("chainer", "torch")}}
+    return Batch(outcomes, versions, problems)
+
+
+def _case(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
+    key = f"{pair.seed or pair.row}/{pair.dtype}"
+    drawn: dict[str, np.ndarray] = {}
+    spec = given_specs.draw(pair.given, pair.seed or pair.row, pair.dtype, drawn, key)
+    inputs.update(drawn)
+    largest = max([array.size for array in drawn.values()], default=1)
+    return {"id": pair.id, "inputs": spec, "dtype": pair.dtype, "mode": pair.mode, "compare": pair.compare,
+            "grad": pair.grad, "arrays": list(pair.arrays), "seed": wire.seed_of(pair.seed or pair.row),
+            "repeat": max(1, min(2000, 40000 // max(1, largest)))}
+
+
+def _judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
+    """Compares the two records (x, a: Chainer's; y, b: PyTorch's)."""
+    pair = outcome.pair
+    if pair.raises:
+        if x["status"] == "ok":
+            outcome.fail("Chainer does not raise, although the example says so")
+        elif y["status"] == "ok":
+            outcome.fail(f"PyTorch does not raise where Chainer raises {x['type']}: {_first_line(x['message'])}")
+        elif y["type"] in _BROKEN and y["type"] != x["type"]:
+            outcome.fail(f"PyTorch raises {y['type']}: {_first_line(y['message'])}")
+        else:
+            outcome.compared += 1
+        return
+    for side, record in (("Chainer", x), ("PyTorch", y)):
+        if record["status"] != "ok":
+            outcome.fail(f"{side}: {record['type']} in {record['phase']}: {_first_line(record['message'])}"
+                         f"\n{_last_frame(record)}")
+    if outcome.status == FAILED:
+        return
+    if pair.compare == "moments":
+        _judge_moments(outcome, a, b)
+        return
+    for reason in compare_trees(x["outputs"], y["outputs"]):
+        if "cannot be compared" in reason:
+            outcome.status = UNVERIFIED if outcome.status == PASSED else outcome.status
+            outcome.reasons.append(reason)
+        else:
+            outcome.fail(reason)
+    outputs, others = leaves(x["outputs"], a), leaves(y["outputs"], b)
+    if pair.compare == "shape":
+        _judge_shapes(outcome, outputs, others)
+        return
+    for name, expected in outputs.items():
+        if name in others:
+            # A Python number has no width of its own: it is as precise as the run.
+            plain = name not in a or name not in b
+            tolerance = tolerances.for_dtype(pair.dtype, pair.rtol, pair.atol) if plain else _tolerance(pair, expected)
+            _note(outcome, compare_arrays(name, expected, others[name], tolerance, any_float=plain))
+    if x["outputs"]["t"] == "value" and not outputs:
+        outcome.compared += 1
+    _judge_gradients(outcome, a, b)
+    if not outcome.compared and outcome.status == PASSED:
+        outcome.status = UNVERIFIED
+        outcome.reasons.append("nothing in the result can be compared")
+
+
+def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+    for prefix in ("grad/", "pgrad/", "state/"):
+        names = sorted({name for name in (*a, *b) if name.startswith(prefix)})
+        for name in names:
+            expected, actual = a.get(name), b.get(name)
+            if expected is None or actual is None:
+                if prefix == "state/":
+                    outcome.fail(f"{name}: only on {'PyTorch' if expected is None else 'Chainer'}'s side")
+                    continue
+                # No gradient and a gradient of zeros mean the same.
+                if expected is None:
+                    expected = np.zeros_like(actual)
+                else:
+                    actual = np.zeros_like(expected)
+            _note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
+                                          any_float=prefix == "state/"), gradient=prefix != "state/")
+
+
+def _judge_moments(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+    for name in sorted(a):
+        if name.startswith("gy/"):
+            continue
+        if name not in b:
+            outcome.fail(f"{name}: missing on PyTorch's side")
+            continue
+        _note(outcome, compare_moments(name, a[name], b[name]), gradient=name.startswith("grad/"))
+    if not outcome.compared and outcome.status == PASSED:
+        outcome.fail("nothing in the result can be compared")
+
+
+def _judge_shapes(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+    for name, expected in a.items():
+        actual = b.get(name)
+        if actual is None or actual.shape != expected.shape or actual.dtype.kind != expected.dtype.kind:
+            outcome.fail(f"{name}: shape or kind differs")
+        outcome.compared += 1
+    if not a and outcome.status == PASSED:
+        outcome.compared += 1
+
+
+def _note(outcome: Outcome, difference: Difference, gradient: bool = False) -> None:
+    outcome.compared += 1
+    if gradient:
+        outcome.backward = max(outcome.backward, difference.max_rel)
+    else:
+        outcome.forward = max(outcome.forward, difference.max_rel)
+    if difference.reason is not None:
+        outcome.fail(f"{difference.name}: {difference.reason}")
+
+
+def _tolerance(pair: Pair, expected: np.ndarray) -> tolerances.Tolerance:
+    return tolerances.for_dtype(str(expected.dtype), pair.rtol, pair.atol)
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.strip().splitlines() if line.strip()), "")[:300]
+
+
+def _last_frame(record: dict[str, Any]) -> str:
+    lines = [line for line in record["trace"].splitlines() if line.strip()]
+    frames = [line for line in lines if line.lstrip().startswith("File ")]
+    return frames[-1] if frames else ""

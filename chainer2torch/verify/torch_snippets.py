@@ -1,0 +1,146 @@
+"""Runs migrated snippets (a module text with a function ``run``) under PyTorch, from the weights Chainer started with."""
+import contextlib
+import os
+from typing import Any
+
+import numpy
+import torch
+
+from . import compat_module, wire
+
+
+def work(job: dict[str, Any], folder: str) -> None:
+    """Runs every case of the job; a case that fails is a result like any other."""
+    compat_module.install(job["compat_dir"])
+    results = wire.Results(folder)
+    with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
+        for case in job["cases"]:
+            record, arrays = run_case(case, inputs, job)
+            record["id"] = case["id"]
+            results.add(record, arrays)
+    results.close()
+
+
+def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record and the arrays of one case."""
+    phase = "build"
+    try:
+        with _config(case):
+            namespace = _execute(case)
+            modules = _modules(namespace)
+            if case.get("compare") == "moments":
+                for module in modules.values():
+                    module.train(case.get("mode", "train") == "train")
+                return _sample(case, inputs, job, namespace)
+            phase = "weights"
+            for name, file in case.get("weights", {}).items():
+                if name not in modules:
+                    raise LookupError(f"`{name}` is a link in the original and not a module here")
+                compat_module.load_npz(os.path.join(job["reference"], file), modules[name])
+            for module in modules.values():
+                if case["dtype"] == "float64":
+                    module.double()
+                module.to(job.get("device", "cpu"))
+                module.train(case.get("mode", "train") == "train")
+            phase = "run"
+            record, arrays = _run(case, inputs, job, namespace)
+            for name in case.get("weights", {}):
+                arrays.update(_prefixed("pgrad/" + name, compat_module.gradients(modules[name])))
+                arrays.update(_prefixed("state/" + name, compat_module.chainer_arrays(modules[name])))
+            return record, arrays
+    except Exception as error:
+        return wire.failure(phase, error), {}
+
+
+@contextlib.contextmanager
+def _config(case: dict[str, Any]):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, case["dtype"]))
+    try:
+        with compat_module.mode(case.get("mode", "train") == "train"):
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _execute(case: dict[str, Any]) -> dict[str, Any]:
+    numpy.random.seed(case.get("seed", 0))
+    torch.manual_seed(case.get("seed", 0))
+    namespace: dict[str, Any] = {"__name__": "snippet"}
+    exec(compile(case["source"], "<migrated>", "exec"), namespace)
+    return namespace
+
+
+def _modules(namespace: dict[str, Any]) -> dict[str, torch.nn.Module]:
+    return {name: value for name, value in namespace.items() if isinstance(value, torch.nn.Module)}
+
+
+def _inputs(case: dict[str, Any], arrays: Any, device: str):
+    plain = set(case.get("arrays", ()))
+    tensors: dict[str, list[torch.Tensor]] = {}
+
+    def wrap(name: str, array: Any) -> torch.Tensor:
+        tensor = torch.from_numpy(numpy.array(array)).to(device)
+        if name in plain:
+            return tensor
+        if tensor.is_floating_point() and case.get("grad", True):
+            tensor.requires_grad_()
+        tensors.setdefault(name, []).append(tensor)
+        return tensor
+
+    return wire.decode_inputs(case["inputs"], arrays, wrap), tensors
+
+
+def _run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
+    """Calls ``run`` and differentiates what Chainer differentiated: the record, and outputs and gradients."""
+    kwargs, tensors = _inputs(case, inputs, job.get("device", "cpu"))
+    result = namespace["run"](**kwargs)
+    tree = wire.Tree("out", _array)
+    record: dict[str, Any] = {"status": "ok", "outputs": tree.encode(result)}
+    arrays = dict(tree.arrays)
+    roots, weights, constant = [], [], []
+    for key in case.get("differentiated", []):
+        value = tree.leaves.get(key)
+        if not isinstance(value, torch.Tensor) or not value.requires_grad:
+            constant.append(key)
+            continue
+        weight = wire.cotangent(case["id"], key, arrays[key])
+        roots.append(value)
+        weights.append(torch.from_numpy(weight).to(value.device))
+    record["constant"] = constant
+    if roots:
+        for module in _modules(namespace).values():
+            module.zero_grad()
+        for group in tensors.values():
+            for tensor in group:
+                tensor.grad = None
+        torch.autograd.backward(roots, weights)
+    for name, group in tensors.items():
+        for i, tensor in enumerate(group):
+            if tensor.is_floating_point() and tensor.grad is not None:
+                arrays[f"grad/{name}/{i}"] = tensor.grad.detach().cpu().to_dense().numpy().copy()
+    return record, arrays
+
+
+def _array(value: Any):
+    if isinstance(value, torch.Tensor):
+        # A snippet may resize or overwrite what it returned: the comparison is of the value at this moment.
+        return numpy.array(value.detach().cpu().resolve_conj().resolve_neg().numpy())
+    if isinstance(value, numpy.ndarray):
+        return numpy.array(value)
+    return None
+
+
+def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
+    """Many runs of a random function: the values of each output and gradient in one long row."""
+    samples: dict[str, list[Any]] = {}
+    record: dict[str, Any] = {}
+    for _ in range(case["repeat"]):
+        record, arrays = _run(case, inputs, job, namespace)
+        for name, array in arrays.items():
+            samples.setdefault(name, []).append(array.ravel())
+    return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
+
+
+def _prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}/{key}": value for key, value in arrays.items()}

@@ -1,0 +1,133 @@
+"""What the workers exchange: a folder with ``job.json``, ``.npz`` files and one JSON line a result. Never pickle.
+
+Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a legacy
+interpreter.
+"""
+# ruff: noqa: UP
+import io
+import json
+import os
+import traceback
+
+import numpy
+
+ENCODING = "utf-8"
+
+
+class Results(object):
+    """Writes one JSON line and one ``.npz`` file a result, as they come: what is done stays when the worker dies."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._lines = io.open(os.path.join(folder, "results.jsonl"), "a", encoding=ENCODING)
+
+    def add(self, record, arrays=None):
+        """Appends ``record`` (plain JSON data with an ``id``) and its arrays, a dict of name to ndarray."""
+        if arrays:
+            numpy.savez(os.path.join(self.folder, record["id"] + ".npz"), **escape(arrays))
+        self._lines.write(json.dumps(record) + "\n")
+        self._lines.flush()
+
+    def close(self):
+        """Ends the results; what was added is complete."""
+        self._lines.close()
+
+
+def read_job(folder):
+    """The job of a worker: the content of ``job.json``."""
+    with io.open(os.path.join(folder, "job.json"), encoding=ENCODING) as stream:
+        return json.load(stream)
+
+
+def write_json(path, data):
+    """Writes plain data as JSON."""
+    with io.open(path, "w", encoding=ENCODING) as stream:
+        stream.write(json.dumps(data))
+
+
+def escape(arrays):
+    """Names for ``numpy.savez``, which writes each as a file of an archive: ``/`` and ``..`` are kept apart."""
+    return {name.replace("/", "|"): value for name, value in arrays.items()}
+
+
+def load_arrays(path):
+    """The arrays of one ``.npz`` file that :class:`Results` wrote, by name. Object arrays are refused by NumPy."""
+    if not os.path.exists(path):
+        return {}
+    with numpy.load(path, allow_pickle=False) as archive:
+        return {name.replace("|", "/"): archive[name] for name in archive.files}
+
+
+class Tree(object):
+    """Describes nested outputs as JSON, with the arrays in it taken out under their paths."""
+
+    def __init__(self, prefix, to_array):
+        """``to_array(value)`` gives the ndarray of a framework's tensor, or None for anything else."""
+        self.prefix = prefix
+        self.arrays = {}
+        self.leaves = {}
+        self._to_array = to_array
+
+    def encode(self, value, path=""):
+        """The JSON description of ``value``; its arrays are in ``self.arrays``, its tensors in ``self.leaves``."""
+        array = self._to_array(value)
+        if array is not None:
+            key = self.prefix + path
+            self.leaves[key] = value
+            if array.dtype.kind not in "biufc":
+                return {"t": "object", "v": "array of " + str(array.dtype)}
+            self.arrays[key] = array
+            return {"t": "array", "key": key}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return self._scalar(value)
+        if isinstance(value, (tuple, list)):
+            items = [self.encode(item, "{}/{}".format(path, i)) for i, item in enumerate(value)]
+            return {"t": "list", "items": items}
+        if isinstance(value, dict):
+            items = {str(key): self.encode(item, "{}/{}".format(path, key)) for key, item in value.items()}
+            return {"t": "dict", "items": items}
+        if isinstance(value, numpy.generic):
+            return self.encode(numpy.asarray(value), path)
+        if isinstance(value, numpy.dtype) or type(value).__module__ == "torch" and type(value).__name__ == "dtype":
+            return {"t": "value", "v": "dtype " + str(value).split(".")[-1]}
+        return {"t": "object", "v": type(value).__module__ + "." + type(value).__name__}
+
+    def _scalar(self, value):
+        if isinstance(value, float) and value != value or value in (float("inf"), -float("inf")):
+            return {"t": "value", "v": "float " + repr(float(value))}
+        return {"t": "value", "v": value}
+
+
+def decode_inputs(spec, arrays, wrap):
+    """The inputs of a case: arrays of the job's ``inputs.npz`` where ``spec`` names them, through ``wrap(name, array)``."""
+    def decode(node, name):
+        if isinstance(node, dict) and "array" in node:
+            return wrap(name, numpy.array(arrays[node["array"].replace("/", "|")]))
+        if isinstance(node, dict) and "tuple" in node:
+            return tuple(decode(item, name) for item in node["tuple"])
+        if isinstance(node, dict) and "dict" in node:
+            return {key: decode(item, name) for key, item in node["dict"].items()}
+        if isinstance(node, list):
+            return [decode(item, name) for item in node]
+        return node
+
+    return {name: decode(node, name) for name, node in spec.items()}
+
+
+def failure(phase, error):
+    """The record of an exception: its type, message and last frames."""
+    frames = traceback.format_exception(type(error), error, error.__traceback__)
+    return {"status": "error", "phase": phase, "type": type(error).__name__, "message": str(error)[:2000],
+            "trace": "".join(frames)[-3000:]}
+
+
+def seed_of(text):
+    """A seed for RandomState from a name, the same on every Python and machine."""
+    import zlib
+    return zlib.crc32(text.encode(ENCODING)) & 0x7FFFFFFF
+
+
+def cotangent(case_id, path, array):
+    """The weights by which an output enters the scalar that is differentiated: of its shape and dtype, from a seed."""
+    draws = numpy.random.RandomState(seed_of(case_id.split("@")[0] + path)).uniform(-1, 1, array.shape)
+    return numpy.asarray(draws, dtype=array.dtype)
