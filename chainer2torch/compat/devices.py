@@ -1,0 +1,118 @@
+"""Chainer's device specifiers as ``torch.device``, and arrays moving between NumPy and devices."""
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def get_device(device_spec: Any) -> torch.device:
+    """The ``torch.device`` of a Chainer device specifier.
+
+    Args:
+        device_spec: a GPU number (negative: CPU), ``'@numpy'``, ``'@intel64'``, ``'@cupy:0'``, ``'native'``,
+            ``'native:0'``, ``'cuda:0'``, ``'cpu'``, ``'-1'``, ``'0'``, a ``(backend, number)`` tuple or a
+            ``torch.device``.
+    Raises:
+        ValueError: the specifier is not known.
+    Source: chainer.get_device.
+    """
+    if isinstance(device_spec, torch.device):
+        return device_spec
+    if isinstance(device_spec, (int, np.integer)) and not isinstance(device_spec, bool):
+        return torch.device("cpu") if device_spec < 0 else torch.device("cuda", int(device_spec))
+    if isinstance(device_spec, tuple) and len(device_spec) == 2:
+        device_spec = f"{device_spec[0]}:{device_spec[1]}"
+    if isinstance(device_spec, str):
+        if device_spec.removeprefix("-").isdigit():  # an argument of the command line
+            return get_device(int(device_spec))
+        name, _, number = device_spec.partition(":")
+        if not number or number.isdigit():
+            if name in ("@numpy", "@intel64", "native", "cpu"):
+                return torch.device("cpu")
+            if name in ("@cupy", "cuda", "gpu"):
+                return torch.device("cuda", int(number or 0))
+    raise ValueError(f"Invalid device specifier: {device_spec!r}")
+
+
+def use_device(device: Any) -> torch.device:
+    """Makes ``device`` the current CUDA device (nothing happens for the CPU) and returns it.
+
+    Source: chainer.backend.Device.use.
+    """
+    device = get_device(device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    return device
+
+
+def using_device(device_spec: Any) -> contextlib.AbstractContextManager[Any]:
+    """A context in which ``device_spec`` is the current CUDA device. Source: chainer.using_device."""
+    device = get_device(device_spec)
+    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext(device)
+
+
+def device_of(x: Any) -> torch.device:
+    """The device of a tensor, or of the first parameter of a module; the CPU for everything else.
+
+    Source: chainer.backend.get_device_from_array.
+    """
+    if isinstance(x, torch.nn.Module):
+        x = next(x.parameters(), None)
+    return x.device if isinstance(x, torch.Tensor) else torch.device("cpu")
+
+
+def to_device(device: Any, x: Any) -> Any:
+    """``x`` on a device: arrays become tensors there, lists, tuples and dicts are followed; other values stay.
+
+    Args:
+        device: a specifier of :func:`get_device`, or None for "leave it where it is" (NumPy arrays still become
+            CPU tensors, sharing memory).
+    Source: chainer.dataset.to_device.
+    """
+    return _send(x, None if device is None else get_device(device))
+
+
+def _send(x: Any, device: torch.device | None) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = _as_tensor(x)
+    if isinstance(x, torch.Tensor):
+        return x if device is None else x.to(device, non_blocking=True)
+    if isinstance(x, (list, tuple)):
+        items = [_send(item, device) for item in x]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, dict):
+        return {key: _send(value, device) for key, value in x.items()}
+    return x
+
+
+def _as_tensor(array: Any) -> Any:
+    """A CPU tensor that shares memory with the array where torch allows it; arrays of objects or text stay NumPy."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "biufc":
+        return array
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides) or not array.dtype.isnative:
+        array = np.array(array, dtype=array.dtype.newbyteorder("="))
+    return torch.from_numpy(array)
+
+
+def to_gpu(array: Any, device: Any = None) -> Any:
+    """``array`` (or a list or tuple of arrays) as a tensor on a GPU, by default the current one.
+
+    Source: chainer.backends.cuda.to_gpu.
+    """
+    return _send(array, torch.device("cuda") if device is None else get_device(device))
+
+
+def to_cpu(array: Any) -> Any:
+    """``array`` as a NumPy array; NumPy arrays and scalars stay, lists and tuples are followed.
+
+    A CPU tensor shares its memory with the result. Source: chainer.backends.cuda.to_cpu.
+    """
+    if isinstance(array, torch.Tensor):
+        return array.detach().cpu().numpy()
+    if isinstance(array, (list, tuple)):
+        return type(array)([to_cpu(item) for item in array])
+    return array
