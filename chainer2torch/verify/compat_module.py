@@ -8,7 +8,6 @@ import contextlib
 import importlib
 import os
 import sys
-import tempfile
 import types
 from typing import Any
 
@@ -76,14 +75,8 @@ def load_npz(path: str, module: torch.nn.Module) -> None:
 
 def chainer_arrays(module: torch.nn.Module) -> dict[str, Any]:
     """Parameters and persistent values of a module under Chainer's names and in Chainer's layouts."""
-    handle, path = tempfile.mkstemp(suffix=".npz")
-    os.close(handle)
-    try:
-        helper("save_npz")(path, module)
-        with numpy.load(path, allow_pickle=False) as archive:
-            return {key.lstrip("/"): archive[key] for key in archive.files}
-    finally:
-        os.unlink(path)
+    entries = {key: numpy.array(value) for key, value in helper("chainer_entries")(module).items() if value is not None}
+    return {key: array for key, array in entries.items() if array.dtype.kind in "biuf"}
 
 
 def gradients(module: torch.nn.Module) -> dict[str, Any]:

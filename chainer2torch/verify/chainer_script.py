@@ -1,0 +1,206 @@
+"""Runs a training script under Chainer, unedited, and records what it computes update by update.
+
+Written for Python 3.6 and Chainer 3 and newer.
+"""
+# ruff: noqa: UP
+import os
+
+import chainer
+import numpy
+
+from . import lockstep, wire
+
+
+def work(job, folder):
+    """Runs the script. Each optimizer's initial weights go to ``weights-<number>.npz``, in the order of ``setup``."""
+    recorder = lockstep.Recorder(folder, job["iterations"])
+    notes = {"targets": {}}
+    watch = _Watch(folder, recorder, notes)
+    lockstep.seed_everything(job["seed"])
+    _private_streams(job["seed"])
+    watch.install()
+    if hasattr(chainer.config, "show"):
+        chainer.config.autotune = False
+    lockstep.run_script(job, recorder, notes)
+
+
+def _private_streams(seed):
+    """Initial weights and the noise of functions no longer advance NumPy's global generator."""
+    init = lockstep.Stream(seed + 1)
+    noise = lockstep.Stream(seed + 2)
+    for cls in _subclasses(chainer.initializer.Initializer):
+        if "__call__" in vars(cls):
+            cls.__call__ = init.wrap(vars(cls)["__call__"])
+    import chainer.functions.noise as package
+    for name in ("dropout", "gaussian", "zoneout", "simplified_dropconnect"):
+        module = __import__(package.__name__ + "." + name, fromlist=["_"])
+        for cls in list(vars(module).values()):
+            if not isinstance(cls, type) or cls.__module__ != module.__name__:
+                continue
+            for method in ("forward", "forward_cpu"):
+                if method in vars(cls):
+                    setattr(cls, method, noise.wrap(vars(cls)[method]))
+
+
+def _subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        for grandchild in _subclasses(child):
+            yield grandchild
+
+
+class _Watch(object):
+    """The patches: each calls what it replaces and tells the recorder."""
+
+    def __init__(self, folder, recorder, notes):
+        self.folder = folder
+        self.recorder = recorder
+        self.notes = notes
+        self.optimizers = []
+        self.waiting = []
+        self.pending = {}
+
+    def install(self):
+        """Patches Variable.backward, Optimizer.setup and update, Reporter.report and Link.__call__."""
+        watch = self
+        backward = chainer.Variable.backward
+
+        def recorded_backward(self, *args, **kwargs):
+            watch.recorder.loss(lockstep.scalar(chainer.cuda.to_cpu(self.data)))
+            return backward(self, *args, **kwargs)
+
+        chainer.Variable.backward = recorded_backward
+
+        for cls in set([chainer.Optimizer, chainer.GradientMethod] + list(_subclasses(chainer.Optimizer))):
+            if "setup" in vars(cls):
+                cls.setup = self._setup(vars(cls)["setup"])
+            if "update" in vars(cls) and cls is not chainer.Optimizer:
+                cls.update = self._update(vars(cls)["update"])
+        reallocate = chainer.GradientMethod.reallocate_cleared_grads
+
+        def recorded_reallocate(self):
+            watch.dump(self)
+            return reallocate(self)
+
+        chainer.GradientMethod.reallocate_cleared_grads = recorded_reallocate
+
+        report = chainer.reporter.Reporter.report
+
+        def recorded_report(self, values, observer=None):
+            outer, self.observation = self.observation, {}
+            try:
+                report(self, values, observer)
+                for name in sorted(self.observation):
+                    value = self.observation[name]
+                    value = lockstep.number(chainer.cuda.to_cpu(getattr(value, "data", value)))
+                    if value is not None:
+                        watch.recorder.report(name, value)
+                outer.update(self.observation)
+            finally:
+                self.observation = outer
+
+        chainer.reporter.Reporter.report = recorded_report
+
+        if "__call__" in vars(chainer.Link):
+            call = chainer.Link.__call__
+
+            def recorded_call(self, *args, **kwargs):
+                if watch.waiting:
+                    watch.first_forward()
+                return call(self, *args, **kwargs)
+
+            chainer.Link.__call__ = recorded_call
+
+    def _setup(self, setup):
+        watch = self
+
+        def recorded_setup(self, link):
+            result = setup(self, link)
+            if isinstance(link, chainer.Link):
+                if self not in watch.optimizers:
+                    watch.optimizers.append(self)
+                if self not in watch.waiting:
+                    watch.waiting.append(self)
+            return result
+
+        return recorded_setup
+
+    def _update(self, update):
+        watch = self
+
+        def recorded_update(self, lossfun=None, *args, **kwargs):
+            if self not in watch.optimizers or getattr(self, "_c2t_updating", False):
+                return update(self, lossfun, *args, **kwargs)
+            number = watch.optimizers.index(self)
+            watch.recorder.before_update(number)
+            if lossfun is None:
+                watch.dump(self)
+            self._c2t_updating = True
+            try:
+                result = update(self, lossfun, *args, **kwargs)
+            finally:
+                self._c2t_updating = False
+            watch.recorder.after_update(number)
+            return result
+
+        return recorded_update
+
+    def first_forward(self):
+        """Before the first forward: what is initialised is kept, for running statistics change in the forward."""
+        waiting, self.waiting = self.waiting, []
+        for optimizer in waiting:
+            lazy = {}
+            for path, link in optimizer.target.namedlinks():
+                if getattr(link, "avg_mean", 0) is None:
+                    base = path.strip("/") + "/" if path != "/" else ""
+                    lazy[base + "avg_mean"] = (link, "_initial_avg_mean", 0.0, getattr(link, "_initial_avg_mean", None))
+                    lazy[base + "avg_var"] = (link, "_initial_avg_var", 1.0, getattr(link, "_initial_avg_var", None))
+            self.pending[self.optimizers.index(optimizer)] = (_serialized(optimizer.target), lazy)
+
+    def dump(self, optimizer):
+        """Before the first update: lazy links have their shapes now, and no parameter has changed."""
+        if optimizer in self.waiting:
+            self.first_forward()
+        if optimizer not in self.optimizers:
+            return
+        number = self.optimizers.index(optimizer)
+        if number not in self.pending:
+            return
+        weights, lazy = self.pending.pop(number)
+        for key, value in _serialized(optimizer.target).items():
+            if key in lazy:
+                link, _, default, initial = lazy[key]
+                value = _initial_array(default if initial is None else initial, value)
+            weights.setdefault(key, value)
+        missing = sorted(set(_keys(optimizer.target)) - set(weights))
+        self.notes["targets"][str(number)] = {
+            "optimizer": type(optimizer).__name__, "target": type(optimizer.target).__name__,
+            "keys": sorted(weights), "uninitialized": missing}
+        numpy.savez(os.path.join(self.folder, "weights-{}.npz".format(number)), **weights)
+
+
+def _serialized(link):
+    serializer = chainer.serializers.DictionarySerializer()
+    serializer.save(link)
+    found = {}
+    for key, value in serializer.target.items():
+        value = numpy.array(value)
+        if value.dtype.kind in "biuf":
+            found[key.lstrip("/")] = value
+    return found
+
+
+def _keys(link):
+    return [path.strip("/") for path, _ in link.namedparams()]
+
+
+def _initial_array(initial, like):
+    array = numpy.empty_like(like)
+    if callable(initial):
+        initial(array)
+    else:
+        array[...] = initial
+    return array
+
+
+__all__ = ["work", "wire"]

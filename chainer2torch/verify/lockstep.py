@@ -1,0 +1,167 @@
+"""What keeps two runs of one training script in step: seeds, private random streams, records of what was computed.
+
+Both workers use it. Written for Python 3.6 and newer, with NumPy and the standard library only.
+
+Both scripts draw their batches and their own random numbers from NumPy's global generator, in the same order. What only
+one framework draws from it (initial weights, dropout masks) comes from private streams, so that the global generator
+advances equally on both sides. Dropout masks and sampled noise come from one private stream on both sides, in call order.
+"""
+# ruff: noqa: UP
+import contextlib
+import io
+import json
+import os
+import random
+import runpy
+import sys
+
+import numpy
+
+from . import wire
+
+
+class Stop(BaseException):
+    """Ends the script when enough iterations were seen. Not an Exception: the script's own handlers must let it pass."""
+
+
+class Stream(object):
+    """A random stream apart from NumPy's global generator."""
+
+    def __init__(self, seed):
+        self.rng = numpy.random.RandomState(seed)
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def as_global(self):
+        """Runs a block that draws from NumPy's global generator: it draws from this stream instead."""
+        if self._depth:
+            yield
+            return
+        state = numpy.random.get_state()
+        numpy.random.set_state(self.rng.get_state())
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            self.rng.set_state(numpy.random.get_state())
+            numpy.random.set_state(state)
+
+    def wrap(self, function):
+        """``function``, drawing from this stream."""
+        def wrapped(*args, **kwargs):
+            with self.as_global():
+                return function(*args, **kwargs)
+        wrapped.__name__ = getattr(function, "__name__", "wrapped")
+        wrapped.__doc__ = function.__doc__
+        wrapped.__wrapped__ = function
+        return wrapped
+
+
+def seed_everything(seed):
+    """Seeds the global generators; generators that a script makes without a seed get this one instead of the clock's."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    base = numpy.random.RandomState
+
+    class RandomState(base):
+        """NumPy's generator; without a seed it starts from the seed of the comparison."""
+
+        def __init__(self, given=None):
+            super(RandomState, self).__init__(seed if given is None else given)
+
+    numpy.random.RandomState = RandomState
+    if hasattr(numpy.random, "default_rng"):
+        make = numpy.random.default_rng
+        numpy.random.default_rng = lambda given=None: make(seed if given is None else given)
+
+
+class Recorder(object):
+    """Records losses and reported values between one optimizer update and the next."""
+
+    def __init__(self, folder, iterations):
+        self.results = wire.Results(folder)
+        self.iterations = iterations
+        self.updates = 0
+        self._by_optimizer = {}
+        self._losses = []
+        self._reported = []
+
+    def loss(self, value):
+        """The value that ``backward`` started from."""
+        self._losses.append(value)
+
+    def report(self, name, value):
+        """A value that the script or a link reported."""
+        self._reported.append([name, value])
+
+    def before_update(self, optimizer):
+        """Ends the script when this optimizer has made all its updates."""
+        if self._by_optimizer.get(optimizer, 0) >= self.iterations:
+            raise Stop()
+
+    def after_update(self, optimizer):
+        """Writes the record of one update; ``optimizer`` is its number in the order of creation."""
+        self._by_optimizer[optimizer] = self._by_optimizer.get(optimizer, 0) + 1
+        self.updates += 1
+        self._write("update-{}".format(self.updates), {
+            "optimizer": optimizer, "iteration": self._by_optimizer[optimizer]})
+
+    def end(self, how, notes):
+        """Writes what was seen after the last update and how the script ended."""
+        self._write("end", {"how": how, "notes": notes, "logs": _logs(os.getcwd())})
+        self.results.close()
+
+    def _write(self, name, record):
+        record.update({"id": name, "losses": self._losses, "reported": self._reported})
+        self.results.add(record)
+        self._losses, self._reported = [], []
+
+
+def run_script(job, recorder, notes):
+    """Runs the script of the job as ``__main__`` in its folder, and records how it ended."""
+    tree = os.path.abspath(job["tree"])
+    script = os.path.join(tree, job["argv"][0])
+    os.chdir(tree)
+    sys.argv = list(job["argv"])
+    sys.path.insert(0, os.path.dirname(script))
+    how = {"status": "finished"}
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Stop:
+        how = {"status": "stopped"}
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            how = {"status": "error", "type": "SystemExit", "message": str(error.code), "trace": ""}
+    except BaseException as error:
+        how = wire.failure("script", error)
+    recorder.end(how, notes)
+
+
+def number(value):
+    """A reported value as a float, or None when it is not one number."""
+    try:
+        array = numpy.asarray(value, dtype=numpy.float64)
+    except (TypeError, ValueError):
+        return None
+    return float(array.reshape(-1)[0]) if array.size == 1 else None
+
+
+def scalar(array):
+    """The value of a loss: of an array with several elements their sum."""
+    return float(numpy.asarray(array, dtype=numpy.float64).sum())
+
+
+def _logs(tree):
+    """The keys of each entry of every ``log`` file below ``tree`` (what LogReport writes), by relative path."""
+    found = {}
+    for folder, _, files in os.walk(tree):
+        if "log" in files:
+            path = os.path.join(folder, "log")
+            try:
+                with io.open(path, encoding="utf-8") as stream:
+                    entries = json.load(stream)
+                found[os.path.relpath(path, tree).replace(os.sep, "/")] = [sorted(entry) for entry in entries]
+            except (ValueError, TypeError, OSError):
+                continue
+    return found

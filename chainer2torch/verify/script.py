@@ -1,0 +1,275 @@
+"""``verify script``: the user's training script and its migration in lockstep, iteration by iteration."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.verify import run, tolerances
+
+_LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".hg", ".svn", ".venv", "venv", "__pycache__", "*.pyc", "node_modules", ".mypy_cache", ".pytest_cache", ".tox")
+# Values that measure the run itself.
+_TIMES = ("elapsed_time", "iters/sec", "samples/sec", "time")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One compared value: what Chainer and PyTorch had, at which update of which optimizer."""
+
+    iteration: int
+    optimizer: int
+    name: str
+    chainer: float | None
+    torch: float | None
+
+    @property
+    def relative(self) -> float:
+        """The relative difference; inf where one side has no value."""
+        if self.chainer is None or self.torch is None:
+            return math.inf
+        if self.chainer == self.torch or (math.isnan(self.chainer) and math.isnan(self.torch)):
+            return 0.0
+        difference = abs(self.chainer - self.torch) / max(abs(self.chainer), 1e-30)
+        return math.inf if math.isnan(difference) else difference
+
+
+@dataclasses.dataclass
+class ScriptReport:
+    """The outcome of ``verify script``. ``problems`` are errors; ``unverified`` is what could not be compared."""
+
+    script: str
+    steps: list[Step]
+    iterations: int
+    problems: list[str]
+    unverified: list[str]
+    facts: dict[str, str]
+    rtol: float = tolerances.SCRIPT_RTOL
+    atol: float = tolerances.SCRIPT_ATOL
+
+    def differs(self, step: Step) -> bool:
+        """Whether a compared value is outside the tolerance."""
+        if step.chainer is None or step.torch is None:
+            return True
+        if step.relative <= self.rtol:
+            return False
+        return not abs(step.chainer - step.torch) <= self.atol
+
+    @property
+    def first_difference(self) -> Step | None:
+        """The first value, in the order of the run, that differs."""
+        return next(filter(self.differs, self.steps), None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether losses were compared and all of them, and every other value, were equal."""
+        compared = any(step.name.startswith("loss") for step in self.steps)
+        return compared and not self.problems and self.first_difference is None
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if something was compared and all of it was equal."""
+        return 0 if self.ok else 1
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        out = [f"verify script {self.script}: {self.iterations} iterations"]
+        losses = [step for step in self.steps if step.name.startswith("loss")]
+        if losses:
+            out.append(f"{'iteration':>9}  {'value':<28} {'Chainer':>14} {'PyTorch':>14} {'rel. diff.':>11}")
+            for step in _shown(losses, self):
+                out.append(f"{step.iteration:>9}  {_named(step):<28} {_figure(step.chainer):>14} {_figure(step.torch):>14} "
+                           f"{step.relative:>11.2e}{'  <- differs' if self.differs(step) else ''}")
+        others = sorted({step.name for step in self.steps} - {step.name for step in losses})
+        for name in others:
+            worst = max((step for step in self.steps if step.name == name), key=lambda step: step.relative)
+            count = sum(step.name == name for step in self.steps)
+            out.append(f"reported  {name}: {count} values, largest relative difference {worst.relative:.2e}")
+        first = self.first_difference
+        if first is not None:
+            out.append(f"DIFFERENT: first at iteration {first.iteration}, {_named(first)}: Chainer {_figure(first.chainer)}, "
+                       f"PyTorch {_figure(first.torch)}")
+        out += [f"ERROR: {problem}" for problem in self.problems]
+        out += [f"not verified: {what}" for what in self.unverified]
+        if not losses:
+            out.append("FAILED: nothing was compared")
+        elif self.ok:
+            worst_loss = max(step.relative for step in losses)
+            out.append(f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; largest relative difference of a "
+                       f"loss {worst_loss:.2e}")
+        out.append(f"tolerance: rtol {self.rtol:g}, atol {self.atol:g}")
+        out.append("; ".join(f"{name} {value}" for name, value in self.facts.items()))
+        return out
+
+
+def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int = 20, seed: int = 0,
+                  chainer_python: str | None = None, torch_python: str | None = None, device: str = "cpu",
+                  timeout: float = 600, rtol: float = tolerances.SCRIPT_RTOL,
+                  atol: float = tolerances.SCRIPT_ATOL) -> ScriptReport:
+    """Runs ``argv`` (a script of ``src`` and its arguments) under Chainer and its namesake in ``out`` under PyTorch.
+
+    Both run unedited, in scratch copies of their trees, with the copies as working directories, from the same initial
+    weights, batches and dropout masks, for ``iterations`` updates of each optimizer. The losses that ``backward`` starts
+    from and the values that are reported are compared update by update.
+
+    Raises:
+        DeviceError: ``device`` is not there.
+        FileNotFoundError: A tree or the script is missing.
+        WorkerError: An interpreter cannot be started.
+    """
+    run.check_device(device)
+    if not argv:
+        raise FileNotFoundError("no script: verify script SRC OUT -- train.py ARGS")
+    for tree in (src, out):
+        if not (tree / argv[0]).is_file():
+            raise FileNotFoundError(f"{tree / argv[0]}: no such script")
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        job = {"kind": "script", "argv": list(argv), "iterations": iterations, "seed": seed, "device": device}
+        results = []
+        for name, worker, tree, python in (("chainer", run.CHAINER_WORKER, src, chainer_python),
+                                           ("torch", run.TORCH_WORKER, out, torch_python)):
+            copy, folder = root / name / "tree", root / name / "results"
+            folder.mkdir(parents=True)
+            shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
+            extra: dict[str, Any] = {"tree": str(copy)}
+            if results:
+                extra["reference"] = str(results[0].folder)
+                extra["targets"] = results[0].records.get("end", {}).get("notes", {}).get("targets", {})
+            results.append(run.run_worker(worker, folder, {**job, **extra}, python=python, timeout=timeout, cwd=copy,
+                                          env=_environment(src)))
+        report = _compare(results[0], results[1], " ".join(argv), rtol, atol)
+        report.facts.update({"seed": str(seed), "device": device, **results[0].versions, **results[1].versions})
+        return report
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _environment(src: Path) -> Mapping[str, str]:
+    root = os.environ.get("CHAINER_DATASET_ROOT")
+    return {"CHAINER_DATASET_ROOT": str(Path(root).absolute())} if root else {}
+
+
+def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol: float, atol: float) -> ScriptReport:
+    problems = [result.problem for result in (left, right) if result.problem]
+    unverified: list[str] = []
+    ends = [result.records.get("end") for result in (left, right)]
+    for name, end in zip(("Chainer", "PyTorch"), ends):
+        if end is not None and end["how"]["status"] == "error":
+            how = end["how"]
+            problems.append(f"the script failed under {name}: {how['type']}: {how['message']}\n{_indent(how['trace'])}")
+    if ends[1] is not None:
+        problems += ends[1]["notes"]["problems"]
+    updates = [[record for key, record in result.records.items() if key.startswith("update-")] for result in (left, right)]
+    steps: list[Step] = []
+    for x, y in zip(*updates):
+        if x["optimizer"] != y["optimizer"]:
+            problems.append(f"after {len(steps)} compared values Chainer updates optimizer {x['optimizer']} and PyTorch "
+                            f"optimizer {y['optimizer']}")
+            break
+        steps += _steps(x, y, x["iteration"], x["optimizer"], unverified)
+    if not problems and len(updates[0]) != len(updates[1]):
+        problems.append(f"Chainer made {len(updates[0])} updates and PyTorch {len(updates[1])}")
+    if not problems and not updates[0]:
+        unverified.append("the script made no optimizer update")
+    loaded = ends[1]["notes"]["loaded"] if ends[1] else {}
+    if updates[1] and not loaded:
+        unverified.append("no initial weights were transferred")
+    if ends[0] and ends[1]:
+        _compare_ends(ends[0], ends[1], steps, problems, unverified)
+    count = max((step.iteration for step in steps), default=0)
+    facts = {"weights": ", ".join(sorted(set(loaded.values()))) or "none"}
+    return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
+
+
+def _steps(x: Mapping[str, Any], y: Mapping[str, Any], iteration: int, optimizer: int,
+           unverified: list[str]) -> list[Step]:
+    """The compared values of one update: losses in order, reported values by name and order."""
+    steps = []
+    for i in range(max(len(x["losses"]), len(y["losses"]))):
+        name = "loss" if max(len(x["losses"]), len(y["losses"])) == 1 else f"loss {i}"
+        steps.append(Step(iteration, optimizer, name, _at(x["losses"], i), _at(y["losses"], i)))
+    if not steps:
+        unverified.append(f"optimizer {optimizer}: an update without a backward")
+    reported = [_by_name(record["reported"]) for record in (x, y)]
+    for name in sorted({*reported[0], *reported[1]}):
+        a, b = reported[0].get(name, []), reported[1].get(name, [])
+        if _is_time(name):
+            continue
+        if not b and not any(key for key in reported[1]):
+            unverified.append(f"reported value {name}: PyTorch's side reports nothing through a reporter")
+            continue
+        for i in range(max(len(a), len(b))):
+            steps.append(Step(iteration, optimizer, name, _at(a, i), _at(b, i)))
+    return steps
+
+
+def _compare_ends(x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step], problems: list[str],
+                  unverified: list[str]) -> None:
+    if x["how"]["status"] == y["how"]["status"] == "finished" and steps:
+        last = steps[-1]
+        steps += [step for step in _steps({**x, "losses": []}, {**y, "losses": []}, last.iteration, last.optimizer, [])
+                  if not step.name.startswith("loss")]
+    for path in sorted({*x["logs"], *y["logs"]}):
+        a, b = x["logs"].get(path), y["logs"].get(path)
+        if a is None or b is None:
+            problems.append(f"{path}: written by {'Chainer' if b is None else 'PyTorch'} only")
+        elif len(a) != len(b):
+            problems.append(f"{path}: {len(a)} entries under Chainer, {len(b)} under PyTorch")
+        else:
+            for i, (keys, others) in enumerate(zip(a, b)):
+                if keys != others:
+                    problems.append(f"{path}: entry {i} has the keys {keys} under Chainer and {others} under PyTorch")
+                    break
+
+
+def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for name, value in reported:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _is_time(name: str) -> bool:
+    return name.rsplit("/", 1)[-1] in _TIMES or name in _TIMES
+
+
+def _at(values: Sequence[float], i: int) -> float | None:
+    return float(values[i]) if i < len(values) else None
+
+
+def _shown(losses: list[Step], report: ScriptReport) -> list[Step]:
+    """At most some 40 rows: the first ones, the first difference with its neighbours, the last."""
+    if len(losses) <= 40:
+        return losses
+    first = next((i for i, step in enumerate(losses) if report.differs(step)), None)
+    keep = {*range(20), len(losses) - 1}
+    if first is not None:
+        keep |= set(range(max(0, first - 2), min(len(losses), first + 3)))
+    return [losses[i] for i in sorted(keep)]
+
+
+def _named(step: Step) -> str:
+    return step.name if step.optimizer == 0 else f"{step.name} (optimizer {step.optimizer})"
+
+
+def _figure(value: float | None) -> str:
+    return "none" if value is None else f"{value:.8g}"
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.strip().splitlines()[-12:])
+
+
+def as_json(report: ScriptReport) -> str:
+    """The report as JSON."""
+    return json.dumps({
+        "script": report.script, "ok": report.ok, "iterations": report.iterations, "problems": report.problems,
+        "unverified": report.unverified, "facts": report.facts, "rtol": report.rtol, "atol": report.atol,
+        "steps": [dataclasses.asdict(step) for step in report.steps]})

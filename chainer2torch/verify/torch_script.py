@@ -1,0 +1,185 @@
+"""Runs a migrated training script under PyTorch, unedited, from the weights that the original started with."""
+import os
+import weakref
+from typing import Any
+
+import numpy
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from . import lockstep
+
+
+def work(job: dict[str, Any], folder: str) -> None:
+    """Runs the script and records what it computes update by update."""
+    recorder = lockstep.Recorder(folder, job["iterations"])
+    notes: dict[str, Any] = {"loaded": {}, "problems": []}
+    lockstep.seed_everything(job["seed"])
+    torch.manual_seed(job["seed"])
+    _noise(lockstep.Stream(job["seed"] + 2))
+    watch = _Watch(job, recorder, notes)
+    watch.install()
+    try:
+        lockstep.run_script(job, recorder, notes)
+    finally:
+        watch.end()
+
+
+def _noise(stream: Any) -> None:
+    """Dropout masks and sampled noise are drawn as Chainer draws them, from one stream in call order."""
+    functional = torch.nn.functional
+    plain_dropout = functional.dropout
+
+    def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
+        if not training or isinstance(input, torch.nn.utils.rnn.PackedSequence):
+            return plain_dropout(input, p, training, inplace)
+        kept = torch.from_numpy(numpy.asarray(stream.rng.rand(*input.shape) >= p)).to(input.device)
+        mask = kept.to(input.dtype) * (1.0 / (1.0 - p) if p < 1 else 0.0)
+        return input.mul_(mask) if inplace else input * mask
+
+    def like(draw: Any) -> Any:
+        def drawn(input: torch.Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                  **kwargs: Any) -> torch.Tensor:
+            values = torch.as_tensor(numpy.asarray(draw(tuple(input.shape))))
+            return values.to(device or input.device, dtype or input.dtype).requires_grad_(requires_grad)
+        return drawn
+
+    def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+             **kwargs: Any) -> torch.Tensor:
+        shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+        values = torch.as_tensor(numpy.asarray(stream.rng.uniform(size=shape)))
+        return values.to(device or "cpu", dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
+
+    functional.dropout = dropout  # type: ignore[assignment]
+    torch.rand = rand  # type: ignore[assignment]
+    torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
+    torch.randn_like = like(lambda shape: stream.rng.standard_normal(shape))
+
+
+class _Watch:
+    """Hooks and patches: each tells the recorder, and the first forward loads Chainer's initial weights."""
+
+    def __init__(self, job: dict[str, Any], recorder: Any, notes: dict[str, Any]):
+        self.job = job
+        self.recorder = recorder
+        self.notes = notes
+        self.optimizers: list[torch.optim.Optimizer] = []
+        self.loaded: set[int] = set()
+        self.modules: list[weakref.ref[torch.nn.Module]] = []
+        self.loading = False
+
+    def install(self) -> None:
+        """Installs the hooks for modules, optimizers, backward and the reporter."""
+        watch = self
+        init = torch.optim.Optimizer.__init__
+
+        def recorded_init(self: Any, *args: Any, **kwargs: Any) -> None:
+            if self not in watch.optimizers:
+                watch.optimizers.append(self)
+            init(self, *args, **kwargs)
+
+        torch.optim.Optimizer.__init__ = recorded_init  # type: ignore[method-assign]
+
+        module_init = torch.nn.Module.__init__
+
+        def recorded_module_init(self: Any, *args: Any, **kwargs: Any) -> None:
+            watch.modules.append(weakref.ref(self))
+            module_init(self, *args, **kwargs)
+
+        torch.nn.Module.__init__ = recorded_module_init  # type: ignore[method-assign]
+        torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: watch.load())
+        register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: watch.before(optimizer))
+        register_optimizer_step_post_hook(lambda optimizer, args, kwargs: watch.after(optimizer))
+
+        backward = torch.autograd.backward
+
+        def recorded_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            for tensor in [tensors] if isinstance(tensors, torch.Tensor) else tensors:
+                watch.recorder.loss(lockstep.scalar(tensor.detach().cpu().numpy()))
+            return backward(tensors, *args, **kwargs)
+
+        torch.autograd.backward = recorded_backward  # type: ignore[assignment]
+        try:
+            import pytorch_pfn_extras.reporting as reporting
+        except ImportError:
+            return
+        report = reporting.Reporter.report
+
+        def recorded_report(self: Any, values: Any, observer: Any = None) -> None:
+            outer, self.observation = self.observation, {}
+            try:
+                report(self, values, observer)
+                for name in sorted(self.observation):
+                    value = self.observation[name]
+                    if isinstance(value, torch.Tensor):
+                        value = value.detach().cpu().numpy()
+                    number = lockstep.number(value)
+                    if number is not None:
+                        watch.recorder.report(name, number)
+                outer.update(self.observation)
+            finally:
+                self.observation = outer
+
+        reporting.Reporter.report = recorded_report  # type: ignore[method-assign]
+
+    def before(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer is about to step."""
+        if optimizer in self.optimizers:
+            self.recorder.before_update(self.optimizers.index(optimizer))
+
+    def after(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer has stepped."""
+        if optimizer in self.optimizers:
+            self.recorder.after_update(self.optimizers.index(optimizer))
+
+    def load(self) -> None:
+        """Before a forward: loads the weights of every optimizer that has parameters and was not loaded yet."""
+        if self.loading or len(self.loaded) == len(self.optimizers):
+            return
+        self.loading = True
+        try:
+            for number, optimizer in enumerate(self.optimizers):
+                if number not in self.loaded and any(group["params"] for group in optimizer.param_groups):
+                    self.loaded.add(number)
+                    self._load_one(number, optimizer)
+        finally:
+            self.loading = False
+
+    def _load_one(self, number: int, optimizer: torch.optim.Optimizer) -> None:
+        path = os.path.join(self.job["reference"], f"weights-{number}.npz")
+        if not os.path.exists(path):
+            self.notes["problems"].append(f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was "
+                                          "set up and updated in the original; its weights were not loaded")
+            return
+        from . import compat_module
+        strict = not self.job["targets"].get(str(number), {}).get("uninitialized")
+        reasons = []
+        for module in self._candidates(optimizer):
+            try:
+                compat_module.helper("load_npz")(path, module, strict=strict)
+            except Exception as error:
+                reasons.append(f"{type(module).__name__}: {type(error).__name__}: {error}")
+                continue
+            self.notes["loaded"][str(number)] = type(module).__name__
+            return
+        self.notes["problems"].append(
+            f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "
+            + ("; ".join(reasons) or "no module owns exactly its parameters"))
+
+    def _candidates(self, optimizer: torch.optim.Optimizer) -> list[torch.nn.Module]:
+        """The modules that own exactly the optimizer's parameters, the outermost first."""
+        target = getattr(optimizer, "target", None)
+        if isinstance(target, torch.nn.Module):
+            return [target]
+        wanted = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        found, seen = [], set()
+        for reference in self.modules:
+            module = reference()
+            if module is not None and id(module) not in seen and {id(p) for p in module.parameters()} == wanted:
+                seen.add(id(module))
+                found.append(module)
+        return sorted(found, key=lambda module: -len(list(module.modules())))
+
+    def end(self) -> None:
+        """Nothing is kept alive after the run."""
+        self.modules.clear()
