@@ -1,0 +1,157 @@
+"""Per-parameter settings and update rules: ``param.update_rule``, as in Chainer."""
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn.parameter import UninitializedParameter
+
+
+class Hyperparameter:
+    """Settings as attributes; one that is not set here is looked up in ``parent``.
+
+    Source: chainer.optimizer.Hyperparameter.
+    """
+
+    def __init__(self, parent: Hyperparameter | None = None) -> None:
+        vars(self)["_parent"] = parent
+
+    def __getattr__(self, name: str) -> Any:
+        parent = vars(self).get("_parent")
+        if parent is None or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(parent, name)
+
+    @property
+    def parent(self) -> Hyperparameter | None:
+        """Where settings that are missing here are looked up."""
+        return vars(self)["_parent"]
+
+    def get_dict(self) -> dict[str, Any]:
+        """All settings, the parent's included."""
+        parent = vars(self)["_parent"]
+        settings = {} if parent is None else parent.get_dict()
+        settings.update((name, value) for name, value in vars(self).items() if name != "_parent")
+        return settings
+
+    def __repr__(self) -> str:
+        return "Hyperparameter(" + ", ".join(f"{key}={value}" for key, value in sorted(self.get_dict().items())) + ")"
+
+
+class UpdateRule:
+    """How one parameter is updated: settings of its own, hooks, ``enabled``; or, in subclasses, the formula itself.
+
+    A subclass defines ``init_state(param)``, which fills ``self.state``, and ``update_core(param)``, which changes
+    ``param.data`` from ``param.grad``. Source: chainer.UpdateRule.
+    """
+
+    def __init__(self, parent_hyperparam: Hyperparameter | None = None) -> None:
+        self.enabled = True
+        self.hyperparam = Hyperparameter(parent_hyperparam)
+        self._hooks: OrderedDict[str, tuple[str, Callable[..., Any]]] = OrderedDict()
+        self._optimizer: Any = None
+        self._param: Any = None
+        self._missed = 0
+        self._own_state: dict[str, Any] | None = None
+        self._own_t = 0
+
+    def __reduce__(self) -> Any:
+        # a saved or copied parameter does not take its optimizer along
+        return _no_rule, ()
+
+    def _attach(self, optimizer: Any, param: torch.Tensor) -> None:
+        self._optimizer, self._param = optimizer, param
+
+    def _is_default(self, optimizer: Any) -> bool:
+        """Whether the parameter can be updated together with the others of its group."""
+        return (self.enabled and self._optimizer is optimizer and not self._hooks and not self._missed
+                and len(vars(self.hyperparam)) == 1)
+
+    @property
+    def _has_own_formula(self) -> bool:
+        return type(self) is not UpdateRule
+
+    @property
+    def t(self) -> int:
+        """Number of updates of this parameter."""
+        if self._has_own_formula or self._optimizer is None:
+            return self._own_t
+        return self._optimizer.t - self._missed
+
+    @t.setter
+    def t(self, value: int) -> None:
+        self._own_t = value
+        if self._optimizer is not None:
+            self._missed = self._optimizer.t - value
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """The state arrays by name; None before the first update."""
+        if self._has_own_formula or self._optimizer is None:
+            return self._own_state
+        return self._optimizer.state.get(self._param)
+
+    def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
+        """Registers a function ``(rule, param)`` that runs before (``'pre'``) or after (``'post'``) the update."""
+        if not callable(hook):
+            raise TypeError("hook function must be callable")
+        if timing == "auto":
+            timing = getattr(hook, "timing", "pre")
+        if name is None:
+            name = getattr(hook, "name", getattr(hook, "__name__", None))
+        if name is None:
+            raise ValueError("the name of the hook function is not specified")
+        if name in self._hooks:
+            raise KeyError(f'hook "{name}" already exists')
+        self._hooks[name] = (timing, hook)
+
+    def remove_hook(self, name: str) -> None:
+        """Removes a hook by its name."""
+        del self._hooks[name]
+
+    def update(self, param: Any) -> None:
+        """Calls the hooks and updates the parameter, unless ``enabled`` is false."""
+        if not self.enabled:
+            return
+        self._own_t += 1
+        if isinstance(param, UninitializedParameter):
+            return
+        if self._has_own_formula and self._own_state is None:
+            self._own_state = {}
+            self.init_state(param)
+        if self._has_own_formula and getattr(self._optimizer, "_loss_scale", None) is not None:
+            param.grad.div_(self._optimizer._loss_scale)
+        self._call_hooks("pre", param)
+        self.update_core(param)
+        self._call_hooks("post", param)
+
+    def _call_hooks(self, timing: str, param: Any) -> None:
+        for when, hook in list(self._hooks.values()):
+            if when == timing:
+                hook(self, param)
+
+    def init_state(self, param: Any) -> None:
+        """Fills ``self.state`` at the first update."""
+
+    def update_core(self, param: Any) -> None:
+        """Changes ``param`` from ``param.grad``."""
+        if not self._has_own_formula:
+            self._optimizer._update_together([param], self.hyperparam.get_dict(), self.t)
+        elif param.is_cuda:
+            self.update_core_gpu(param)
+        else:
+            self.update_core_cpu(param)
+
+    def update_core_cpu(self, param: Any) -> None:
+        """The formula for CPU parameters, for subclasses that tell the two apart."""
+        raise NotImplementedError
+
+    def update_core_gpu(self, param: Any) -> None:
+        """The formula for CUDA parameters, for subclasses that tell the two apart."""
+        raise NotImplementedError
+
+
+def _no_rule() -> None:
+    return None
