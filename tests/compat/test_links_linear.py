@@ -144,6 +144,7 @@ def test_simplified_dropconnect(batchwise, nobias):
         module.W.copy_(torch.tensor(link.W.array))
     x = chainer.Variable(np.random.randn(4, 6).astype("f"))
     t = torch.tensor(x.array, requires_grad=True)
+    link.cleargrads()
     y, u = link(x, **kwargs), module(t, **kwargs)
     np.testing.assert_allclose(u.detach().numpy(), y.array, rtol=1e-4, atol=1e-5)
     gy = np.random.randn(4, 3).astype("f")
