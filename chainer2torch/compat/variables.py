@@ -1,0 +1,274 @@
+"""Methods of chainer.Variable that a tensor has no equal of, and the indexing of arrays."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+_CUT = "chainer: unchained"
+
+
+def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop: bool = False,
+             loss_scale: float | None = None) -> None:
+    """Backpropagates from ``y``, starting from the gradient that :func:`set_grad` gave it, or from one.
+
+    Args:
+        y: a tensor; if it holds more than one number its gradient must have been set.
+        retain_grad: keeps the gradient of ``y`` itself. A tensor in between keeps its own only if its ``retain_grad()``
+            was called before.
+        enable_double_backprop: lets the gradients be differentiated again.
+        loss_scale: the first gradient of a scalar is multiplied by it.
+    Raises:
+        RuntimeError: ``y`` holds several numbers and has no gradient, or the graph was used before.
+    Source: chainer.Variable.backward.
+    """
+    gradient = _given_grad(y)
+    if gradient is None and y.numel() == 1 and loss_scale is not None:
+        gradient = torch.full_like(y, loss_scale)
+    if retain_grad and y.requires_grad and not y.is_leaf:
+        y.retain_grad()
+    y.backward(gradient, create_graph=enable_double_backprop)
+
+
+def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
+    # `grad` of a tensor in the middle of a graph warns unless it is there.
+    return y.__dict__.pop("_grad_to_start_from", None)
+
+
+def set_grad(x: torch.Tensor, grad: Any) -> None:
+    """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
+
+    Args:
+        x: a tensor.
+        grad: a tensor or array of the same shape and dtype, or None.
+    Raises:
+        TypeError, ValueError: ``grad`` has another dtype or shape.
+    Source: chainer.Variable.grad (assigned).
+    """
+    if grad is not None:
+        grad = torch.as_tensor(grad, device=x.device)
+        if grad.dtype != x.dtype:
+            raise TypeError(f"Dtype mismatch: x is {x.dtype}, its gradient {grad.dtype}")
+        if grad.shape != x.shape:
+            raise ValueError(f"Shape mismatch: x is {tuple(x.shape)}, its gradient {tuple(grad.shape)}")
+    if x.is_leaf:
+        x.grad = grad
+    elif x.numel() == 1 and grad is not None:
+        x.register_hook(lambda one: grad)  # so that a plain `x.backward()` starts from it, too
+    else:
+        x.__dict__["_grad_to_start_from"] = grad
+
+
+def set_array(x: torch.Tensor, array: Any) -> None:
+    """``x.array = array``: ``x`` holds that array from now on (it is shared, not copied), whatever its shape.
+
+    Args:
+        x: a tensor.
+        array: a tensor or array of the same dtype.
+    Raises:
+        TypeError: ``array`` has another dtype, which a tensor cannot change in place.
+    Source: chainer.Variable.array (assigned).
+    """
+    array = torch.as_tensor(array, device=x.device).detach()
+    if array.dtype != x.dtype:
+        raise TypeError(f"a tensor of {x.dtype} cannot hold an array of {array.dtype}")
+    x.data = array
+
+
+def cleargrad(x: torch.Tensor) -> None:
+    """Forgets the gradient of ``x``. Source: chainer.Variable.cleargrad."""
+    set_grad(x, None)
+
+
+def zerograd(x: torch.Tensor) -> None:
+    """Fills the gradient of ``x`` with zeros; makes one if there is none. Source: chainer.Variable.zerograd."""
+    if x.is_leaf and x.grad is not None:
+        x.grad = x.grad.detach().zero_()
+    else:
+        set_grad(x, torch.zeros_like(x, requires_grad=False))
+
+
+def addgrad(x: torch.Tensor, var: torch.Tensor) -> None:
+    """Adds the gradient of ``var`` to the gradient of ``x``; nothing happens if ``var`` has none.
+
+    Raises:
+        ValueError: the shapes differ.
+    Source: chainer.Variable.addgrad.
+    """
+    if var.grad is None:
+        return
+    gradient = var.grad.to(x.device)
+    set_grad(x, gradient if x.grad is None else x.grad + gradient)
+
+
+def move_variable(x: torch.Tensor, device: Any) -> None:
+    """Moves ``x`` and its gradient to a device in place, as ``x.to_gpu()`` and ``x.to_cpu()`` do in Chainer.
+
+    Args:
+        x: a leaf tensor (an input or a parameter).
+        device: a ``torch.device`` or its name.
+    Source: chainer.Variable.to_device.
+    """
+    gradient = x.grad if x.is_leaf else None
+    x.grad = None
+    x.data = x.data.to(device)
+    if gradient is not None:
+        x.grad = gradient.to(device)
+
+
+def variable_summary(x: torch.Tensor) -> str:
+    """``<variable at 0x...>``. Source: chainer.Variable.summary (of a variable without a name)."""
+    return f"<variable at 0x{id(x):x}>"
+
+
+def variable_label(x: torch.Tensor) -> str:
+    """Shape and dtype as a text: ``(2, 3), float32``; for a scalar the dtype alone. Source: chainer.Variable.label."""
+    dtype = str(x.dtype).removeprefix("torch.")
+    return dtype if x.dim() == 0 else f"{tuple(x.shape)}, {dtype}"
+
+
+def debug_print(x: torch.Tensor) -> str:
+    """Describes a tensor in several lines: device, shape, dtype, mean and deviation of its values and gradient.
+
+    Source: chainer.Variable.debug_print (which names the array's class after ``backend``; here it is the tensor's).
+    """
+    gradient = x.grad if x.is_leaf else None
+    if gradient is None:
+        grad_text: Any = None
+    else:
+        grad_text = 0 if bool((gradient == 0).all()) else _statistics(gradient)
+    return "\n".join([
+        variable_summary(x), f"- device: {x.device}", f"- backend: {type(x)}", f"- shape: {tuple(x.shape)}",
+        f"- dtype: {str(x.dtype).removeprefix('torch.')}", f"- statistics: {_statistics(x)}", f"- grad: {grad_text}"])
+
+
+def _statistics(x: torch.Tensor) -> str:
+    values = x.detach().double()
+    return f"mean={values.mean().item():.8f}, std={values.std(correction=0).item():.8f}"
+
+
+def unchain_backward(y: torch.Tensor) -> None:
+    """Cuts the graph behind ``y``: no later backward() passes the computations that led to ``y``.
+
+    Chainer forgets which computation made each of these tensors. A tensor of PyTorch cannot be made to forget from
+    the outside, so the steps of the graph are marked: a module that keeps a state passes it through :func:`live`
+    before it uses it again. A gradient that comes to a marked step nevertheless is refused.
+
+    Source: chainer.Variable.unchain_backward.
+    """
+    for node in _graph(y.grad_fn):
+        marks: Any = node.metadata
+        if _CUT not in marks:
+            marks[_CUT] = True
+            node.register_prehook(_refuse)
+
+
+def live(state: Any) -> Any:
+    """``state``, detached if :func:`unchain_backward` has cut the graph behind it; None, tuples and lists are followed.
+
+    Source: what chainer.Variable.unchain_backward does to the variables that a link keeps.
+    """
+    if isinstance(state, (list, tuple)):
+        return type(state)(live(item) for item in state)
+    if isinstance(state, torch.Tensor) and state.grad_fn is not None and _CUT in state.grad_fn.metadata:
+        return state.detach()
+    return state
+
+
+def _refuse(grad_outputs: Any) -> None:
+    raise RuntimeError("A gradient comes to a graph that unchain_backward() has cut: in Chainer it would have ended "
+                       "before. Detach the tensor that is kept between the steps: h = compat.live(h)")
+
+
+def _graph(root: Any) -> Iterator[Any]:
+    """The steps behind ``root``, itself included; the last ones (which add to a leaf's gradient) are left out."""
+    stack, seen = [root], set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen or hasattr(node, "variable"):
+            continue
+        seen.add(node)
+        yield node
+        stack.extend(parent for parent, _ in node.next_functions)
+
+
+def variable_transpose(x: torch.Tensor, *axes: Any) -> torch.Tensor:
+    """Permutes the axes; without axes (or with None) it reverses them, as NumPy does.
+
+    Args:
+        x: a tensor of any rank.
+        axes: each axis once, negative ones allowed, as single arguments or as one tuple or list.
+    Raises:
+        RuntimeError: the axes are not a permutation.
+    Source: chainer.Variable.transpose.
+    """
+    order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
+    return x.permute(*(order or reversed(range(x.dim()))))
+
+
+def get_item(x: torch.Tensor, slices: Any) -> torch.Tensor:
+    """``x[slices]`` with NumPy's meaning.
+
+    It differs from a tensor's own indexing where an integer and an index array are mixed (NumPy puts the indexed axes
+    first if a slice stands between them), for ``uint8`` arrays (positions here, a mask in PyTorch) and for slices with
+    a negative step, which PyTorch does not have.
+
+    Args:
+        x: a tensor of any rank and dtype.
+        slices: integers, slices, ``...``, None, and integer or boolean arrays, tensors or lists, alone or in a tuple.
+            A list of other things than integers counts as a tuple.
+    Raises:
+        IndexError: out of bounds, or too many indices.
+    Source: chainer.functions.get_item, chainer.Variable.__getitem__.
+    """
+    items = [_as_index(item, x.device) for item in index_tuple(slices)]
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if any(isinstance(item, torch.Tensor) and item.dim() > 0 for item in items):
+        # With arrays among the indices NumPy treats an integer as an array, too. (PyTorch takes a tensor without axes
+        # for an integer: so it gets one axis, which the others broadcast.)
+        items = [torch.tensor([i], device=x.device) if type(i) is int else i for i in items]
+    x, items = _flip_negative_steps(x, items)
+    return x[tuple(items)]
+
+
+def index_tuple(slices: Any) -> tuple[Any, ...]:
+    """The indices as a tuple; of lists only one of integers is an index itself, as in Chainer."""
+    if isinstance(slices, list) and not all(isinstance(s, int) for s in slices):
+        return tuple(slices)
+    return slices if isinstance(slices, tuple) else (slices,)
+
+
+def _as_index(item: Any, device: torch.device) -> Any:
+    if isinstance(item, (list, np.ndarray)):
+        array = np.asarray(item)
+        item = torch.as_tensor(array if array.size else array.astype(np.int64), device=device)
+    elif isinstance(item, np.bool_):
+        item = bool(item)
+    elif isinstance(item, np.integer):
+        item = int(item)
+    if isinstance(item, torch.Tensor) and item.dtype != torch.bool:
+        return item.long()
+    return item
+
+
+def _flip_negative_steps(x: torch.Tensor, items: list[Any]) -> tuple[torch.Tensor, list[Any]]:
+    """An axis whose slice has a negative step is replaced by the picked positions, in their order."""
+    axis, result = 0, list(items)
+    used = sum(_axes_of(item) for item in items)
+    for i, item in enumerate(items):
+        if isinstance(item, slice) and item.step is not None and item.step < 0:
+            picked = range(*item.indices(x.shape[axis]))
+            x = x.index_select(axis, torch.tensor(list(picked), dtype=torch.long, device=x.device))
+            result[i] = slice(None)
+        axis += x.dim() - used if item is Ellipsis else _axes_of(item)
+    return x, result
+
+
+def _axes_of(item: Any) -> int:
+    """How many axes of the array an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return item.dim() if isinstance(item, torch.Tensor) and item.dtype == torch.bool else 1
