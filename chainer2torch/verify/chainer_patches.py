@@ -3,6 +3,7 @@
 Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a
 legacy interpreter, where every patch is a no-op because nothing is missing.
 """
+# mypy: ignore-errors
 import sys
 import types
 

@@ -3,7 +3,8 @@
 Written for Python 3.6 and newer and Chainer 3 and newer, with NumPy and Chainer only: it runs by its path under any
 interpreter, so its neighbours are imported as a package of their own, without chainer2torch and its dependencies.
 """
-# ruff: noqa: UP
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
 import os
 import sys
 import types

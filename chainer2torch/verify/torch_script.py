@@ -78,7 +78,7 @@ class _Watch:
                 watch.optimizers.append(self)
             init(self, *args, **kwargs)
 
-        torch.optim.Optimizer.__init__ = recorded_init  # type: ignore[method-assign]
+        torch.optim.Optimizer.__init__ = recorded_init
 
         module_init = torch.nn.Module.__init__
 
@@ -120,7 +120,7 @@ class _Watch:
             finally:
                 self.observation = outer
 
-        reporting.Reporter.report = recorded_report  # type: ignore[method-assign]
+        reporting.Reporter.report = recorded_report
 
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""

@@ -83,7 +83,7 @@ def _inputs(case: dict[str, Any], arrays: Any, device: str):
         tensor = torch.from_numpy(numpy.array(array)).to(device)
         if name in plain:
             return tensor
-        if tensor.is_floating_point() and case.get("grad", True):
+        if tensor.is_floating_point():
             tensor.requires_grad_()
         tensors.setdefault(name, []).append(tensor)
         return tensor

@@ -3,7 +3,8 @@
 Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a legacy
 interpreter.
 """
-# ruff: noqa: UP
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
 import io
 import json
 import os
