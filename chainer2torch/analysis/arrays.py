@@ -1,0 +1,207 @@
+"""Ranks and dtypes of arrays and tensors: indexing, broadcasting, constructors, shape functions."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Const, HostArray, Kind, Lst, Method, Scalar, Tensor, Tup, parse_spec, scalar_type,
+)
+from chainer2torch.rules import Rules
+
+DTYPES = {
+    "f": "float32", "d": "float64", "e": "float16", "i": "int32", "l": "int64", "b": "int8", "B": "uint8",
+    "?": "bool", "float": "float64", "int": "int64", "f4": "float32", "f8": "float64", "i4": "int32", "i8": "int64",
+}
+_NAMES = frozenset({
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool",
+})
+
+
+def dtype_of(kind: Kind | None) -> str | None:
+    """The dtype that an argument names: ``np.float32``, ``'f'``, ``'int32'``, ``float``."""
+    if isinstance(kind, Const) and isinstance(kind.value, str):
+        return kind.value if kind.value in _NAMES else DTYPES.get(kind.value)
+    name = getattr(kind, "name", "").rsplit(".", 1)
+    if len(name) == 2 and name[0] in ("numpy", "cupy", "builtins"):
+        return {"float": "float64", "int": "int64", "bool_": "bool"}.get(name[1], name[1] if name[1] in _NAMES else None)
+    return None
+
+
+def rank_of_shape(kind: Kind | None) -> int | None:
+    """The rank of an array whose shape is this value."""
+    if isinstance(kind, Tup):
+        return len(kind.items)
+    if scalar_type(kind) == "int" if kind is not None else False:
+        return 1
+    return None
+
+
+def broadcast(a: Kind, b: Kind) -> Kind:
+    """The kind of an arithmetic result of two values, at least one of which is an array or tensor."""
+    pair = [k for k in (a, b) if isinstance(k, (Tensor, HostArray))]
+    if len(pair) == 1:
+        other = b if pair[0] is a else a
+        if scalar_type(other) is None:
+            return dataclasses.replace(pair[0], rank=None, dtype=None)
+        keep = scalar_type(other) != "float" or (pair[0].dtype or "").startswith("float")
+        return pair[0] if keep else dataclasses.replace(pair[0], dtype=None)
+    rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
+    dtype = pair[0].dtype if pair[0].dtype == pair[1].dtype else None
+    tensors = [k for k in pair if isinstance(k, Tensor)]
+    if tensors:
+        # a Variable beside an array stays a Variable
+        return Tensor(rank, dtype, array=all(t.array for t in tensors) and len(tensors) == 2)
+    return HostArray(rank, dtype)
+
+
+def subscript(kind: Tensor | HostArray, node: ast.expr, index: Kind) -> Kind:
+    """The kind of ``x[index]``."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    rank = kind.rank
+    for i, part in enumerate(parts):
+        if isinstance(part, ast.Slice) or isinstance(part, ast.Constant) and part.value is Ellipsis:
+            continue
+        if isinstance(part, ast.Constant) and part.value is None:
+            rank = None if rank is None else rank + 1
+            continue
+        if isinstance(part, ast.Attribute) and part.attr == "newaxis":
+            rank = None if rank is None else rank + 1
+            continue
+        item = index.items[i] if isinstance(index, Tup) and isinstance(node, ast.Tuple) and i < len(index.items) \
+            else index
+        if scalar_type(item) == "int":
+            rank = None if rank is None else rank - 1
+        else:
+            rank = None
+            break
+    return dataclasses.replace(kind, rank=rank)
+
+
+def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
+    """An attribute of an array or tensor; a method when it is not an attribute."""
+    if name == "shape":
+        return Tup((Scalar("int"),) * kind.rank) if kind.rank is not None else Lst(Scalar("int"))
+    if name in ("ndim", "size"):
+        return Scalar("int")
+    if isinstance(kind, HostArray):
+        return kind if name == "T" else Method(kind, name) if name != "dtype" else UNKNOWN
+    owner = "numpy.ndarray" if kind.array else "chainer.Variable"
+    row = rules.member(owner, name)
+    if row is None:
+        return Method(kind, name)
+    if row.attribute or row.signature is None:
+        return parse_spec(row.returns, {"self": kind})
+    return Method(kind, name)
+
+
+_CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
+_SAME_SHAPE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "exp", "log", "sqrt", "abs", "tanh",
+                         "maximum", "minimum", "clip", "square", "sign"})
+_CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
+
+
+def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
+    """The result of ``numpy.<name>(...)`` on the host."""
+    dtype = dtype_of(keywords.get("dtype"))
+    first = args[0] if args else UNKNOWN
+    if name in _CONSTRUCTORS:
+        at = 2 if name == "full" else 1
+        if dtype is None and "dtype" not in keywords:
+            dtype = dtype_of(args[at]) if len(args) > at else "float64" if name != "full" else None
+        return HostArray(rank_of_shape(keywords.get("shape", first)), dtype)
+    if name in _SAME_SHAPE:
+        return HostArray(first.rank, dtype or first.dtype) if isinstance(first, HostArray) else UNKNOWN
+    if name in _CONVERT:
+        if dtype is None and len(args) > 1:
+            dtype = dtype_of(args[1])
+        return convert(first, dtype)
+    if name == "arange":
+        return HostArray(1, dtype)
+    if name in ("random.permutation", "random.choice"):
+        return HostArray(1)
+    if name in ("random.rand", "random.randn"):
+        return HostArray(len(args), "float64")
+    if name in ("random.uniform", "random.normal", "random.randint"):
+        size = keywords.get("size", args[2] if len(args) > 2 else None)
+        return HostArray(rank_of_shape(size)) if size is not None else UNKNOWN
+    if name in ("concatenate", "stack", "vstack", "hstack", "load", "transpose", "where", "random.shuffle"):
+        return HostArray() if name not in ("random.shuffle", "load") else UNKNOWN
+    return UNKNOWN
+
+
+def convert(value: Kind, dtype: str | None) -> Kind:
+    """``numpy.array(value)``."""
+    if isinstance(value, HostArray):
+        return HostArray(value.rank, dtype or value.dtype)
+    if isinstance(value, Tensor):
+        return HostArray(value.rank, dtype or value.dtype)
+    rank, element = 0, value
+    while isinstance(element, (Lst, Tup)):
+        rank += 1
+        element = element.element if isinstance(element, Lst) else element.items[0] if element.items else UNKNOWN
+    if isinstance(element, HostArray) and element.rank is not None:
+        return HostArray(rank + element.rank, dtype or element.dtype)
+    if scalar_type(element) is not None:
+        return HostArray(rank, dtype)
+    return HostArray(None, dtype)
+
+
+_KEEP = frozenset({"copy", "clip", "round", "__neg__", "__abs__"})
+
+
+def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
+    """The result of a method of an array or tensor, where it does not depend on a rule."""
+    if name == "astype":
+        dtype = dtype_of(args[0] if args else keywords.get("dtype"))
+        return dataclasses.replace(kind, dtype=dtype)
+    if name in _KEEP:
+        return kind
+    if name in ("reshape", "view"):
+        shape = args[0] if len(args) == 1 else Tup(tuple(args))
+        return dataclasses.replace(kind, rank=rank_of_shape(shape))
+    if name == "transpose":
+        return kind
+    if name in ("ravel", "flatten"):
+        return dataclasses.replace(kind, rank=1)
+    if name in ("sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"):
+        return _reduced(kind, args, keywords)
+    if name in ("item",):
+        return Scalar("float" if (kind.dtype or "").startswith("float") else "int" if kind.dtype else "float")
+    if name == "tolist":
+        return Lst(UNKNOWN)
+    if name == "squeeze":
+        return dataclasses.replace(kind, rank=None)
+    return UNKNOWN
+
+
+def _reduced(kind: Tensor | HostArray, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
+    axis = keywords.get("axis", args[0] if args else None)
+    keepdims = keywords.get("keepdims")
+    if isinstance(keepdims, Const) and keepdims.value:
+        return kind
+    if axis is None or axis == Const(None):
+        return dataclasses.replace(kind, rank=0)
+    gone = len(axis.items) if isinstance(axis, Tup) else 1 if scalar_type(axis) == "int" else None
+    if kind.rank is None or gone is None or keepdims is not None:
+        return dataclasses.replace(kind, rank=None)
+    return dataclasses.replace(kind, rank=kind.rank - gone)
+
+
+def shape_function(name: str, bound: dict[str, Kind]) -> Kind | None:
+    """The rank of the results of chainer.functions that change it; None: the row's ``returns`` says it."""
+    x = bound.get("x", bound.get("xs", UNKNOWN))
+    if isinstance(x, (Lst, Tup)):
+        x = x.element if isinstance(x, Lst) else x.items[0] if x.items else UNKNOWN
+    rank = x.rank if isinstance(x, (Tensor, HostArray)) else None
+    dtype = x.dtype if isinstance(x, (Tensor, HostArray)) else None
+    if name in ("reshape", "broadcast_to"):
+        return Tensor(rank_of_shape(bound.get("shape")), dtype)
+    if name in ("concat", "pad", "flip", "repeat", "tile", "copy", "rollaxis", "swapaxes", "transpose", "cast"):
+        return Tensor(rank, dtype if name != "cast" else dtype_of(bound.get("typ")))
+    if name in ("expand_dims", "stack"):
+        return Tensor(rank + 1 if rank is not None else None, dtype)
+    if name in ("sum", "mean", "average", "max", "min", "prod", "logsumexp"):
+        reduced = _reduced(Tensor(rank, dtype), [], {k: bound[k] for k in ("axis", "keepdims") if k in bound})
+        return reduced
+    return None

@@ -1,0 +1,308 @@
+"""Kinds of call results, and how arguments feed the parameters of the project's own functions."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis import arrays, protocols
+from chainer2torch.analysis.kinds import (
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
+    element_of, generalized, join, join_all, options, parse_spec,
+)
+from chainer2torch.analysis.names import ClassInfo, FuncInfo
+from chainer2torch.rules import Row
+from chainer2torch.signature import BindError
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+_TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "int", "round": "int", "id": "int",
+          "repr": "str", "isinstance": "bool", "hasattr": "bool", "callable": "bool", "any": "bool", "all": "bool"}
+_STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
+
+
+class Calls:
+    """The part of the analysis that evaluates calls (mixed into Analysis)."""
+
+    def _expr_Call(self: Analysis, node: ast.Call) -> Kind:  # type: ignore[misc]
+        callee = self.expr(node.func)
+        args = [self.expr(a) for a in node.args]
+        keywords = {k.arg: self.expr(k.value) for k in node.keywords if k.arg is not None}
+        starred = len(keywords) < len(node.keywords) or any(isinstance(a, ast.Starred) for a in node.args)
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self.expr(keyword.value)
+        if callee is BOTTOM or BOTTOM in args or BOTTOM in keywords.values():
+            for option in options(callee):
+                if isinstance(option, Func):
+                    option.info.called = True
+            return BOTTOM
+        return join_all([self.call(c, args, keywords, node, starred) for c in options(callee)])
+
+    def call(  # type: ignore[misc]
+            self: Analysis, callee: Kind, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
+            starred: bool = False) -> Kind:
+        """The result of calling a value."""
+        if isinstance(callee, Func):
+            return self.call_function(callee.info, callee.receiver, args, keywords, node, starred)
+        if isinstance(callee, Class):
+            return self._construct(callee.info, args, keywords, node, starred)
+        if isinstance(callee, Inst):
+            return self._call_instance(callee, args, keywords, node)
+        if isinstance(callee, Method):
+            return self._call_method(callee, args, keywords, node)
+        for kind in (*args, *keywords.values()):
+            self.escape(kind)
+        if isinstance(callee, Ref) and node is not None:
+            return self._call_ref(callee.name, args, keywords, node, starred)
+        return UNKNOWN
+
+    # -- functions and classes of the project ----------------------------------------------------------------------
+
+    def call_function(  # type: ignore[misc]
+            self: Analysis, func: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind],
+            node: ast.Call | None, starred: bool = False) -> Kind:
+        """Feeds the parameters and gives what is known of the return value."""
+        a = func.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        if func.cls is not None and not func.is_static and names and receiver is not None:
+            names = names[1:]
+        fed = dict(zip(names, args))
+        fed.update({k: v for k, v in keywords.items() if k in names or k in {p.arg for p in a.kwonlyargs}})
+        if starred:
+            fed = {n: fed.get(n, UNKNOWN) for n in (*names, *(p.arg for p in a.kwonlyargs))}
+        func.called = True
+        for name, kind in fed.items():
+            self.feed(func, name, kind)
+        for name, default in zip([*names[::-1], *(p.arg for p in a.kwonlyargs)], [*a.defaults[::-1], *a.kw_defaults]):
+            if name not in fed and default is not None:
+                self.feed(func, name, generalized(self.facts.get(default, UNKNOWN)))
+        for kind in args[len(names):]:
+            self.escape(kind)
+        self.reads(func, "return")
+        return func.returns if func.returns is not None else UNKNOWN if self.widened(func) else BOTTOM
+
+    def feed(self: Analysis, func: FuncInfo, name: str, kind: Kind) -> None:  # type: ignore[misc]
+        """Joins an argument into a parameter."""
+        if kind is BOTTOM:
+            return
+        old = func.params.get(name)
+        new = UNKNOWN if self.widened(func) and old not in (None, kind) else join(old, kind)
+        if new != old:
+            func.params[name] = new
+            self.enqueue(func)
+
+    def _construct(  # type: ignore[misc]
+            self: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
+            starred: bool) -> Kind:
+        made = Inst(cls, self.site(node) if node is not None else 0)
+        init = self.class_attribute(cls, "__init__", made)
+        if isinstance(init, Func):
+            self.call_function(init.info, made, args, keywords, node, starred)
+        else:
+            for base in self.mro(cls):
+                if isinstance(base, str):
+                    self._record(made, base, args, keywords)
+                    break
+        return made
+
+    def escape(self: Analysis, kind: Kind) -> None:  # type: ignore[misc]
+        """A value goes where its uses cannot be seen: its parameters may then be anything."""
+        for option in options(kind):
+            if isinstance(option, Func):
+                names = [p.arg for p in option.info.node.args.args]
+                for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:
+                    self.feed(option.info, name, UNKNOWN)
+            elif isinstance(option, (Lst, Dct)):
+                if isinstance(option.element, (Func, Inst)):
+                    self.escape(option.element)
+            elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo) and self.is_link(option):
+                for method in ("forward", "__call__"):
+                    found = self.class_attribute(option.cls, method, option)
+                    if isinstance(found, Func):
+                        for p in found.info.node.args.args[1:]:
+                            self.feed(found.info, p.arg, UNKNOWN)
+
+    # -- values outside the project --------------------------------------------------------------------------------
+
+    def _call_instance(  # type: ignore[misc]
+            self: Analysis, callee: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+        if isinstance(callee.cls, ClassInfo):
+            for method in ("__call__", "forward"):
+                found = self.class_attribute(callee.cls, method, callee)
+                if isinstance(found, Func):
+                    return self.call_function(found.info, callee, args, keywords, node)
+        for kind in (*args, *keywords.values()):
+            self.escape(kind)
+        if self.is_link(callee):
+            return protocols.call_link(self, callee, args, keywords, node)
+        return UNKNOWN
+
+    def _call_method(  # type: ignore[misc]
+            self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+        receiver, name = method.receiver, method.name
+        if not isinstance(receiver, (Lst, Dct)):
+            for kind in (*args, *keywords.values()):
+                self.escape(kind)
+        if isinstance(receiver, Inst):
+            return self.method_result(receiver, name, args, node, keywords)
+        if isinstance(receiver, Tensor) and not receiver.array:
+            row = self.rules.member("chainer.Variable", name)
+            if row is not None:
+                return self.row_result(row, args, keywords, receiver)
+            return arrays.array_method(receiver, name, args, keywords)
+        if isinstance(receiver, (Tensor, HostArray)):
+            return arrays.array_method(receiver, name, args, keywords)
+        if isinstance(receiver, Dct):
+            if name == "items":
+                return Lst(Tup((Scalar("str"), receiver.element)))
+            if name in ("values", "get", "pop"):
+                return Lst(receiver.element) if name == "values" else receiver.element
+            return UNKNOWN
+        if isinstance(receiver, Lst):
+            return self._list_method(receiver, name, args, node)
+        if name in _STR_LISTS:
+            return Lst(Scalar("str"))
+        return Scalar("str") if name in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
+
+    def _list_method(  # type: ignore[misc]
+            self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
+        if name in ("append", "insert", "extend") and args and node is not None and \
+                isinstance(node.func, ast.Attribute):
+            new = element_of(args[-1]) if name == "extend" else args[-1]
+            self.assign(node.func.value, Lst(join(receiver.element, new)))  # the list itself has changed
+            return NONE
+        return receiver.element if name == "pop" else UNKNOWN
+
+    def method_result(  # type: ignore[misc]
+            self: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None,
+            keywords: dict[str, Kind] | None = None) -> Kind:
+        """The result of a method of an object outside the project (or inherited from outside)."""
+        if isinstance(receiver.cls, ClassInfo):
+            found = self.class_attribute(receiver.cls, name, receiver)
+            if isinstance(found, Func):
+                return self.call_function(found.info, receiver, args, keywords or {}, None)
+        special = protocols.method(self, receiver, name, args, node)
+        if special is not None:
+            return special
+        for owner in self.mro(receiver.cls):
+            if isinstance(owner, str):
+                row = self.rules.member(owner, name)
+                if row is not None:
+                    return self.row_result(row, args, keywords or {}, receiver)
+        return UNKNOWN
+
+    def _call_ref(  # type: ignore[misc]
+            self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call, starred: bool
+    ) -> Kind:
+        if name.startswith("builtins."):
+            return self._call_builtin(name[9:], args, node)
+        if name.startswith("numpy."):
+            return arrays.numpy_call(name[6:], args, keywords)
+        row = self.rules.rows.get(name)
+        if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
+            if row is not None and row.returns != "unknown":
+                return self.row_result(row, args, keywords, None)
+            made = Inst(name, self.site(node))
+            self._record(made, name, [] if starred else args, keywords)
+            return made
+        if row is not None:
+            return self.row_result(row, args, keywords, None)
+        return UNKNOWN
+
+    def _record(  # type: ignore[misc]
+            self: Analysis, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
+        row = self.rules.rows.get(cls)
+        bound = bind_kinds(row, args, keywords, None) if row is not None else dict(keywords)
+        old = self.objects.setdefault(made.site, {})
+        for key, kind in bound.items():
+            old[key] = join(old.get(key), kind)
+        protocols.constructed(self, cls, old)
+
+    def row_result(  # type: ignore[misc]
+            self: Analysis, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
+        """What a rule says of the result."""
+        bound = bind_kinds(row, args, keywords, receiver)
+        name = row.name.rsplit(".", 1)
+        if name[0] == "chainer.functions" or name[0] == "chainer.Variable":
+            if name[0] == "chainer.Variable" and receiver is not None:
+                bound.setdefault("x", receiver)
+            shaped = arrays.shape_function(name[1], bound)
+            if shaped is not None:
+                return shaped
+        return parse_spec(row.returns, bound)
+
+    def _call_builtin(self: Analysis, name: str, args: list[Kind], node: ast.Call) -> Kind:  # type: ignore[misc]
+        if name == "super":
+            return self._super()
+        if name in _TYPES:
+            return Scalar(_TYPES[name])
+        first = args[0] if args else UNKNOWN
+        if name == "range":
+            return Lst(Scalar("int"))
+        if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
+            return Lst(self.iterated(first)) if args else Lst(UNKNOWN)
+        if name == "next":
+            return self.method_result(first, "next", [], node) if isinstance(first, Inst) else element_of(first)
+        if name == "enumerate":
+            return Lst(Tup((Scalar("int"), self.iterated(first))))
+        if name == "zip":
+            return Lst(Tup(tuple(self.iterated(a) for a in args)))
+        if name == "dict":
+            values = {k.arg: self.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
+            return Dct(join_all(list(values.values())), tuple(values.items()))
+        if name in ("abs", "sum", "max", "min") and isinstance(first, (Tensor, Scalar, Const)):
+            return first if name == "abs" else UNKNOWN
+        if name == "sum" and isinstance(first, (Lst, Tup)):
+            return join(element_of(first), None)
+        if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
+            return self.attribute(first, args[1].value)
+        if name == "open":
+            return UNKNOWN
+        return UNKNOWN
+
+    def _super(self: Analysis) -> Kind:  # type: ignore[misc]
+        cls = self.func.cls if self.func is not None else None
+        if cls is None:
+            return UNKNOWN
+        parents = []
+        for base in cls.bases:
+            for option in options(base):
+                if isinstance(option, Class):
+                    parents.append(Inst(option.info))
+                elif isinstance(option, Ref):
+                    parents.append(Inst(option.name))
+        return parents[0] if parents else UNKNOWN
+
+
+def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> dict[str, Kind]:
+    """The kinds of a rule's parameters at a call: what is passed, and the literal defaults of what is not."""
+    if row is None or row.signature is None:
+        return dict(keywords)
+    values = [receiver, *args] if receiver is not None and row.signature.is_method else list(args)
+    bound: dict[str, Kind] = {}
+    for parameter in row.signature.parameters:
+        if parameter.kind == "positional" and values:
+            bound[parameter.name] = values.pop(0)  # type: ignore[assignment]
+        elif parameter.name in keywords:
+            bound[parameter.name] = keywords[parameter.name]
+        elif parameter.kind == "args":
+            bound[parameter.name] = Tup(tuple(v for v in values if v is not None))
+            values = []
+        elif parameter.default is not None:
+            bound[parameter.name] = default_kind(parameter.default)
+    return bound
+
+
+def default_kind(text: str) -> Kind:
+    """The kind of a default that is written as a literal."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return UNKNOWN
+    if isinstance(value, tuple):
+        return Tup(tuple(Const(v) for v in value))
+    return Const(value) if not isinstance(value, (list, dict, set)) else UNKNOWN
+
+
+__all__ = ["Batch", "BindError", "Calls", "bind_kinds", "default_kind"]

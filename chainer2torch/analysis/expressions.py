@@ -1,0 +1,304 @@
+"""Kinds of expressions."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis import arrays
+from chainer2torch.analysis.kinds import (
+    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar, Tensor, Tup,
+    Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
+)
+from chainer2torch.analysis.names import ClassInfo
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+
+class Expressions:
+    """The part of the analysis that evaluates expressions (mixed into Analysis)."""
+
+    def expr(self: Analysis, node: ast.expr) -> Kind:  # type: ignore[misc]
+        """Evaluates an expression and keeps what was found."""
+        method = getattr(self, "_expr_" + type(node).__name__, None)
+        kind = method(node) if method is not None else self._children(node)
+        self.facts[node] = kind
+        return kind
+
+    def _children(self: Analysis, node: ast.AST) -> Kind:  # type: ignore[misc]
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expr(child)
+        return UNKNOWN
+
+    def _expr_Constant(self, node: ast.Constant) -> Kind:
+        return Const(node.value)
+
+    def _expr_Name(self: Analysis, node: ast.Name) -> Kind:  # type: ignore[misc]
+        return self.lookup(node.id)
+
+    def _expr_Attribute(self: Analysis, node: ast.Attribute) -> Kind:  # type: ignore[misc]
+        return self.attribute(self.expr(node.value), node.attr)
+
+    def _expr_Tuple(self: Analysis, node: ast.Tuple) -> Kind:  # type: ignore[misc]
+        items = [self.expr(e) for e in node.elts]
+        if any(isinstance(e, ast.Starred) for e in node.elts):
+            return Lst(UNKNOWN)
+        return Tup(tuple(items))
+
+    def _expr_List(self: Analysis, node: ast.List) -> Kind:  # type: ignore[misc]
+        return Lst(join_all([self.expr(e) for e in node.elts]) if node.elts else BOTTOM)
+
+    _expr_Set = _expr_List
+
+    def _expr_Dict(self: Analysis, node: ast.Dict) -> Kind:  # type: ignore[misc]
+        items, values = [], []
+        for key, value in zip(node.keys, node.values):
+            kind = self.expr(value)
+            values.append(kind)
+            key_kind = self.expr(key) if key is not None else UNKNOWN
+            if isinstance(key_kind, Const):
+                items.append((key_kind.value, kind))
+        return Dct(join_all(values), tuple(items))
+
+    def _expr_JoinedStr(self: Analysis, node: ast.JoinedStr) -> Kind:  # type: ignore[misc]
+        for value in node.values:
+            self.expr(value)
+        return Scalar("str")
+
+    def _expr_FormattedValue(self: Analysis, node: ast.FormattedValue) -> Kind:  # type: ignore[misc]
+        self.expr(node.value)
+        if node.format_spec is not None:
+            self.expr(node.format_spec)
+        return Scalar("str")
+
+    def _expr_UnaryOp(self: Analysis, node: ast.UnaryOp) -> Kind:  # type: ignore[misc]
+        kind = self.expr(node.operand)
+        if isinstance(node.op, ast.Not):
+            return Const(not kind.value) if isinstance(kind, Const) else Scalar("bool")
+        if isinstance(node.op, ast.USub) and isinstance(kind, Const) and isinstance(kind.value, (int, float)):
+            return Const(-kind.value)
+        return kind if isinstance(kind, (Tensor, HostArray, Scalar)) else UNKNOWN
+
+    def _expr_BinOp(self: Analysis, node: ast.BinOp) -> Kind:  # type: ignore[misc]
+        return self.binary(node.op, self.expr(node.left), self.expr(node.right))
+
+    def binary(self: Analysis, op: ast.operator, a: Kind, b: Kind) -> Kind:  # type: ignore[misc]
+        """The kind of ``a op b``."""
+        if a is BOTTOM or b is BOTTOM:
+            return BOTTOM
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return arrays.broadcast(a, b)
+        if isinstance(a, HostArray) or isinstance(b, HostArray):
+            return arrays.broadcast(a, b)
+        if isinstance(a, Const) and isinstance(b, Const):
+            return _fold(op, a, b)
+        if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
+            return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
+        if isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add):
+            return Tup(a.items + b.items)
+        ta, tb = scalar_type(a), scalar_type(b)
+        if isinstance(op, ast.Mod) and ta == "str":
+            return Scalar("str")
+        if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
+            floating = "float" in (ta, tb) or isinstance(op, ast.Div)
+            return Scalar("float" if floating else "int")
+        return Scalar("str") if ta == tb == "str" else UNKNOWN
+
+    def _expr_BoolOp(self: Analysis, node: ast.BoolOp) -> Kind:  # type: ignore[misc]
+        return join_all([self.expr(v) for v in node.values])
+
+    def _expr_Compare(self: Analysis, node: ast.Compare) -> Kind:  # type: ignore[misc]
+        kinds = [self.expr(node.left), *(self.expr(c) for c in node.comparators)]
+        for kind in kinds:
+            if isinstance(kind, (Tensor, HostArray)) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In)):
+                other = kinds[1] if kind is kinds[0] else kinds[0]
+                result = arrays.broadcast(kind, other)
+                return type(kind)(result.rank, "bool") if isinstance(result, (Tensor, HostArray)) else UNKNOWN
+        return Scalar("bool")
+
+    def _expr_IfExp(self: Analysis, node: ast.IfExp) -> Kind:  # type: ignore[misc]
+        self.expr(node.test)
+        return join(self.expr(node.body), self.expr(node.orelse))
+
+    def _expr_NamedExpr(self: Analysis, node: ast.NamedExpr) -> Kind:  # type: ignore[misc]
+        kind = self.expr(node.value)
+        self.assign(node.target, kind)
+        return kind
+
+    def _expr_Lambda(self: Analysis, node: ast.Lambda) -> Kind:  # type: ignore[misc]
+        return Func(self.define(node, None))
+
+    def _expr_Starred(self: Analysis, node: ast.Starred) -> Kind:  # type: ignore[misc]
+        return self.expr(node.value)
+
+    def _expr_Await(self: Analysis, node: ast.Await) -> Kind:  # type: ignore[misc]
+        self.expr(node.value)
+        return UNKNOWN
+
+    def _expr_Yield(self: Analysis, node: ast.Yield) -> Kind:  # type: ignore[misc]
+        kind = self.expr(node.value) if node.value is not None else Const(None)
+        if self.func is not None:
+            self.returned(self.func, Lst(kind))
+        return UNKNOWN
+
+    def _expr_YieldFrom(self: Analysis, node: ast.YieldFrom) -> Kind:  # type: ignore[misc]
+        kind = self.expr(node.value)
+        if self.func is not None:
+            self.returned(self.func, Lst(self.iterated(kind)))
+        return UNKNOWN
+
+    def _comprehension(self: Analysis, node: ast.AST, *values: ast.expr) -> Kind:  # type: ignore[misc]
+        scopes = self.scopes
+        self.scopes = ({}, *scopes)
+        for generator in node.generators:  # type: ignore[attr-defined]
+            self.assign(generator.target, self.iterated(self.expr(generator.iter)))
+            for condition in generator.ifs:
+                self.expr(condition)
+        kinds = [self.expr(v) for v in values]
+        self.scopes = scopes
+        return kinds[-1]
+
+    def _expr_ListComp(self: Analysis, node: ast.ListComp) -> Kind:  # type: ignore[misc]
+        return Lst(self._comprehension(node, node.elt))
+
+    _expr_GeneratorExp = _expr_SetComp = _expr_ListComp
+
+    def _expr_DictComp(self: Analysis, node: ast.DictComp) -> Kind:  # type: ignore[misc]
+        return Dct(self._comprehension(node, node.key, node.value))
+
+    def _expr_Slice(self: Analysis, node: ast.Slice) -> Kind:  # type: ignore[misc]
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                self.expr(part)
+        return UNKNOWN
+
+    def _expr_Subscript(self: Analysis, node: ast.Subscript) -> Kind:  # type: ignore[misc]
+        receiver = self.expr(node.value)
+        index = self.expr(node.slice)
+        return join_all([self._item(r, node.slice, index) for r in options(receiver)])
+
+    def _item(self: Analysis, kind: Kind, node: ast.expr, index: Kind) -> Kind:  # type: ignore[misc]
+        if kind is BOTTOM:
+            return BOTTOM
+        if isinstance(kind, (Tensor, HostArray)):
+            return arrays.subscript(kind, node, index)
+        if isinstance(kind, Batch):
+            return Tensor(array=True)
+        if isinstance(node, ast.Slice):
+            return Lst(element_of(kind)) if isinstance(kind, (Tup, Lst)) else kind if isinstance(kind, Inst) else UNKNOWN
+        if isinstance(kind, Tup):
+            if isinstance(index, Const) and isinstance(index.value, int) and \
+                    -len(kind.items) <= index.value < len(kind.items):
+                return kind.items[index.value]
+            return element_of(kind)
+        if isinstance(kind, Lst):
+            return kind.element
+        if isinstance(kind, Dct):
+            known = dict(kind.items)
+            if isinstance(index, Const) and index.value in known:
+                return known[index.value]
+            return kind.element
+        if isinstance(kind, Inst):
+            return self.method_result(kind, "__getitem__", [index], node)
+        return UNKNOWN
+
+    def iterated(self: Analysis, kind: Kind) -> Kind:  # type: ignore[misc]
+        """The kind of the elements when a value is iterated over by ``for``."""
+        return join_all([
+            self.method_result(k, "__iter__", [], None) if isinstance(k, Inst) else element_of(k)
+            for k in options(kind)])
+
+    # -- attributes ------------------------------------------------------------------------------------------------
+
+    def attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
+        """The kind of ``value.name``."""
+        found = [self._attribute(k, name) for k in options(kind)]
+        return join_all(found)
+
+    def _attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
+        if kind is BOTTOM:
+            return BOTTOM
+        if isinstance(kind, Ref):
+            return Ref(self.rules.canonical(f"{kind.name}.{name}"))
+        if isinstance(kind, (Mod, Folder)):
+            return self._module_attribute(kind, name)
+        if isinstance(kind, Inst):
+            return self._instance_attribute(kind, name)
+        if isinstance(kind, Class):
+            return self.class_attribute(kind.info, name, None)
+        if isinstance(kind, (Tensor, HostArray)):
+            return arrays.attribute(self.rules, kind, name)
+        if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
+            return Method(kind, name)
+        return UNKNOWN
+
+    def _module_attribute(self: Analysis, kind: Mod | Folder, name: str) -> Kind:  # type: ignore[misc]
+        if isinstance(kind, Mod):
+            self.ensure_bound(kind.info)
+            self.reads(kind.info, name)
+            if name in kind.info.env:
+                return kind.info.env[name]
+        parent = kind.info if isinstance(kind, Mod) else kind.path
+        found = self.project.submodule(parent, name)
+        if found is not None:
+            return self.module_kind(found)
+        if isinstance(kind, Mod):
+            for star in kind.info.stars:
+                dotted = self.rules.canonical(f"{star}.{name}")
+                if dotted in self.rules.rows:
+                    return Ref(dotted)
+        return UNKNOWN
+
+    def _instance_attribute(self: Analysis, kind: Inst, name: str) -> Kind:  # type: ignore[misc]
+        if isinstance(kind.cls, ClassInfo):
+            return self.class_attribute(kind.cls, name, kind)
+        return self._member(kind, kind.cls, name)
+
+    def class_attribute(self: Analysis, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:  # type: ignore[misc]
+        """An attribute or method of a class of the project, searched through its bases."""
+        for owner in self.mro(cls):
+            if isinstance(owner, str):
+                # What a subclass keeps from a Chainer class: found by the tables, or it stays a method of unknown result.
+                if receiver is not None and self.rules.member(owner, name) is not None:
+                    return self._member(receiver, owner, name)
+                continue
+            self.reads(owner, name)
+            method = owner.methods.get(name)
+            if method is not None:
+                if method.is_property and receiver is not None:
+                    return self.call_function(method, receiver, [], {}, None)
+                return Func(method, None if method.is_static else receiver or Class(cls))
+            if name in owner.attrs:
+                return owner.attrs[name]
+        return BOTTOM if self.pending(cls) else UNKNOWN
+
+    def _member(self: Analysis, receiver: Inst, owner: str, name: str) -> Kind:  # type: ignore[misc]
+        made = self.objects.get(receiver.site, {})
+        if name in made and not isinstance(made[name], Unknown):
+            return made[name]
+        row = self.rules.member(owner, name)
+        if row is None:
+            return Method(receiver, name) if receiver.cls == owner else UNKNOWN
+        if row.attribute or row.signature is None:
+            return parse_spec(row.returns)
+        return Method(receiver, name)
+
+
+_FOLDS = {
+    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b, ast.FloorDiv: lambda a, b: a // b, ast.Mod: lambda a, b: a % b,
+}
+
+
+def _fold(op: ast.operator, a: Const, b: Const) -> Kind:
+    numbers = (int, float)
+    fold = _FOLDS.get(type(op))
+    if fold is not None and isinstance(a.value, numbers) and isinstance(b.value, numbers):
+        try:
+            return Const(fold(a.value, b.value))
+        except (ZeroDivisionError, OverflowError):
+            return UNKNOWN
+    if isinstance(a.value, str):
+        return Scalar("str")
+    return UNKNOWN

@@ -1,0 +1,526 @@
+"""Walks every function of the project with an environment of kinds, until the summaries no longer change.
+
+Each function, module body and class attribute has a summary (parameters joined over the call sites, the joined return
+value, attributes joined over all assignments). A unit is visited again when a summary that it read has changed, and a
+bounded number of times: the cost is linear in the size of the project.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import deque
+from collections.abc import Mapping
+
+from chainer2torch.analysis import protocols
+from chainer2torch.analysis.calls import Calls
+from chainer2torch.analysis.expressions import Expressions
+from chainer2torch.analysis.kinds import (
+    BOTTOM, UNKNOWN, Class, Const, Dct, Folder, Func, Inst, Kind, Lst, Mod, Ref, Tensor, Tup, element_of, join, options,
+    parse_spec,
+)
+from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
+from chainer2torch.rules import Rules
+
+Unit = FuncInfo | ModuleInfo
+_MAX_VISITS = 8
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Analysis(Expressions, Calls):
+    """The kinds of all expressions of a project. Run once; then ask :meth:`kind`."""
+
+    def __init__(self, project: Project, rules: Rules, hints: Mapping[str, str] | None = None):
+        self.project = project
+        self.rules = rules
+        self.hints = dict(hints or {})
+        self.facts: dict[ast.AST, Kind] = {}
+        self.bindings: dict[ast.AST, Kind] = {}   # what each import alias binds
+        self.objects: dict[int, dict[str, Kind]] = {}
+        self.makers: dict[int, ast.Call] = {}
+        self.layer_inputs: dict[int, Kind] = {}
+        self.layer_calls: dict[int, set[ast.Call]] = {}
+        self.classes: dict[ast.ClassDef, ClassInfo] = {}
+        self.functions: dict[ast.AST, FuncInfo] = {}
+        self._sites: dict[ast.AST, int] = {}
+        self._readers: dict[tuple[object, str], set[Unit]] = {}
+        self._queue: deque[Unit] = deque()
+        self._queued: set[Unit] = set()
+        self._visits: dict[Unit, int] = {}
+        self.binding = False
+        self.unit: Unit | None = None
+        self.module: ModuleInfo
+        self.scopes: tuple[dict[str, Kind], ...] = ()
+        self.func: FuncInfo | None = None
+        self.globals: set[str] = set()
+
+    # -- driver ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Analysis:
+        """Visits everything until nothing changes any more."""
+        self.binding = True
+        for module in self.project.modules.values():
+            self.ensure_bound(module)
+        self.binding = False
+        for module in self.project.modules.values():
+            self.enqueue(module)
+        self._settle()
+        # Functions that nobody calls get their parameters from Chainer's protocols, then those that only call each other.
+        for left_over in (lambda f: not f.called, lambda f: True):
+            for func in [f for f in self.functions.values() if not f.seeded and left_over(f)]:
+                func.seeded = True
+                self.enqueue(func)
+            self._settle()
+        return self
+
+    def _settle(self) -> None:
+        while self._queue:
+            unit = self._queue.popleft()
+            self._queued.discard(unit)
+            self._visits[unit] = visits = self._visits.get(unit, 0) + 1
+            if visits <= _MAX_VISITS:
+                self._visit(unit)
+
+    def kind(self, node: ast.AST) -> Kind:
+        """What is known of the value of an expression."""
+        kind = self.facts.get(node, UNKNOWN)
+        return UNKNOWN if kind is BOTTOM else kind
+
+    def enqueue(self, unit: Unit) -> None:
+        """Schedules a visit."""
+        if unit not in self._queued:
+            self._queued.add(unit)
+            self._queue.append(unit)
+
+    def reads(self, owner: object, name: str) -> None:
+        """Notes that the unit being visited depends on a summary."""
+        if self.unit is not None:
+            self._readers.setdefault((owner, name), set()).add(self.unit)
+
+    def changed(self, owner: object, name: str) -> None:
+        """Schedules whoever has read a summary that has changed."""
+        for unit in self._readers.get((owner, name), ()):
+            self.enqueue(unit)
+
+    def ensure_bound(self, module: ModuleInfo) -> None:
+        """Runs the body of a module once, so that its names are there for those who import it."""
+        if not module.bound:
+            module.bound = True
+            self._visit(module)
+
+    def widened(self, unit: Unit | None) -> bool:
+        """Whether a unit has used up its visits; its results are then no longer trusted."""
+        return unit is not None and self._visits.get(unit, 0) >= _MAX_VISITS
+
+    def _visit(self, unit: Unit) -> None:
+        saved = (self.unit, getattr(self, "module", None), self.scopes, self.func, self.globals)
+        self.unit, self.globals = unit, set()
+        if isinstance(unit, ModuleInfo):
+            # The body sees its names in order; functions see any value that a name ever has.
+            self.module, self.scopes, self.func = unit, ({}, unit.env), None
+            self.block(unit.tree.body)
+        else:
+            self._visit_function(unit)
+        self.unit, self.module, self.scopes, self.func, self.globals = saved  # type: ignore[assignment]
+
+    def _visit_function(self, func: FuncInfo) -> None:
+        self.module, self.func = func.module, func
+        env = protocols.parameters(self, func)
+        self.scopes = (env, *func.scopes)
+        if isinstance(func.node, ast.Lambda):
+            self.returned(func, self.expr(func.node.body))
+        else:
+            terminated = self.block(func.node.body)
+            if not terminated and not func.is_generator:
+                self.returned(func, Const(None))
+
+    def returned(self, func: FuncInfo, kind: Kind) -> None:
+        """Joins a value into what a function returns."""
+        old = func.returns
+        new = UNKNOWN if self.widened(func) else join(old, kind)
+        if new != old:
+            func.returns = new
+            self.changed(func, "return")
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Kind:
+        """The kind of a name in the scopes of the current unit."""
+        for env in self.scopes:
+            if name in env:
+                if env is self.module.env:
+                    self.reads(self.module, name)
+                return env[name]
+        for star in self.module.stars:
+            dotted = self.rules.canonical(f"{star}.{name}")
+            if dotted in self.rules.rows or self.rules.is_namespace(dotted):
+                return Ref(dotted)
+        if name in _BUILTINS:
+            return Ref(f"builtins.{name}")
+        self.reads(self.module, name)
+        return BOTTOM if self.binding else UNKNOWN
+
+    def store(self, name: str, kind: Kind) -> None:
+        """Binds a name in the innermost scope (or the module's, after a ``global`` statement)."""
+        at_top = self.func is None and len(self.scopes) == 2
+        if name not in self.globals:
+            self.scopes[0][name] = kind
+        if at_top or name in self.globals:
+            env = self.module.env
+            new = join(env.get(name), kind)
+            if new != env.get(name):
+                env[name] = new
+                self.changed(self.module, name)
+
+    def site(self, node: ast.Call) -> int:
+        """The number of a call that makes an object."""
+        number = self._sites.setdefault(node, len(self._sites) + 1)
+        self.makers[number] = node
+        return number
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt]) -> bool:
+        """Runs statements in order; True when control does not reach the end."""
+        for statement in body:
+            if self.statement(statement):
+                return True
+        return False
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Runs one statement; True when control does not go on behind it."""
+        method = getattr(self, "_stmt_" + type(node).__name__, None)
+        if method is None:
+            return False
+        return bool(method(node))
+
+    def _stmt_Expr(self, node: ast.Expr) -> None:
+        self.expr(node.value)
+
+    def _stmt_Assign(self, node: ast.Assign) -> None:
+        kind = self.expr(node.value)
+        for target in node.targets:
+            self.assign(target, kind)
+
+    def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.expr(node.value))
+
+    def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
+        old = self.expr(node.target)
+        self.assign(node.target, self.binary(node.op, old, self.expr(node.value)))
+
+    def _stmt_Return(self, node: ast.Return) -> bool:
+        kind = self.expr(node.value) if node.value is not None else Const(None)
+        if self.func is not None:
+            self.returned(self.func, kind)
+        return True
+
+    def _stmt_Raise(self, node: ast.Raise) -> bool:
+        for part in (node.exc, node.cause):
+            if part is not None:
+                self.expr(part)
+        return True
+
+    def _stmt_Continue(self, node: ast.Continue) -> bool:
+        return True
+
+    def _stmt_Break(self, node: ast.Break) -> bool:
+        return True
+
+    def _stmt_Assert(self, node: ast.Assert) -> None:
+        self.expr(node.test)
+        if node.msg is not None:
+            self.expr(node.msg)
+
+    def _stmt_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            self.expr(target)
+
+    def _stmt_Global(self, node: ast.Global) -> None:
+        self.globals.update(node.names)
+
+    def _stmt_If(self, node: ast.If) -> bool:
+        self.expr(node.test)
+        return self._branches([node.body, node.orelse])
+
+    def _branches(self, bodies: list[list[ast.stmt]]) -> bool:
+        start = dict(self.scopes[0])
+        ends, all_stop = [], True
+        for body in bodies:
+            self._restore(dict(start))
+            stopped = self.block(body)
+            if not stopped:
+                ends.append(dict(self.scopes[0]))
+            all_stop = all_stop and stopped
+        self._restore(self._join_envs(ends or [start]))
+        return all_stop
+
+    def _restore(self, env: dict[str, Kind]) -> None:
+        # Functions hold a reference to their enclosing scopes, so the dictionary stays and its contents change.
+        self.scopes[0].clear()
+        self.scopes[0].update(env)
+
+    @staticmethod
+    def _join_envs(envs: list[dict[str, Kind]]) -> dict[str, Kind]:
+        result = dict(envs[0])
+        for env in envs[1:]:
+            for name, kind in env.items():
+                result[name] = join(result.get(name), kind)
+        return result
+
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        for _ in range(2):  # the second time with what the first has assigned
+            start = dict(self.scopes[0])
+            self.block(body)
+            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+        self.block(orelse)
+
+    def _stmt_For(self, node: ast.For | ast.AsyncFor) -> None:
+        kind = self.iterated(self.expr(node.iter))
+        self.assign(node.target, kind)
+        self._loop(node.body, node.orelse)
+
+    _stmt_AsyncFor = _stmt_For
+
+    def _stmt_While(self, node: ast.While) -> None:
+        self.expr(node.test)
+        self._loop(node.body, node.orelse)
+        self.expr(node.test)
+
+    def _stmt_With(self, node: ast.With | ast.AsyncWith) -> bool:
+        for item in node.items:
+            kind = self.expr(item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, kind if isinstance(kind, Inst) else UNKNOWN)
+        return self.block(node.body)
+
+    _stmt_AsyncWith = _stmt_With
+
+    def _stmt_Try(self, node: ast.Try) -> bool:
+        start = dict(self.scopes[0])
+        stopped = self.block([*node.body, *node.orelse])
+        ends = [] if stopped else [dict(self.scopes[0])]
+        for handler in node.handlers:
+            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+            if handler.type is not None:
+                self.expr(handler.type)
+            if handler.name:
+                self.store(handler.name, UNKNOWN)
+            if not self.block(handler.body):
+                ends.append(dict(self.scopes[0]))
+        self._restore(self._join_envs(ends or [start]))
+        return self.block(node.finalbody) or not ends
+
+    _stmt_TryStar = _stmt_Try
+
+    def _stmt_Match(self, node: ast.Match) -> bool:
+        self.expr(node.subject)
+        return self._branches([*(case.body for case in node.cases), []])
+
+    # -- definitions -----------------------------------------------------------------------------------------------
+
+    def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        info = self.define(node, None)
+        decorators = [self.expr(d) for d in node.decorator_list]
+        self.store(node.name, Func(info) if not decorators else self.decorated(info, decorators))
+
+    _stmt_AsyncFunctionDef = _stmt_FunctionDef
+
+    def decorated(self, info: FuncInfo, decorators: list[Kind]) -> Kind:
+        """A function behind decorators: still itself when they are ones that keep its meaning."""
+        return Func(info) if all(isinstance(d, Ref) for d in decorators) else UNKNOWN
+
+    def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
+        """The summary of a function, made at the first sight of its definition."""
+        info = self.functions.get(node)
+        scopes = self.scopes if cls is None else self.scopes[1:]
+        if info is None:
+            info = FuncInfo(getattr(node, "name", "<lambda>"), node, self.module, cls, scopes)
+            info.is_generator = not isinstance(node, ast.Lambda) and _is_generator(node)
+            if not isinstance(node, ast.Lambda):
+                names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list]
+                info.is_property = "property" in names
+                info.is_static = "staticmethod" in names
+                info.is_classmethod = "classmethod" in names
+            self.functions[node] = info
+            self.enqueue(info)
+        elif info.scopes is not scopes:
+            info.scopes = scopes
+        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.expr(default)
+        return info
+
+    def _stmt_ClassDef(self, node: ast.ClassDef) -> None:
+        info = self.classes.get(node)
+        if info is None:
+            info = self.classes[node] = ClassInfo(node.name, node, self.module)
+        info.bases = [self.expr(base) for base in node.bases]
+        for keyword in node.keywords:
+            self.expr(keyword.value)
+        decorators = [self.expr(d) for d in node.decorator_list]
+        self.store(node.name, Class(info) if all(isinstance(d, Ref) for d in decorators) else UNKNOWN)
+        outer = self.scopes
+        body_env: dict[str, Kind] = {}
+        self.scopes = (body_env, *outer)
+        for statement in node.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                method = self.define(statement, info)
+                for decorator in statement.decorator_list:
+                    self.expr(decorator)
+                if statement.name not in info.methods or not _is_setter(statement):
+                    info.methods[statement.name] = method
+                body_env[statement.name] = Func(method)
+            else:
+                self.statement(statement)
+        self.scopes = outer
+        for name, kind in body_env.items():
+            if name not in info.methods:
+                self.set_attribute(info, name, kind)
+
+    # -- imports ---------------------------------------------------------------------------------------------------
+
+    def _stmt_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            found = self.project.find(alias.name, self.module)
+            if alias.asname:
+                kind = self.module_kind(found) if found is not None else Ref(self.rules.canonical(alias.name))
+                self.store(alias.asname, kind)
+            else:
+                top = alias.name.split(".")[0]
+                first = self.project.find(top, self.module) if found is not None else None
+                kind = self.module_kind(first) if first is not None else Ref(top)
+                self.store(top, kind)
+                if found is not None:
+                    self.module_kind(found)
+            self.bindings[alias] = kind
+
+    def _stmt_ImportFrom(self, node: ast.ImportFrom) -> None:
+        name = node.module or ""
+        if node.level:
+            found = self.project.find_relative(node.level, name, self.module)
+        else:
+            found = self.project.find(name, self.module)
+        source = self.module_kind(found) if found is not None else None
+        for alias in node.names:
+            if alias.name == "*":
+                self._import_star(source, name, node.level)
+                continue
+            if source is not None:
+                kind = self.attribute(source, alias.name)
+            elif node.level:
+                kind = UNKNOWN
+            else:
+                kind = Ref(self.rules.canonical(f"{name}.{alias.name}"))
+            self.bindings[alias] = kind
+            self.store(alias.asname or alias.name, kind)
+
+    def _import_star(self, source: Kind | None, name: str, level: int) -> None:
+        if isinstance(source, Mod):
+            self.reads(source.info, "*")
+            for key, kind in list(source.info.env.items()):
+                if not key.startswith("_"):
+                    self.store(key, kind)
+            self.module.stars.extend(s for s in source.info.stars if s not in self.module.stars)
+        elif not level and name not in self.module.stars:
+            self.module.stars.append(name)
+
+    def module_kind(self, found: ModuleInfo | str) -> Kind:
+        """A module of the project, with its names bound."""
+        if isinstance(found, ModuleInfo):
+            self.ensure_bound(found)
+            return Mod(found)
+        return Folder(found)
+
+    # -- targets ---------------------------------------------------------------------------------------------------
+
+    def assign(self, target: ast.expr, kind: Kind) -> None:
+        """Binds a target of an assignment."""
+        if isinstance(target, ast.Name):
+            self.facts[target] = kind
+            self.store(target.id, kind)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for item, part in zip(target.elts, self._unpack(kind, target.elts)):
+                self.assign(item.value if isinstance(item, ast.Starred) else item, part)
+        elif isinstance(target, ast.Attribute):
+            receiver = self.expr(target.value)
+            self.facts[target] = self.attribute(receiver, target.attr)
+            for option in options(receiver):
+                if isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
+                    self.set_attribute(option.cls, target.attr, kind)
+                elif isinstance(option, Class):
+                    self.set_attribute(option.info, target.attr, kind)
+        elif isinstance(target, ast.Subscript):
+            self.expr(target)
+            if isinstance(target.value, ast.Name):
+                self._grow(target.value.id, kind)
+
+    def _grow(self, name: str, kind: Kind) -> None:
+        container = self.lookup(name)
+        if isinstance(container, Dct):
+            self.store(name, Dct(join(container.element, kind) if container.element != UNKNOWN else kind))
+
+    def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
+        """Joins a value into an attribute of a class of the project."""
+        old = cls.attrs.get(name)
+        new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)
+        if new != old:
+            cls.attrs[name] = new
+            self.changed(cls, name)
+
+    @staticmethod
+    def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:
+        starred = any(isinstance(t, ast.Starred) for t in targets)
+        if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
+            return list(kind.items)
+        return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
+
+    def hint(self, func: FuncInfo, name: str) -> Kind | None:
+        """The kind that a trace or a rule's example states for a parameter."""
+        qualified = f"{func.cls.name}.{func.name}.{name}" if func.cls else f"{func.name}.{name}"
+        text = self.hints.get(qualified)
+        return parse_spec(text) if text else None
+
+    def pending(self, cls: ClassInfo) -> bool:
+        """Whether attributes of a class may still be found: not all of its methods have been visited."""
+        return any(self._visits.get(m, 0) == 0 for m in cls.methods.values())
+
+    def is_link(self, kind: Kind) -> bool:
+        """Whether a value is an instance of chainer.Link (which migrates to torch.nn.Module)."""
+        return any(isinstance(k, Inst) and self.derives(k.cls, "chainer.Link") for k in options(kind))
+
+    def derives(self, cls: str | ClassInfo, base: str) -> bool:
+        """Whether a class, of the project or of Chainer, derives from a Chainer class."""
+        return any(isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls))
+
+    def mro(self, cls: str | ClassInfo) -> list[str | ClassInfo]:
+        """A class and its bases in the order in which attributes are searched (depth first)."""
+        result: list[str | ClassInfo] = []
+        stack: list[str | ClassInfo] = [cls]
+        while stack:
+            current = stack.pop()
+            if current in result:
+                continue
+            result.append(current)
+            if isinstance(current, ClassInfo):
+                parents = [o for base in current.bases for o in options(base)]
+                stack += [p.info if isinstance(p, Class) else p.name for p in reversed(parents)
+                          if isinstance(p, (Class, Ref))]
+        return result
+
+
+def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(item))
+    return False
+
+
+def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+__all__ = ["Analysis", "Tensor"]

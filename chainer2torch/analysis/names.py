@@ -1,0 +1,139 @@
+"""The index of a project: its modules and how an import statement in one file finds another."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import posixpath
+from collections.abc import Mapping
+
+from chainer2torch.analysis.kinds import Kind
+
+
+_LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
+
+
+@dataclasses.dataclass(eq=False)
+class ModuleInfo:
+    """One source file."""
+
+    path: str
+    tree: ast.Module
+    env: dict[str, Kind] = dataclasses.field(default_factory=dict)
+    # `from m import *` of names outside the project, searched when a name is not found
+    stars: list[str] = dataclasses.field(default_factory=list)
+    bound: bool = False
+
+    @property
+    def directory(self) -> str:
+        """The folder of the file, '' for the top of the tree."""
+        return posixpath.dirname(self.path)
+
+
+@dataclasses.dataclass(eq=False)
+class FuncInfo:
+    """A function or method and what is known of it so far."""
+
+    name: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: ModuleInfo
+    cls: ClassInfo | None
+    scopes: tuple[dict[str, Kind], ...]
+    params: dict[str, Kind] = dataclasses.field(default_factory=dict)
+    returns: Kind | None = None
+    is_property: bool = False
+    is_static: bool = False
+    is_classmethod: bool = False
+    is_generator: bool = False
+    # whether some call of it was seen, even one whose arguments are not known yet
+    called: bool = False
+    # whether parameters that no call feeds have got what Chainer's protocols say of them
+    seeded: bool = False
+
+
+@dataclasses.dataclass(eq=False)
+class ClassInfo:
+    """A class of the project: bases, methods, and the kinds of its attributes joined over all assignments."""
+
+    name: str
+    node: ast.ClassDef
+    module: ModuleInfo
+    bases: list[Kind] = dataclasses.field(default_factory=list)
+    methods: dict[str, FuncInfo] = dataclasses.field(default_factory=dict)
+    attrs: dict[str, Kind] = dataclasses.field(default_factory=dict)
+
+
+class Project:
+    """All modules of one analysis, found by the rules of Python's import system."""
+
+    def __init__(self, sources: Mapping[str, ast.Module]):
+        self.modules = {path: ModuleInfo(path, tree) for path, tree in sources.items()}
+        self._folders = {posixpath.dirname(path) for path in self.modules}
+        for folder in list(self._folders):
+            while folder:
+                folder = posixpath.dirname(folder)
+                self._folders.add(folder)
+        # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
+        self.import_folders: dict[str, set[str]] = {}
+
+    def is_package(self, folder: str) -> bool:
+        """Whether the folder has an ``__init__.py`` in this project."""
+        return posixpath.join(folder, "__init__.py") in self.modules
+
+    def package_root(self, folder: str) -> str:
+        """The first folder above that is not a package: where absolute imports of a package start."""
+        while folder and self.is_package(folder):
+            folder = posixpath.dirname(folder)
+        return folder
+
+    def import_root(self, path: str) -> str:
+        """The folder in which the helpers of ``path`` belong, so that ``import chainer_compat`` finds them."""
+        own = self.package_root(posixpath.dirname(path))
+        # A folder without __init__.py that a script imports as `models.net` has the script's folder as its root.
+        outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
+        return min(outer, key=len) if outer else own
+
+    def find(self, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
+        """The module (or the folder of a namespace package) that an absolute import finds; None: not ours."""
+        for root in self._roots(importer):
+            found = self._at(root, dotted)
+            # A plain folder called `chainer` or `numpy` does not hide the library of that name.
+            if found is not None and not (isinstance(found, str) and dotted.split(".")[0] in _LIBRARIES):
+                if isinstance(found, ModuleInfo):
+                    self.import_folders.setdefault(found.path, set()).add(root)
+                return found
+        return None
+
+    def find_relative(self, level: int, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
+        """The module that ``from ..x import`` finds."""
+        folder = importer.directory
+        for _ in range(level - 1):
+            folder = posixpath.dirname(folder)
+        return self._at(folder, dotted) if dotted else self._package(folder)
+
+    def submodule(self, parent: ModuleInfo | str, name: str) -> ModuleInfo | str | None:
+        """A module below a package or namespace folder."""
+        if isinstance(parent, ModuleInfo):
+            if posixpath.basename(parent.path) != "__init__.py":
+                return None
+            parent = parent.directory
+        return self._at(parent, name)
+
+    def _roots(self, importer: ModuleInfo) -> list[str]:
+        folder = importer.directory
+        roots = [self.package_root(folder)]
+        if not self.is_package(folder):
+            roots.append(folder)
+        while folder:
+            folder = posixpath.dirname(folder)
+            roots.append(folder)
+        return list(dict.fromkeys(roots))
+
+    def _at(self, root: str, dotted: str) -> ModuleInfo | str | None:
+        base = posixpath.join(root, *dotted.split("."))
+        return self.modules.get(base + ".py") or self._package(base)
+
+    def _package(self, folder: str) -> ModuleInfo | str | None:
+        init = self.modules.get(posixpath.join(folder, "__init__.py"))
+        if init is not None:
+            return init
+        return folder if folder in self._folders else None

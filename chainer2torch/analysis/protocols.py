@@ -1,0 +1,148 @@
+"""What Chainer itself does with the user's objects: the calls that no source line of the project shows.
+
+A Chain's forward gets Variables; an Updater feeds batches of its iterator to the optimizer's target; an extension gets
+the trainer; ``get_example`` gives host arrays.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import (
+    BOTTOM, UNKNOWN, Batch, Class, Func, Inst, Kind, Lst, Tensor, Unknown, join, join_all, options, parse_spec,
+)
+from chainer2torch.analysis.names import ClassInfo, FuncInfo
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+_FORWARD = frozenset({"forward", "__call__"})
+# parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
+_PASSED: dict[tuple[str, str], dict[int, str]] = {
+    ("chainer.training.Extension", "__call__"): {1: "instance chainer.training.Trainer"},
+    ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
+    ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
+}
+
+
+def parameters(analysis: Analysis, func: FuncInfo) -> dict[str, Kind]:
+    """The environment in which a function's body starts."""
+    a = func.node.args
+    positional = [*a.posonlyargs, *a.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
+    env: dict[str, Kind] = {}
+    for i, (p, default) in enumerate(zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults])):
+        env[p.arg] = _parameter(analysis, func, i, p.arg, default)
+    if a.vararg:
+        env[a.vararg.arg] = Lst(analysis.hint(func, a.vararg.arg) or _variadic(analysis, func))
+    if a.kwarg:
+        env[a.kwarg.arg] = UNKNOWN
+    return env
+
+
+def _variadic(analysis: Analysis, func: FuncInfo) -> Kind:
+    return Tensor() if _is_forward(analysis, func) else UNKNOWN
+
+
+def _parameter(analysis: Analysis, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:
+    if index == 0 and func.cls is not None and not func.is_static:
+        return Class(func.cls) if func.is_classmethod else Inst(func.cls)
+    hint = analysis.hint(func, name)
+    if hint is not None:
+        return hint
+    passed = _passed(analysis, func, index)
+    if passed is not None:
+        return passed
+    fed = func.params.get(name)
+    seed = Tensor() if _is_forward(analysis, func) and not _used_as_list(func, name) and default is None else UNKNOWN
+    if isinstance(fed, Unknown):
+        return seed
+    if fed is not None:
+        return fed
+    return seed if func.seeded else BOTTOM
+
+
+def _passed(analysis: Analysis, func: FuncInfo, index: int) -> Kind | None:
+    if func.cls is None:
+        return None
+    for (base, method), kinds in _PASSED.items():
+        if func.name == method and index in kinds and analysis.derives(func.cls, base):
+            return parse_spec(kinds[index])
+    return None
+
+
+def _is_forward(analysis: Analysis, func: FuncInfo) -> bool:
+    return func.cls is not None and func.name in _FORWARD and analysis.derives(func.cls, "chainer.Link")
+
+
+def _used_as_list(func: FuncInfo, name: str) -> bool:
+    """Whether the body treats a parameter as a list of things, which a batch in one tensor is not."""
+    for node in ast.walk(func.node):
+        iterated = node.iter if isinstance(node, (ast.For, ast.comprehension)) else \
+            node.value if isinstance(node, ast.Starred) else None
+        if isinstance(iterated, ast.Name) and iterated.id == name:
+            return True
+        if isinstance(node, ast.Call) and any(isinstance(a, ast.Name) and a.id == name for a in node.args) and \
+                isinstance(node.func, ast.Name) and node.func.id in ("zip", "enumerate", "len", "list", "map"):
+            return True
+    return False
+
+
+# -- links ---------------------------------------------------------------------------------------------------------
+
+
+def call_link(
+        analysis: Analysis, link: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+    """The result of calling a link of Chainer's; notes what reaches it."""
+    cls = next((c for c in analysis.mro(link.cls) if isinstance(c, str)), "chainer.Link")
+    first = args[0] if args else keywords.get("x", UNKNOWN)
+    if link.site:
+        analysis.layer_inputs[link.site] = join(analysis.layer_inputs.get(link.site), _as_input(first))
+        if node is not None:
+            analysis.layer_calls.setdefault(link.site, set()).add(node)
+    made = analysis.objects.get(link.site, {})
+    if cls == "chainer.links.Classifier":
+        predictor = made.get("predictor")
+        if predictor is not None and predictor != UNKNOWN:
+            for option in options(predictor):
+                analysis.call(option, args[:-1] or [Tensor()], {}, None)
+        return Tensor(0)
+    row = analysis.rules.member(cls, "__call__") or analysis.rules.member(cls, "forward")
+    if row is not None:
+        return analysis.row_result(row, args, keywords, link)
+    return Tensor() if analysis.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
+
+
+def _as_input(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Tensor) else Tensor() if not isinstance(kind, (Lst,)) else kind
+
+
+def constructed(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
+    """An object of Chainer's was made: what it will call is fed."""
+    for kind in made.values():
+        analysis.escape(kind)
+
+
+# -- objects of training code --------------------------------------------------------------------------------------
+
+
+def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> Kind | None:
+    """The result of a method that a rule's ``returns`` cannot say; None: ask the rule."""
+    cls = receiver.cls
+    if analysis.derives(cls, "chainer.dataset.Iterator"):
+        if name in ("next", "__next__", "__iter__"):
+            return Lst(UNKNOWN)
+    if analysis.is_link(receiver) and name == "__getitem__":
+        return join_all([Inst("chainer.Link")])
+    if name == "__iter__" and analysis.derives(cls, "chainer.ChainList"):
+        return Inst("chainer.Link")
+    return None
+
+
+def without_array(kind: Kind) -> Kind:
+    """The Variable that wraps an array."""
+    return dataclasses.replace(kind, array=False) if isinstance(kind, Tensor) else kind
+
+
+__all__ = ["Batch", "ClassInfo", "Func", "call_link", "constructed", "method", "parameters", "without_array"]

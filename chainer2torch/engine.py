@@ -1,0 +1,166 @@
+"""From source texts to PyTorch: analysis of all files together, then a plan and one rewriting pass for each."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.names import ModuleInfo, Project
+from chainer2torch.plan import fold, imports, links, modes
+from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit
+from chainer2torch.plan.residue import left_over
+from chainer2torch.plan.sites import HardCase, Options, Plan
+from chainer2torch.plan.source import Source
+from chainer2torch.rules import Rules, load_rules
+
+_MENTIONS = re.compile(rb"chainer|cupy")
+HARD_CASES: Mapping[str, HardCase] = {
+    "init_scope": links.init_scope,
+    "using_config": modes.using_config,
+    "train_value": modes.train_value,
+}
+
+
+@dataclasses.dataclass
+class FileResult:
+    """What became of one file."""
+
+    path: str
+    source: str
+    code: str
+    sites: list[Site] = dataclasses.field(default_factory=list)
+    helpers: frozenset[str] = frozenset()
+    root: str = ""
+    left: int = 0
+    error: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the text is another one."""
+        return self.code != self.source
+
+
+def mentions_chainer(data: bytes) -> bool:
+    """Whether a file can contain Chainer at all: decided on bytes, before anything is parsed."""
+    return _MENTIONS.search(data) is not None
+
+
+def migrate_source(text: str, path: str | None = None, *, rules: Rules | None = None,
+                   hints: Mapping[str, str] | None = None, options: Options | None = None) -> FileResult:
+    """Migrates one source text. ``hints`` name kinds: ``{"function.param": "tensor rank 2 dtype float32"}``."""
+    path = path or "module.py"
+    return migrate_sources({path: text}, rules=rules, hints=hints, options=options)[path]
+
+
+def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, hints: Mapping[str, str] | None = None,
+                    options: Options | None = None, rewrite: bool = True) -> dict[str, FileResult]:
+    """Migrates the files of one project together; paths are relative, with ``/``.
+
+    A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done.
+    With ``rewrite=False`` only the sites are found (for ``check``).
+    """
+    results = {path: FileResult(path, text, text) for path, text in sources.items()}
+    trees: dict[str, ast.Module] = {}
+    for path, text in sources.items():
+        if mentions_chainer(text.encode("utf-8", "surrogatepass")):
+            try:
+                trees[path] = ast.parse(text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                results[path].error = _syntax_message(error, text)
+    if not trees:
+        return results
+    rules = rules or load_rules()
+    analysis = Analysis(Project(trees), rules, hints).run()
+    for path, module in analysis.project.modules.items():
+        results[path] = _migrate_file(analysis, module, sources[path], options or Options(), rewrite)
+    return results
+
+
+def make_plan(analysis: Analysis, module: ModuleInfo, text: str, options: Options) -> Plan:
+    """All decisions for one file."""
+    plan = Plan(analysis, module, Source(text, module.tree), dict(HARD_CASES), options)
+    fold.conditions(plan)
+    plan.run()
+    links.classes(plan)
+    return plan
+
+
+def _migrate_file(analysis: Analysis, module: ModuleInfo, text: str, options: Options, rewrite: bool) -> FileResult:
+    plan = make_plan(analysis, module, text, options)
+    result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
+    if rewrite:
+        _rewrite(plan, result)
+    result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
+    return result
+
+
+def _rewrite(plan: Plan, result: FileResult) -> None:
+    import libcst as cst
+
+    from chainer2torch.rewrite.apply import apply
+    from chainer2torch.rewrite.names import Names
+
+    removed = imports.unused_imports(plan)
+    edits: list[Replace | StatementEdit] = _live(plan)
+    if not edits:
+        result.left = len(left_over(result.code))
+        return
+    names = Names.of(plan.source.tree, removed)
+    try:
+        applied = apply(result.source, edits, names)
+    except cst.ParserSyntaxError as error:
+        result.error = f"line {error.raw_line}: {error.message}"
+        return
+    if applied.failed:
+        _mark_failed(plan, applied.failed)
+        edits = [e for e in _live(plan) if e not in applied.failed]
+        names = Names.of(plan.source.tree, imports.unused_imports(plan))
+        applied = apply(result.source, edits, names)
+    result.code = applied.code
+    result.helpers = frozenset(_helpers(names, applied.code))
+    result.left = len(left_over(result.code))
+
+
+def _live(plan: Plan) -> list[Replace | StatementEdit]:
+    """The edits outside of what other edits remove."""
+    gone = [plan.source.span(n) for n in plan.removed if hasattr(n, "lineno")]
+
+    def lives(start: int) -> bool:
+        return not any(a <= start < b for a, b in gone)
+
+    return [e for e in [*plan.edits.values(), *plan.extra_edits]
+            if lives(e.span[0] if isinstance(e, Replace) else e.start)]
+
+
+def _mark_failed(plan: Plan, failed: list[Any]) -> None:
+    """Sites whose edit found no place in the tree stay as they were, and say so."""
+    for node, edit in list(plan.edits.items()):
+        if edit not in failed:
+            continue
+        del plan.edits[node]
+        for part in ast.walk(node):
+            site = plan.sites.get(part)
+            if site is not None:
+                plan.sites[part] = dataclasses.replace(
+                    site, state="manual", code="C2T011", message="the rewriter could not place the change here")
+            plan.consumed.discard(part)
+
+
+def _helpers(names: Any, code: str) -> set[str]:
+    alias = names.needed.get("compat") or names.existing.get("compat")
+    if alias is None:
+        return set()
+    return {n.attr for n in ast.walk(ast.parse(code))
+            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias}
+
+
+def _syntax_message(error: BaseException, text: str) -> str:
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}"
+    return f"cannot be parsed: {error or type(error).__name__}"
+
+
+__all__ = ["Callable", "Comment", "FileResult", "Options", "migrate_source", "migrate_sources"]

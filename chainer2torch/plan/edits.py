@@ -1,0 +1,102 @@
+"""Edits: plain data that cross from the plan to the rewriter. Nodes are named by their offsets in the source."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+Span = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """What a name of a template stands for: a node of the source (by span) or a piece of literal code."""
+
+    span: Span | None = None
+    code: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Replace:
+    """Replaces an expression by a template; the call's own argument nodes keep their formatting."""
+
+    span: Span
+    template: str
+    operands: Mapping[str, Operand]
+    drop: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # values of CONST(...) and the like, by the text of the macro's argument
+    constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    long: frozenset[str] = frozenset()      # parameters known to be int64: LONG leaves them alone
+    training: str = "compat.is_training()"
+    parenthesize: bool = False
+    wrap: str | None = None                 # a helper to call on the result: `compat.initialize`
+    extra: tuple[Operand, ...] = ()         # what `*args` of the template stands for
+    extra_keywords: tuple[tuple[str, Operand], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class StatementEdit:
+    """An edit of the statement that starts at ``start``."""
+
+    start: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Comment(StatementEdit):
+    """Puts a comment above the statement."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Remove(StatementEdit):
+    """Removes the statement; its leading comments stay."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplaceStatement(StatementEdit):
+    """Replaces a simple statement by others, given as code in which names are operands."""
+
+    template: str
+    operands: Mapping[str, Operand]
+    training: str = "compat.is_training()"
+
+
+@dataclasses.dataclass(frozen=True)
+class Unwrap(StatementEdit):
+    """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it."""
+
+    branch: str = "body"
+    append: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rename(StatementEdit):
+    """Renames a function definition."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class RemoveImport(StatementEdit):
+    """Removes aliases (by their index) from an import statement."""
+
+    aliases: frozenset[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplaceImport(StatementEdit):
+    """Replaces an import alias by another import statement."""
+
+    statement: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One Chainer reference and its state."""
+
+    line: int
+    column: int
+    symbol: str
+    state: str
+    code: str
+    message: str

@@ -1,0 +1,58 @@
+"""Which imports of Chainer nobody needs any more once the edits are made."""
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.plan.edits import RemoveImport
+from chainer2torch.plan.sites import LIBRARIES, Plan
+
+
+def unused_imports(plan: Plan) -> frozenset[str]:
+    """Plans the removal of imports whose names are all replaced; gives those names."""
+    uses = _remaining_uses(plan)
+    removable: set[str] = set()
+    keep: set[str] = set()
+    found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
+    for statement in ast.walk(plan.source.tree):
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            continue
+        for i, alias in enumerate(statement.names):
+            name = alias.asname or alias.name.split(".")[0]
+            if not _is_chainer(plan, statement, alias):
+                keep.add(name)
+            elif alias.name == "*":
+                if not plan.star_used(statement):
+                    found.append((statement, i, "*"))
+            else:
+                found.append((statement, i, name))
+    for statement in {s for s, _, _ in found}:
+        gone = frozenset(i for s, i, name in found if s is statement and name not in uses)
+        removable |= {name for s, i, name in found if s is statement and i in gone}
+        if gone:
+            plan.edits[statement] = RemoveImport(plan.source.start(statement), gone)
+    return frozenset(removable - keep)
+
+
+def _is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    if alias.name == "*":
+        return isinstance(statement, ast.ImportFrom) and not statement.level and \
+            (statement.module or "").split(".")[0] in LIBRARIES
+    kind = plan.analysis.bindings.get(alias)
+    return isinstance(kind, Ref) and kind.name.split(".")[0] in LIBRARIES
+
+
+def _remaining_uses(plan: Plan) -> set[str]:
+    uses: set[str] = set()
+    stack: list[ast.AST] = [plan.source.tree]
+    while stack:
+        node = stack.pop()
+        if node in plan.removed:
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in plan.consumed:
+            uses.add(node.id)
+        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            uses.update(c.value for c in ast.walk(node.value)
+                        if isinstance(c, ast.Constant) and isinstance(c.value, str))
+        stack.extend(ast.iter_child_nodes(node))
+    return uses

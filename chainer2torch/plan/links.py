@@ -1,0 +1,119 @@
+"""Hard cases of links: registration, initial values, the constructor of version 1, `__call__`."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.plan.edits import Operand, Rename, Replace, ReplaceStatement, Unwrap
+from chainer2torch.plan.sites import Plan
+from chainer2torch.rules import Row
+
+_INIT_LIKE_CHAINER = "compat.init_like_chainer({receiver})"
+
+
+def init_scope(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``with self.init_scope():`` disappears: a module registers what is assigned to it anyway."""
+    call = plan.source.parents.get(node)
+    statement = plan.source.statement(node)
+    if not (isinstance(statement, ast.With) and len(statement.items) == 1 and statement.items[0].context_expr is call
+            and statement.items[0].optional_vars is None):
+        plan.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
+        return
+    plan.edits[statement] = Unwrap(plan.source.start(statement))  # finished in `initialize_layers`
+    plan.mark(node, row, row.name, row.state)
+
+
+def initialize_layers(plan: Plan) -> None:
+    """Layers of torch start from Chainer's initial values: one line a class, or a call around a single layer."""
+    if plan.choices.init == "torch":
+        return
+    scopes = {s: e for s, e in plan.edits.items() if isinstance(e, Unwrap) and isinstance(s, ast.With)}
+    covered: set[ast.With] = set()
+    for call, template in list(plan.templates.items()):
+        if not _is_plain_layer(plan, call, template):
+            continue
+        statement = plan.source.statement(call)
+        scope = plan.source.parents.get(statement)
+        if isinstance(scope, ast.With) and scope in scopes and _assigns_to_self(statement, call):
+            covered.add(scope)
+            continue
+        edit = plan.edits.get(call)
+        if isinstance(edit, Replace) and not getattr(plan, "own_line", {}).get(call):
+            plan.edits[call] = dataclasses.replace(edit, wrap="compat.initialize")
+    for scope in covered:
+        receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
+        edit = scopes[scope]
+        plan.edits[scope] = dataclasses.replace(edit, append=_INIT_LIKE_CHAINER.format(receiver=receiver))
+
+
+def _is_plain_layer(plan: Plan, call: ast.AST, template: str) -> bool:
+    # layers without parameters (nn.Dropout and the like) do not occur: they are functions in Chainer
+    return isinstance(call, ast.Call) and template.startswith("torch.nn.") and "functional" not in template and \
+        any(plan.analysis.derives(k.cls, "chainer.Link") for k in options(plan.analysis.kind(call))
+            if isinstance(k, Inst))
+
+
+def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> bool:
+    return isinstance(statement, ast.Assign) and statement.value is call and \
+        all(isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name) for t in statement.targets)
+
+
+def constructor(plan: Plan, cls: ClassInfo) -> None:
+    """``super().__init__(l1=L.Linear(...))`` of version 1 becomes assignments."""
+    init = cls.methods.get("__init__")
+    if init is None or not plan.analysis.derives(cls, "chainer.Chain"):
+        return
+    if any(isinstance(k, ClassInfo) and "__init__" in k.methods for k in plan.analysis.mro(cls)[1:]):
+        return  # the keywords are those of the user's own base class
+    for node in ast.walk(init.node):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
+            continue
+        if not _is_super(node.func.value) or not node.keywords:
+            continue
+        statement = plan.source.parents.get(node)
+        if not isinstance(statement, ast.Expr) or any(k.arg is None for k in node.keywords) or node.args:
+            plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "manual",
+                      "links passed with ** or *: assign each of them to self", "C2T201")
+            continue
+        self_name = init.node.args.args[0].arg
+        operands = {f"_{i}": Operand(plan.source.span(k.value)) for i, k in enumerate(node.keywords)}
+        lines = [f"{plan.source.segment(node.func)}()"]
+        lines += [f"{self_name}.{k.arg} = _{i}" for i, k in enumerate(node.keywords)]
+        plain = [k.value for k in node.keywords
+                 if k.value in plan.templates and _is_plain_layer(plan, k.value, plan.templates[k.value])]
+        if plain and plan.choices.init != "torch":
+            lines.append(_INIT_LIKE_CHAINER.format(receiver=self_name))
+        own_line = getattr(plan, "own_line", {})
+        own_line.update({value: True for value in plain})
+        plan.own_line = own_line  # type: ignore[attr-defined]
+        plan.edits[statement] = ReplaceStatement(plan.source.start(statement), "\n".join(lines), operands)
+        plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def call_method(plan: Plan, cls: ClassInfo) -> None:
+    """``__call__`` of a Chain becomes ``forward``, so that module hooks run."""
+    method = cls.methods.get("__call__")
+    if method is None or "forward" in cls.methods or not plan.analysis.derives(cls, "chainer.Link"):
+        return
+    if any(isinstance(k, ClassInfo) and "forward" in k.methods for k in plan.analysis.mro(cls)[1:]):
+        return
+    plan.edits[method.node] = Rename(plan.source.start(method.node), "forward")
+    for node in ast.walk(cls.node):
+        if isinstance(node, ast.Attribute) and node.attr == "__call__" and isinstance(node.ctx, ast.Load) and \
+                (_is_super(node.value) or isinstance(node.value, ast.Name)):
+            plan.replace(node, "receiver.forward", {"receiver": plan.operand(node.value)})
+
+
+def classes(plan: Plan) -> None:
+    """Everything that is decided class by class."""
+    for cls in plan.analysis.classes.values():
+        if cls.module is plan.module:
+            constructor(plan, cls)
+            call_method(plan, cls)
+    initialize_layers(plan)

@@ -1,0 +1,245 @@
+"""Binds a call to a rule and picks the case whose guard holds."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainer2torch.analysis.kinds import (
+    NONE, UNKNOWN, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options,
+    scalar_type,
+)
+from chainer2torch.rules import Row
+from chainer2torch.signature import Bound
+
+
+class Undecided:
+    """The third truth value: the source does not say."""
+
+    def __repr__(self) -> str:
+        return "UNDECIDED"
+
+
+UNDECIDED = Undecided()
+_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What guards may ask about one call."""
+
+    row: Row
+    bound: Bound
+    kind: Callable[[ast.AST], Kind]
+    is_instance: Callable[[Kind, str], bool | Undecided]
+    input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
+
+    def literal(self, name: str) -> Any:
+        """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
+        node = self.bound.given.get(name)
+        if node is None:
+            default = self.row.signature.defaults.get(name) if self.row.signature else None
+            if default is None:
+                return UNDECIDED
+            return _literal(ast.parse(default, mode="eval").body)
+        return _literal(node)
+
+    def kinds(self, name: str) -> tuple[Kind, ...]:
+        """The possible kinds of a parameter's value."""
+        node = self.bound.given.get(name)
+        if node is not None:
+            return options(self.kind(node))
+        value = self.literal(name)
+        return (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),) \
+            if value is not UNDECIDED else (UNKNOWN,)
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError):
+        pass
+    # a constant product such as 5 * 5, which literal_eval refuses
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        a, b = _literal(node.left), _literal(node.right)
+        if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+            try:
+                return _ARITHMETIC[type(node.op)](a, b)
+            except ArithmeticError:
+                return UNDECIDED
+    return UNDECIDED
+
+
+@functools.lru_cache(maxsize=None)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text.strip(), mode="eval").body
+
+
+def choose(question: Question) -> tuple[str | None, bool]:
+    """The template for a call, and whether it is the fallback because a guard could not be decided."""
+    row = question.row
+    for case in row.cases:
+        if case.when is None:
+            return case.torch, False
+        truth = evaluate(_parsed(case.when), question)
+        if truth is UNDECIDED:
+            return row.fallback, True
+        if truth:
+            return case.torch, False
+    return row.fallback, True
+
+
+def constant(text: str, question: Question) -> Any:
+    """The value of a constant expression of parameters, else UNDECIDED."""
+    return evaluate(_parsed(text), question)
+
+
+def evaluate(node: ast.expr, q: Question) -> Any:
+    """Evaluates a guard with three values."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return q.literal(node.id)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        items = [evaluate(e, q) for e in node.elts]
+        return UNDECIDED if UNDECIDED in items else tuple(items)
+    if isinstance(node, ast.BoolOp):
+        return _boolean(node, q)
+    if isinstance(node, ast.UnaryOp):
+        value = evaluate(node.operand, q)
+        if value is UNDECIDED:
+            return UNDECIDED
+        return not value if isinstance(node.op, ast.Not) else -value if isinstance(node.op, ast.USub) else UNDECIDED
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return _apply(_ARITHMETIC[type(node.op)], evaluate(node.left, q), evaluate(node.right, q))
+    if isinstance(node, ast.IfExp):
+        test = evaluate(node.test, q)
+        return UNDECIDED if test is UNDECIDED else evaluate(node.body if test else node.orelse, q)
+    if isinstance(node, ast.Compare):
+        return _compare(node, q)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _ask(node.func.id, node.args, q)
+    return UNDECIDED
+
+
+def _boolean(node: ast.BoolOp, q: Question) -> Any:
+    stop = isinstance(node.op, ast.Or)
+    undecided = False
+    for part in node.values:
+        value = evaluate(part, q)
+        if value is UNDECIDED:
+            undecided = True
+        elif bool(value) is stop:
+            return stop
+    return UNDECIDED if undecided else not stop
+
+
+def _compare(node: ast.Compare, q: Question) -> Any:
+    left, undecided = node.left, False
+    for op, right in zip(node.ops, node.comparators):
+        if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
+            value = _is_none(left, q)
+            if value is not UNDECIDED and isinstance(op, ast.IsNot):
+                value = not value
+        elif isinstance(op, (ast.Is, ast.IsNot)):
+            a, b = evaluate(left, q), evaluate(right, q)
+            value = UNDECIDED if UNDECIDED in (a, b) else (a is b) is isinstance(op, ast.Is)
+        else:
+            value = _apply(_COMPARE[type(op)], evaluate(left, q), evaluate(right, q))
+        if value is UNDECIDED:
+            undecided = True
+        elif not value:
+            return False
+        left = right
+    return UNDECIDED if undecided else True
+
+
+def _apply(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if isinstance(a, Undecided) or isinstance(b, Undecided):
+        return UNDECIDED
+    try:
+        return function(a, b)
+    except (TypeError, ArithmeticError):
+        return UNDECIDED
+
+
+def _is_none(node: ast.expr, q: Question) -> Any:
+    if isinstance(node, ast.Name):
+        if node.id not in q.bound.given and q.row.signature and node.id not in q.row.signature.defaults:
+            return UNDECIDED
+        return _every(q.kinds(node.id), lambda k: k == NONE, _may_be_none)
+    value = evaluate(node, q)
+    return UNDECIDED if value is UNDECIDED else value is None
+
+
+def _may_be_none(kind: Kind) -> bool:
+    # An array or a layer may still be None at run time (`join` drops None), so only plain values rule it out.
+    return kind == NONE or scalar_type(kind) is None and not isinstance(kind, (Tup, Class, Func, Ref))
+
+
+def _every(kinds: tuple[Kind, ...], test: Callable[[Kind], bool], maybe: Callable[[Kind], bool]) -> Any:
+    if all(test(k) for k in kinds):
+        return True
+    return UNDECIDED if any(maybe(k) for k in kinds) else False
+
+
+_TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]] = {
+    "is_int": (lambda k: scalar_type(k) == "int", lambda k: False),
+    "is_float": (lambda k: scalar_type(k) == "float", lambda k: False),
+    "is_bool": (lambda k: scalar_type(k) == "bool", lambda k: False),
+    "is_str": (lambda k: scalar_type(k) == "str", lambda k: False),
+    "is_tuple": (lambda k: isinstance(k, Tup), lambda k: isinstance(k, Lst)),
+    "is_list": (lambda k: isinstance(k, (Lst, Tup)), lambda k: False),
+    "is_tensor": (lambda k: isinstance(k, Tensor), lambda k: False),
+    "is_array": (lambda k: isinstance(k, HostArray), lambda k: False),
+    "is_callable": (lambda k: isinstance(k, (Func, Method, Class)), lambda k: isinstance(k, Inst)),
+}
+
+
+def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
+    if function in ("input_rank", "input_dtype"):
+        kind = q.input_kind
+        value = getattr(kind, function[6:], None) if isinstance(kind, Tensor) else None
+        return UNDECIDED if value is None else value
+    name = args[0].id if args and isinstance(args[0], ast.Name) else ""
+    if function == "given":
+        return name in q.bound.given
+    kinds = q.kinds(name)
+    if function in ("rank", "dtype"):
+        values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
+        return UNDECIDED if len(values) != 1 or None in values else values.pop()
+    if function == "is_none":
+        return _is_none(args[0], q)
+    if function == "is_instance":
+        wanted = args[1].value if len(args) > 1 and isinstance(args[1], ast.Constant) else ""
+        answers = {q.is_instance(k, str(wanted)) for k in kinds}
+        return answers.pop() if len(answers) == 1 else UNDECIDED
+    if function in ("len", "min", "max", "abs", "isinstance"):
+        return UNDECIDED if function == "isinstance" else _builtin(function, args, q)
+    if function in _TYPE_TESTS:
+        test, maybe = _TYPE_TESTS[function]
+        return _every(kinds, test, lambda k: k == UNKNOWN or maybe(k))
+    return UNDECIDED
+
+
+def _builtin(function: str, args: list[ast.expr], q: Question) -> Any:
+    values = [evaluate(a, q) for a in args]
+    if UNDECIDED in values:
+        return UNDECIDED
+    try:
+        return {"len": len, "min": min, "max": max, "abs": abs}[function](*values)
+    except TypeError:
+        return UNDECIDED
+
+
+__all__ = ["UNDECIDED", "Question", "Scalar", "choose", "constant", "evaluate"]

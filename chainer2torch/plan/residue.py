@@ -1,0 +1,43 @@
+"""What is left of Chainer in any code, by resolving its names again."""
+from __future__ import annotations
+
+import ast
+
+LIBRARIES = frozenset({"chainer", "chainermn", "chainerx"})
+
+
+def left_over(code: str) -> list[tuple[int, str]]:
+    """Line and dotted name of every reference to Chainer in a source text, imports that nobody uses included."""
+    tree = ast.parse(code)
+    bound: dict[str, str] = {}
+    used: set[str] = set()
+    imported: list[tuple[int, str, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] in LIBRARIES:
+                    name = alias.asname or alias.name.split(".")[0]
+                    bound[name] = alias.name if alias.asname else alias.name.split(".")[0]
+                    imported.append((node.lineno, name, alias.name))
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in LIBRARIES:
+            for alias in node.names:
+                name = alias.asname or alias.name
+                bound[name] = f"{node.module}.{alias.name}"
+                imported.append((node.lineno, name, bound[name]))
+    found: list[tuple[int, str]] = []
+    inner: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            inner.add(node.value)
+        if node in inner or not isinstance(node, (ast.Name, ast.Attribute)):
+            continue
+        parts: list[str] = []
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            parts.append(root.attr)
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in bound and isinstance(root.ctx, ast.Load):
+            used.add(root.id)
+            found.append((node.lineno, ".".join([bound[root.id], *reversed(parts)])))
+    found += [(line, dotted) for line, name, dotted in imported if name not in used]
+    return sorted(found)

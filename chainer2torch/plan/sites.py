@@ -1,0 +1,390 @@
+"""Every Chainer reference of a file gets exactly one state, and an edit where it changes."""
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, options,
+)
+from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit
+from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant
+from chainer2torch.plan.source import Source
+from chainer2torch.rules import Row
+from chainer2torch.signature import BindError, Bound
+
+LIBRARIES = ("chainer", "chainermn", "chainerx")
+Edit = Replace | StatementEdit
+HardCase = Callable[["Plan", ast.AST, Row], None]
+
+
+@dataclasses.dataclass
+class Options:
+    """What the user may choose."""
+
+    init: str = "chainer"
+
+
+class Plan:
+    """The decisions for one file."""
+
+    def __init__(self, analysis: Analysis, module: ModuleInfo, source: Source, hard_cases: dict[str, HardCase],
+                 choices: Options):
+        self.analysis = analysis
+        self.rules = analysis.rules
+        self.module = module
+        self.source = source
+        self.choices = choices
+        self.hard_cases = hard_cases
+        self.edits: dict[ast.AST, Edit] = {}
+        self.extra_edits: list[StatementEdit] = []
+        self.sites: dict[ast.AST, Site] = {}
+        self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
+        self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
+        self.templates: dict[ast.AST, str] = {}   # the case chosen for a call
+
+    # -- recording -------------------------------------------------------------------------------------------------
+
+    def mark(self, node: ast.AST, row: Row | None, symbol: str, state: str, message: str = "", code: str = "") -> None:
+        """Gives a reference its state; the first decision stands."""
+        if node in self.sites:
+            return
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+        self.sites[node] = Site(line, column, symbol, state, code or (row.code if row else "C2T090"), message)
+        if state in ("manual", "review"):
+            self._comment(node, symbol, code or (row.code if row else "C2T090"), message, row)
+
+    def _comment(self, node: ast.AST, symbol: str, code: str, message: str, row: Row | None) -> None:
+        what = message or "look at this line"
+        if row is not None and row.next and row.next not in what:
+            what = f"{what.rstrip('.')}; {row.next}"
+        text = f"# TODO(chainer2torch {code}): {symbol}: {' '.join(what.split())}"
+        self.extra_edits.append(Comment(self.source.start(self._commented(node)), text))
+
+    def _commented(self, node: ast.AST) -> ast.stmt:
+        """The statement above which a marker can stand: a definition's decorators come before it."""
+        statement = self.source.statement(node)
+        return statement
+
+    def use(self, node: ast.expr) -> None:
+        """The edit replaces this reference: its root name no longer keeps the import alive."""
+        root: ast.AST = node
+        while isinstance(root, (ast.Attribute, ast.Call, ast.Subscript)):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        self.consumed.add(root)
+
+    # -- context ---------------------------------------------------------------------------------------------------
+
+    def training(self, node: ast.AST) -> str:
+        """How code at this place learns whether it is training."""
+        for ancestor in self.source.ancestors(node):
+            if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                info = self.analysis.functions.get(ancestor)
+                if info is not None and info.cls is not None:
+                    if not info.is_static and not info.is_classmethod and ancestor.args.args and \
+                            self.analysis.derives(info.cls, "chainer.Link"):
+                        return f"{ancestor.args.args[0].arg}.training"
+                    break
+        return "compat.is_training()"
+
+    def enclosing_class(self, node: ast.AST) -> ClassInfo | None:
+        """The class of the project in whose body the node stands."""
+        found = self.source.enclosing(node, ast.ClassDef)
+        return self.analysis.classes.get(found) if isinstance(found, ast.ClassDef) else None
+
+    def is_instance(self, kind: Kind, base: str) -> bool | Undecided:
+        """Three-valued ``isinstance`` for guards."""
+        if isinstance(kind, Inst):
+            return self.analysis.derives(kind.cls, base)
+        return UNDECIDED if kind == UNKNOWN else False
+
+    # -- walking ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> Plan:
+        """Visits every expression of the file."""
+        for node in self._expressions(self.source.tree):
+            kind = self.analysis.kind(node)
+            reference = self.reference(node, kind)
+            if reference is not None:
+                self._reference(node, reference)
+            elif isinstance(node, ast.Attribute):
+                self._member(node)
+            elif isinstance(node, ast.Call):
+                self._operator_call(node)
+        return self
+
+    def _expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+                yield node
+
+    def reference(self, node: ast.AST, kind: Kind | None = None) -> str | None:
+        """The dotted Chainer name that a Name or Attribute is, when no larger expression around it is one."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or isinstance(node.ctx, ast.Del):
+            return None
+        kind = self.analysis.kind(node) if kind is None else kind
+        if not isinstance(kind, Ref) or kind.name.split(".")[0] not in LIBRARIES:
+            return None
+        if isinstance(node.ctx, ast.Store):
+            return kind.name if isinstance(node, ast.Attribute) and isinstance(self.analysis.kind(node.value), Ref) \
+                else None
+        parent = self.source.parents.get(node)
+        if isinstance(parent, ast.Attribute) and parent.value is node:
+            outer = self.analysis.kind(parent)
+            if isinstance(outer, Ref) and outer.name.split(".")[0] in LIBRARIES:
+                return None
+        return kind.name if self._names_library(node) else None
+
+    def _names_library(self, node: ast.expr) -> bool:
+        """Whether the expression itself spells a Chainer name, rather than a variable that happens to hold one."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Call):  # e.g. something computed: its own sites are reported where they stand
+            return False
+        return not (isinstance(root, ast.Name) and self._is_variable(root))
+
+    def _is_variable(self, root: ast.Name) -> bool:
+        name = root.id
+        for env in (a for a in self.source.ancestors(root) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))):
+            if any(p.arg == name for p in (*env.args.args, *env.args.kwonlyargs, *env.args.posonlyargs)):
+                return True
+        return name in self.variables
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names that the file assigns (rather than imports)."""
+        cached = getattr(self, "_variables", None)
+        if cached is None:
+            cached = frozenset(n.id for n in ast.walk(self.source.tree)
+                               if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self._imported()
+            self._variables = cached
+        return cached
+
+    def _imported(self) -> set[str]:
+        return {(a.asname or a.name.split(".")[0]) for n in ast.walk(self.source.tree)
+                if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+
+    def star_used(self, statement: ast.ImportFrom) -> bool:
+        """Whether a name that a star import of Chainer brings is still used."""
+        bound = self._imported() | self.variables | set(dir(builtins))
+        return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
+                   isinstance(self.analysis.kind(n), Ref) for n in ast.walk(self.source.tree))
+
+    # -- references by name ----------------------------------------------------------------------------------------
+
+    def _reference(self, node: ast.expr, name: str) -> None:
+        if node in self.sites:
+            return
+        row = self.rules.rows.get(name)
+        parent = self.source.parents.get(node)
+        if row is None:
+            self.mark(node, None, name, "manual", "no rule for this name")
+            return
+        if row.function is not None:
+            self.hard_cases[row.function](self, node, row)
+        elif isinstance(parent, ast.Call) and parent.func is node and row.signature is not None:
+            self.call(parent, row, node)
+        elif row.signature is None and row.cases:
+            self._constant(node, row)
+        else:
+            self.value(node, row)
+
+    def _constant(self, node: ast.expr, row: Row) -> None:
+        self.replace(node, row.cases[0].torch, {})
+        self.use(node)
+        self.mark(node, row, row.name, row.state, row.note)
+
+    def value(self, node: ast.expr, row: Row) -> None:
+        """A name that is passed on as a value: a base class, an activation, a loss function."""
+        if row.value is None:
+            reason = row.note if row.state == "manual" else \
+                "passed as a value; no torch object means the same for every call"
+            self.mark(node, row, row.name, "manual", reason)
+            return
+        self.replace(node, row.value, {})
+        self.use(node)
+        self.mark(node, row, row.name, row.state, row.note)
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def call(self, call: ast.Call, row: Row, site: ast.expr, receiver: ast.expr | None = None) -> None:
+        """A call of a name that has a rule."""
+        assert row.signature is not None
+        symbol = row.name
+        if row.state == "manual":
+            self.mark(site, row, symbol, "manual", row.note)
+            return
+        try:
+            bound = row.signature.bind(call.args, call.keywords, receiver)
+        except BindError as error:
+            self.mark(site, row, symbol, "manual", f"the call does not fit Chainer's signature: {error}", "C2T010")
+            return
+        if bound.starred:
+            self._starred(call, row, site, receiver)
+            return
+        question = Question(row, bound, self.analysis.kind, self.is_instance, self.input_kind(call))
+        template, undecided = choose(question)
+        if template is None:
+            if row.cases or row.fallback:
+                why = "what it becomes depends on arguments that are not known here" if undecided else \
+                    "these arguments have no counterpart"
+                self.mark(site, row, symbol, "manual", f"{why}. {row.note}".strip())
+            else:
+                self.mark(site, row, symbol, row.state, row.note)
+                if row.value is not None and receiver is None:  # same call under another name
+                    self.replace(call.func, row.value, {})
+                    self.use(site)
+            return
+        self.templates[call] = template
+        if not self._keeps_spelling(call, template, receiver):
+            self.edits[call] = self._replacement(call, row, template, question)
+        if receiver is None:
+            self.use(site)
+        self.mark(site, row, symbol, row.state, row.note if row.state != "exact" else "")
+
+    @staticmethod
+    def _keeps_spelling(call: ast.Call, template: str, receiver: ast.expr | None) -> bool:
+        return receiver is not None and isinstance(call.func, ast.Attribute) and \
+            template.startswith(f"self.{call.func.attr}(") and template.count("(") == 1
+
+    def _starred(self, call: ast.Call, row: Row, site: ast.expr, receiver: ast.expr | None) -> None:
+        if row.value is None or receiver is not None:
+            if receiver is not None and not row.cases:
+                self.mark(site, row, row.name, row.state, row.note)
+                return
+            self.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
+            return
+        self.replace(call.func, row.value, {})
+        self.use(site)
+        self.mark(site, row, row.name, row.state, row.note)
+
+    def input_kind(self, call: ast.Call) -> Kind | None:
+        """What reaches the layer that this call makes."""
+        number = self.analysis.site(call)
+        return self.analysis.layer_inputs.get(number)
+
+    def _replacement(self, call: ast.Call, row: Row, template: str, q: Question) -> Replace:
+        assert row.signature is not None
+        operands = {name: Operand(self.source.span(node)) for name, node in q.bound.given.items()}
+        for name, default in row.signature.defaults.items():
+            operands.setdefault(name, Operand(code=default))
+        constants = {}
+        for node in ast.walk(ast.parse(template.strip(), mode="eval")):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "CONST":
+                text = ast.unparse(node.args[0])
+                value = constant(text, q)
+                if value is not UNDECIDED:
+                    constants[text] = repr(round(value, 12) if isinstance(value, float) else value)
+        long = frozenset(n for n in q.bound.given if all(
+            isinstance(k, Tensor) and k.dtype == "int64" for k in q.kinds(n)))
+        return Replace(
+            self.source.span(call), template, operands, row.drop, constants, long, self.training(call),
+            self._needs_parentheses(call),
+            extra=tuple(Operand(self.source.span(a)) for a in q.bound.extra_args),
+            extra_keywords=tuple((k, Operand(self.source.span(v))) for k, v in q.bound.extra_keywords))
+
+    def replace(self, node: ast.expr, template: str, operands: dict[str, Operand]) -> None:
+        """Replaces an expression by a template."""
+        self.edits[node] = Replace(self.source.span(node), template, operands, training=self.training(node),
+                                   parenthesize=self._needs_parentheses(node))
+
+    def _needs_parentheses(self, node: ast.AST) -> bool:
+        parent = self.source.parents.get(node)
+        if isinstance(parent, ast.Call):
+            return parent.func is node
+        return not isinstance(parent, (ast.stmt, ast.keyword, ast.Tuple, ast.List, ast.Dict, ast.Starred))
+
+    def operand(self, node: ast.AST) -> Operand:
+        """A node of the source as an operand of a template."""
+        return Operand(self.source.span(node))
+
+    # -- methods and attributes ------------------------------------------------------------------------------------
+
+    def _member(self, node: ast.Attribute) -> None:
+        if node in self.sites:
+            return
+        rows = [self._member_row(k, node.attr) for k in options(self.analysis.kind(node.value))]
+        found = [r for r in rows if r is not None]
+        if not found:
+            return
+        row = found[0]
+        if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
+            same = {(r.cases, r.set) for r in found}
+            if len(same) > 1 or len(found) < len(rows):
+                if row.cases or row.state == "manual":
+                    self.mark(node, row, row.name, "review", "the receiver may be of more than one kind; left as it is")
+                return
+        if row.function is not None:
+            self.hard_cases[row.function](self, node, row)
+            return
+        parent = self.source.parents.get(node)
+        if isinstance(node.ctx, ast.Store):
+            self._store(node, row)
+        elif row.attribute or row.signature is None:
+            self._attribute(node, row)
+        elif isinstance(parent, ast.Call) and parent.func is node:
+            self.call(parent, row, node, receiver=node.value)
+        elif not row.cases:
+            self.mark(node, row, row.name, row.state, row.note)
+        else:
+            self.mark(node, row, row.name, "manual", "a method that is passed as a value")
+
+    def _member_row(self, kind: Kind, name: str) -> Row | None:
+        if isinstance(kind, Tensor):
+            return self.rules.member("numpy.ndarray" if kind.array else "chainer.Variable", name)
+        if isinstance(kind, Class):
+            kind = Inst(kind.info)
+        if not isinstance(kind, Inst):
+            return None
+        for owner in self.analysis.mro(kind.cls):
+            if isinstance(owner, str):
+                row = self.rules.member(owner, name)
+                if row is not None:
+                    return row
+            elif name in owner.methods:
+                return None
+            elif name in owner.attrs and not self._assigned_through_chainer(owner, name):
+                return None
+        return None
+
+    @staticmethod
+    def _assigned_through_chainer(owner: ClassInfo, name: str) -> bool:
+        return False
+
+    def _attribute(self, node: ast.Attribute, row: Row) -> None:
+        if row.cases:
+            if row.state == "manual":
+                self.mark(node, row, row.name, "manual", row.note)
+                return
+            template = row.cases[0].torch
+            if template != f"self.{node.attr}":
+                self.replace(node, template, {"self": self.operand(node.value)})
+        self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+
+    def _store(self, node: ast.Attribute, row: Row) -> None:
+        if row.set is None and row.cases:
+            self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
+            return
+        if row.set is None:
+            self.mark(node, row, row.name, row.state, row.note)
+            return
+        statement = self.source.parents.get(node)
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            self.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
+            return
+        from chainer2torch.plan.edits import ReplaceStatement
+        self.edits[statement] = ReplaceStatement(
+            self.source.start(statement), row.set,
+            {"self": self.operand(node.value), "value": self.operand(statement.value)})
+        self.mark(node, row, row.name, row.state, row.note)
+
+    def _operator_call(self, node: ast.Call) -> None:
+        """Calls of objects (a layer, a model) need no edit: modules are called the same way."""
+
+
+__all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]

@@ -1,0 +1,65 @@
+"""A source file as text with offsets, and the tree with parent links."""
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from chainer2torch.plan.edits import Span
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Source:
+    """Text, line starts, and for each node its parent."""
+
+    def __init__(self, text: str, tree: ast.Module):
+        self.text = text
+        self.tree = tree
+        self.line_starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
+        self._ascii = text.isascii()
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.statements: dict[int, ast.stmt] = {}
+        stack: list[ast.AST] = [tree]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+                stack.append(child)
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a position that ``ast`` gives (columns count UTF-8 bytes there)."""
+        start = self.line_starts[line - 1]
+        if self._ascii:
+            return start + column
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return start + len(self.text[start:end].encode()[:column].decode(errors="replace"))
+
+    def start(self, node: ast.AST) -> int:
+        """The offset at which a node starts."""
+        return self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+
+    def span(self, node: ast.AST) -> Span:
+        """The offsets of a node."""
+        return self.start(node), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def segment(self, node: ast.AST) -> str:
+        """The source text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The parents of a node, innermost first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds a node."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def enclosing(self, node: ast.AST, *types: type[ast.AST]) -> ast.AST | None:
+        """The innermost ancestor of one of the types."""
+        return next((a for a in self.ancestors(node) if isinstance(a, types)), None)

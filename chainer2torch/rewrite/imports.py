@@ -1,0 +1,105 @@
+"""Import statements: the ones that nobody uses any more go, the ones that are needed come."""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import libcst as cst
+
+
+def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
+    """An import statement without some of its aliases; nothing when none is left."""
+    if not isinstance(node, cst.SimpleStatementLine):
+        return [node]
+    body = []
+    at = -1
+    for small in node.body:
+        if not isinstance(small, (cst.Import, cst.ImportFrom)) or isinstance(small.names, cst.ImportStar):
+            if isinstance(small, cst.ImportFrom):
+                at += 1
+                if at in indices:
+                    continue
+            body.append(small)
+            continue
+        kept = []
+        for alias in small.names:
+            at += 1
+            if at not in indices:
+                kept.append(alias)
+        if not kept:
+            continue
+        if len(kept) < len(small.names):
+            last = kept[-1]
+            if isinstance(small, cst.Import) or small.rpar is None:
+                last = last.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+            small = small.with_changes(names=[*kept[:-1], last])
+        body.append(small)
+    if not body:
+        return []
+    body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+    return [node.with_changes(body=body)]
+
+
+PLACE = cst.SimpleStatementLine([cst.Pass()])
+"""Stands where the first import of Chainer was, until the new imports take its place."""
+
+
+def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
+    """Puts import statements where Chainer's were; else behind the file's leading imports or its docstring."""
+    body = list(module.body)
+    marked = [i for i, node in enumerate(body) if _is_place(node)]
+    place = marked[0] if marked else _place(body)
+    leading: Sequence[cst.EmptyLine] | None = None
+    if marked:
+        leading = body.pop(place).leading_lines
+    if not groups:
+        if leading is not None and place < len(body) and any(line.comment for line in leading):
+            body[place] = body[place].with_changes(leading_lines=[*leading, *body[place].leading_lines])
+        return module.with_changes(body=body) if marked else module
+    lines: list[Any] = []
+    for group in groups:
+        for i, text in enumerate(group):
+            statement = cst.parse_statement(text, config=module.config_for_parsing)
+            if i == 0 and lines and (len(groups) > 1):
+                statement = statement.with_changes(leading_lines=[_BLANK])
+            lines.append(statement)
+    if leading is None:
+        leading = [_BLANK] if place else []
+        if place == 0 and body:  # comments in the file's header stay above; what follows keeps its distance
+            leading = body[0].leading_lines
+            body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK])
+    elif place < len(body) and len(groups) > 1 and _is_import(body[place]) and not body[place].leading_lines:
+        # the helpers are a module of the project: a paragraph of their own, as for the project's other modules
+        body[place] = body[place].with_changes(leading_lines=[_BLANK])
+    lines[0] = lines[0].with_changes(leading_lines=leading)
+    return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+_BLANK = cst.EmptyLine(indent=False)
+
+
+def _is_place(node: Any) -> bool:
+    return isinstance(node, cst.SimpleStatementLine) and node.body is PLACE.body
+
+
+def _is_import(node: Any) -> bool:
+    return isinstance(node, cst.SimpleStatementLine) and bool(node.body) and \
+        isinstance(node.body[0], (cst.Import, cst.ImportFrom))
+
+
+def _place(body: list[Any]) -> int:
+    """The index behind the last import of the file's head; the docstring and __future__ imports come before."""
+    place = 0
+    for i, node in enumerate(body):
+        if _is_import(node):
+            place = i + 1
+        elif i == 0 and _is_docstring(node):
+            place = 1
+        elif isinstance(node, (cst.ClassDef, cst.FunctionDef, cst.If, cst.For, cst.While, cst.With)):
+            break
+    return place
+
+
+def _is_docstring(node: Any) -> bool:
+    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and \
+        isinstance(node.body[0], cst.Expr) and isinstance(node.body[0].value, cst.BaseString)

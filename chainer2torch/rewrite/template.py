@@ -1,0 +1,209 @@
+"""Templates of rules, parsed once, instantiated with the call's own argument nodes."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+
+import libcst as cst
+
+from chainer2torch.plan.edits import Operand, Replace, Span
+from chainer2torch.rewrite.names import Names, dotted_name
+
+_ROOTS = frozenset({"torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math"})
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseString, cst.BaseNumber, cst.List, cst.Dict,
+          cst.Set, cst.ListComp, cst.DictComp, cst.SetComp, cst.Ellipsis)
+
+
+class Unplaced(Exception):
+    """An operand could not be found in the tree; the edit is not made and its site stays manual."""
+
+
+@functools.lru_cache(maxsize=None)
+def parse(text: str) -> cst.BaseExpression:
+    """The tree of a template or of a piece of literal code."""
+    return cst.parse_expression(text.strip())
+
+
+class Operands:
+    """The nodes that the names of one template stand for."""
+
+    def __init__(self, edit_operands: Mapping[str, Operand], find: Callable[[Span], cst.BaseExpression | None]):
+        self._operands = edit_operands
+        self._find = find
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._operands
+
+    def node(self, name: str) -> cst.BaseExpression:
+        """The node of a name."""
+        return self.of(self._operands[name])
+
+    def of(self, operand: Operand) -> cst.BaseExpression:
+        """The node of an operand."""
+        if operand.code is not None:
+            return parse(operand.code)
+        assert operand.span is not None
+        found = self._find(operand.span)
+        if found is None:
+            raise Unplaced(f"no node at {operand.span}")
+        return found
+
+
+class _Instantiate(cst.CSTTransformer):
+    def __init__(self, edit: Replace, operands: Operands, names: Names):
+        super().__init__()
+        self.edit, self.operands, self.names = edit, operands, names
+
+    # Attributes and keywords are names too, but not of parameters.
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        dotted = dotted_name(node)
+        return not (dotted and dotted.split(".")[0] in _ROOTS)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        dotted = dotted_name(original_node)
+        if dotted and dotted.split(".")[0] in _ROOTS:
+            return parse(self.names.spell(dotted))
+        return updated_node.with_changes(attr=original_node.attr, value=atom(updated_node.value))
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        if original_node.value in self.operands:
+            return self.operands.node(original_node.value)
+        if original_node.value == "TRAINING":
+            return training(self.edit.training, self.names)
+        if original_node.value in _ROOTS:
+            return parse(self.names.spell(original_node.value))
+        return updated_node
+
+    def visit_Call(self, node: cst.Call) -> bool:
+        return not _is_macro(node, "CONST") or cst.Module([]).code_for_node(node.args[0].value) \
+            not in self.edit.constants
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        if _is_macro(original_node, "CONST"):
+            text = cst.Module([]).code_for_node(original_node.args[0].value)
+            constant = self.edit.constants.get(text)
+            return parse(constant) if constant is not None else updated_node.args[0].value
+        if _is_macro(original_node, "LONG"):
+            operand = original_node.args[0].value
+            value = updated_node.args[0].value
+            if isinstance(operand, cst.Name) and operand.value in self.edit.long:
+                return value
+            return cst.Call(cst.Attribute(atom(value), cst.Name("long")))
+        return updated_node.with_changes(func=atom(updated_node.func), args=self._arguments(original_node, updated_node))
+
+    def _arguments(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg]:
+        args: list[cst.Arg] = []
+        for before, after in zip(original.args, updated.args):
+            if before.star:
+                args.extend(self._variadic(before))
+                continue
+            keyword = before.keyword
+            if keyword is not None and self._dropped(keyword.value, after.value):
+                continue
+            args.append(after.with_changes(keyword=keyword))
+        return _commas(args)
+
+    def _variadic(self, arg: cst.Arg) -> list[cst.Arg]:
+        if arg.star == "*":
+            return [cst.Arg(self.operands.of(o)) for o in self.edit.extra]
+        return [cst.Arg(self.operands.of(o), keyword=cst.Name(k), equal=_EQUAL) for k, o in self.edit.extra_keywords]
+
+    def _dropped(self, keyword: str, value: cst.BaseExpression) -> bool:
+        literal = self.edit.drop.get(keyword)
+        return literal is not None and cst.Module([]).code_for_node(value) == literal
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+    def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
+        return updated_node.with_changes(value=atom(updated_node.value))
+
+    def leave_BinaryOperation(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+                              ) -> cst.BaseExpression:
+        left, right = updated_node.left, updated_node.right
+        return updated_node.with_changes(
+            left=left if left.deep_equals(original_node.left) else atom(left),
+            right=right if right.deep_equals(original_node.right) else atom(right))
+
+    def leave_UnaryOperation(self, original_node: cst.UnaryOperation, updated_node: cst.UnaryOperation
+                             ) -> cst.BaseExpression:
+        return updated_node.with_changes(expression=atom(updated_node.expression))
+
+    def leave_Comparison(self, original_node: cst.Comparison, updated_node: cst.Comparison) -> cst.BaseExpression:
+        return updated_node.with_changes(left=atom(updated_node.left), comparisons=[
+            c.with_changes(comparator=atom(c.comparator)) for c in updated_node.comparisons])
+
+
+_EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def _is_macro(node: cst.Call, name: str) -> bool:
+    return isinstance(node.func, cst.Name) and node.func.value == name
+
+
+def training(text: str, names: Names) -> cst.BaseExpression:
+    """The expression that says whether the code is training: `self.training` or a helper."""
+    if text.startswith("compat."):
+        head, _, rest = text.partition("(")
+        return parse(f"{names.spell(head)}({rest}")
+    return parse(text)
+
+
+def atom(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The node in parentheses, unless it binds tightly enough to stand before a dot."""
+    if node.lpar or isinstance(node, _ATOMS) and not isinstance(node, cst.Integer):
+        return node
+    if isinstance(node, cst.Integer):
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def _commas(args: list[cst.Arg]) -> list[cst.Arg]:
+    """Commas between the arguments, none behind the last."""
+    result = []
+    for i, arg in enumerate(args):
+        last = i == len(args) - 1
+        comma = cst.MaybeSentinel.DEFAULT if last else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        result.append(arg.with_changes(comma=comma))
+    return result
+
+
+def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseExpression,
+                spans: Mapping[cst.CSTNode, Span], find: Callable[[Span], cst.BaseExpression | None], names: Names
+                ) -> cst.BaseExpression:
+    """The expression that replaces ``original``; its own argument nodes keep their whitespace and comments."""
+    result = parse(edit.template).visit(_Instantiate(edit, Operands(edit.operands, find), names))
+    assert isinstance(result, cst.BaseExpression)
+    if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
+        result = _keep_layout(original, updated, result, find, spans)
+    if edit.wrap is not None:
+        result = cst.Call(parse(names.spell(edit.wrap)), [cst.Arg(result)])
+    if edit.parenthesize and not isinstance(result, _ATOMS) and not result.lpar:
+        result = atom(result)
+    # parentheses around the original, kept for its comments and line breaks
+    if original.lpar and not result.lpar:
+        result = result.with_changes(lpar=original.lpar, rpar=original.rpar)
+    return result
+
+
+def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
+                 find: Callable[[Span], cst.BaseExpression | None], spans: Mapping[cst.CSTNode, Span]) -> cst.Call:
+    """Gives the arguments of the new call the commas and line breaks that they had in the old one."""
+    shells: dict[int, cst.Arg] = {}
+    for before, after in zip(original.args, updated.args):
+        if before.value in spans:
+            shells[id(find(spans[before.value]))] = after
+    args = []
+    for i, arg in enumerate(result.args):
+        shell = shells.get(id(arg.value))
+        last = i == len(result.args) - 1
+        if shell is not None and not arg.star:
+            comma = shell.comma
+            if last:
+                comma = updated.args[-1].comma if updated.args else comma
+            elif not isinstance(comma, cst.Comma):
+                comma = arg.comma
+            arg = arg.with_changes(comma=comma, whitespace_after_arg=shell.whitespace_after_arg,
+                                   equal=shell.equal if shell.keyword and arg.keyword else arg.equal)
+        args.append(arg)
+    return result.with_changes(args=args, whitespace_before_args=updated.whitespace_before_args)
