@@ -3,7 +3,7 @@ import torch
 
 
 def _check_same(name: str, *tensors: torch.Tensor) -> None:
-    """Raises unless all tensors have one shape (else ValueError) and one float dtype (else TypeError), as Chainer does."""
+    """Raises unless all tensors have one shape (ValueError) and one float dtype (TypeError), as Chainer does."""
     first = tensors[0]
     _check_float(name, first)
     for other in tensors[1:]:

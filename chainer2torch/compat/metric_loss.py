@@ -9,7 +9,7 @@ from chainer2torch.compat.checks import _check_float, _check_option, _check_same
 
 def contrastive(x0: torch.Tensor, x1: torch.Tensor, y: torch.Tensor, margin: float = 1,
                 reduce: str = "mean") -> torch.Tensor:
-    """Returns half of ``distance ** 2`` for pairs with y = 1, of ``max(0, margin - distance) ** 2`` for those with y = 0.
+    """Returns half of ``distance ** 2`` for pairs with y = 1, of ``max(0, margin - distance) ** 2`` with y = 0.
 
     Source: chainer.functions.contrastive.
 

@@ -1,0 +1,50 @@
+"""The rows of activation, loss, math, evaluation and noise: signatures, and every example run in both frameworks."""
+import inspect
+
+import chainer.functions
+import numpy as np
+import pytest
+
+from tests.support import function_rows, row_examples
+
+FILES = ["functions/" + f for f in ("activation", "evaluation", "loss", "math", "noise", "util")
+         if (row_examples.RULES / "functions" / (f + ".toml")).exists()]
+ROWS = row_examples.load_rows(*FILES)
+EXAMPLES = list(function_rows.variants(ROWS))
+
+
+def _is_random(name, index):
+    return ROWS[name]["example"][index].get("compare") == "moments"
+
+
+@pytest.mark.parametrize("name, index, way", [e for e in EXAMPLES if not _is_random(*e[:2])])
+def test_example(name, index, way):
+    function_rows.prove(ROWS, name, index, way)
+
+
+@pytest.mark.parametrize("name, index, way", [e for e in EXAMPLES if _is_random(*e[:2])])
+def test_random_example(name, index, way):
+    chainers, ours = function_rows.sample(ROWS, name, index, way)
+    assert ours.shape == chainers.shape and ours.dtype == chainers.dtype
+    assert abs(ours.mean() - chainers.mean()) < 5 * chainers.std() * np.sqrt(2 / ours.size)
+    assert ours.std() == pytest.approx(chainers.std(), rel=0.03)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_signature_is_chainers(name):
+    real = inspect.signature(getattr(chainer.functions, name))
+    assert ROWS[name]["signature"] == str(real)
+
+
+def test_every_public_name_of_the_five_packages_has_a_row():
+    packages = tuple(f"chainer.functions.{p}." for p in ("activation", "evaluation", "loss", "math", "noise", "util"))
+    public = {n for n in dir(chainer.functions) if not n.startswith("_")
+              and not inspect.ismodule(getattr(chainer.functions, n))
+              and getattr(chainer.functions, n).__module__.startswith(packages)}
+    assert public == set(ROWS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_has_a_proof_and_a_value(name):
+    row = ROWS[name]
+    assert row["state"] == "exact" and row["example"] and row["value"] and row["returns"]
