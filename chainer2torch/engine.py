@@ -10,12 +10,13 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.plan import fold, imports, links, modes
-from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit
+from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.source import Source
 from chainer2torch.rules import Rules, load_rules
 
+Edit = Replace | Wrap | StatementEdit
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
@@ -104,7 +105,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     from chainer2torch.rewrite.names import Names
 
     removed = imports.unused_imports(plan)
-    edits: list[Replace | StatementEdit] = _live(plan)
+    edits: list[Edit] = _live(plan)
     if not edits:
         result.left = len(left_over(result.code))
         return
@@ -124,15 +125,15 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     result.left = len(left_over(result.code))
 
 
-def _live(plan: Plan) -> list[Replace | StatementEdit]:
+def _live(plan: Plan) -> list[Edit]:
     """The edits outside of what other edits remove."""
     gone = [plan.source.span(n) for n in plan.removed if hasattr(n, "lineno")]
 
     def lives(start: int) -> bool:
         return not any(a <= start < b for a, b in gone)
 
-    return [e for e in [*plan.edits.values(), *plan.extra_edits]
-            if lives(e.span[0] if isinstance(e, Replace) else e.start)]
+    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits]
+            if lives(e.start if isinstance(e, StatementEdit) else e.span[0])]
 
 
 def _mark_failed(plan: Plan, failed: list[Any]) -> None:

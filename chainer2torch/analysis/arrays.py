@@ -90,9 +90,15 @@ def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
     row = rules.member(owner, name)
     if row is None:
         return Method(kind, name)
+    if name in _ARRAY_OF:
+        return dataclasses.replace(kind, array=True)
     if row.attribute or row.signature is None:
         return parse_spec(row.returns, {"self": kind})
     return Method(kind, name)
+
+
+# attributes of a Variable that are arrays, not Variables
+_ARRAY_OF = frozenset({"data", "array", "raw_array", "grad"})
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "int", "round": "int", "id": "int",
           "repr": "str", "isinstance": "bool", "hasattr": "bool", "callable": "bool", "any": "bool", "all": "bool"}
+# losses and metrics are of some floating type, whichever the input has
+_FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 _STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
 
 
@@ -116,6 +118,8 @@ class Calls:
             elif isinstance(option, (Lst, Dct)):
                 if isinstance(option.element, (Func, Inst)):
                     self.escape(option.element)
+            elif isinstance(option, Inst) and isinstance(option.cls, str) and option.site in self.layer_inputs:
+                self.layer_inputs[option.site] = join(self.layer_inputs[option.site], Tensor())
             elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo) and self.is_link(option):
                 for method in ("forward", "__call__"):
                     found = self.class_attribute(option.cls, method, option)
@@ -230,7 +234,10 @@ class Calls:
             shaped = arrays.shape_function(name[1], bound)
             if shaped is not None:
                 return shaped
-        return parse_spec(row.returns, bound)
+        kind = parse_spec(row.returns, bound)
+        if row.table in _FLOATING and isinstance(kind, Tensor) and kind.dtype is None:
+            return Tensor(kind.rank, "floating")
+        return kind
 
     def _call_builtin(self: Analysis, name: str, args: list[Kind], node: ast.Call) -> Kind:  # type: ignore[misc]
         if name == "super":

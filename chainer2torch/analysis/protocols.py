@@ -107,7 +107,7 @@ def call_link(
         if predictor is not None and predictor != UNKNOWN:
             for option in options(predictor):
                 analysis.call(option, args[:-1] or [Tensor()], {}, None)
-        return Tensor(0)
+        return Tensor(0, "floating")
     row = analysis.rules.member(cls, "__call__") or analysis.rules.member(cls, "forward")
     if row is not None:
         return analysis.row_result(row, args, keywords, link)

@@ -28,9 +28,16 @@ class Replace:
     long: frozenset[str] = frozenset()      # parameters known to be int64: LONG leaves them alone
     training: str = "compat.is_training()"
     parenthesize: bool = False
-    wrap: str | None = None                 # a helper to call on the result: `compat.initialize`
     extra: tuple[Operand, ...] = ()         # what `*args` of the template stands for
     extra_keywords: tuple[tuple[str, Operand], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrap:
+    """Puts an expression into a template, as its name ``value``; its own edit is made first."""
+
+    span: Span
+    template: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.names import ClassInfo
-from chainer2torch.plan.edits import Operand, Rename, Replace, ReplaceStatement, Unwrap
+from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
@@ -39,9 +39,8 @@ def initialize_layers(plan: Plan) -> None:
         if isinstance(scope, ast.With) and scope in scopes and _assigns_to_self(statement, call):
             covered.add(scope)
             continue
-        edit = plan.edits.get(call)
-        if isinstance(edit, Replace) and not getattr(plan, "own_line", {}).get(call):
-            plan.edits[call] = dataclasses.replace(edit, wrap="compat.initialize")
+        if call not in plan.initialized:
+            plan.wraps[call] = Wrap(plan.source.span(call), "compat.initialize(value)")
     for scope in covered:
         receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
         edit = scopes[scope]
@@ -85,9 +84,7 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
                  if k.value in plan.templates and _is_plain_layer(plan, k.value, plan.templates[k.value])]
         if plain and plan.choices.init != "torch":
             lines.append(_INIT_LIKE_CHAINER.format(receiver=self_name))
-        own_line = getattr(plan, "own_line", {})
-        own_line.update({value: True for value in plain})
-        plan.own_line = own_line  # type: ignore[attr-defined]
+        plan.initialized.update(plain)
         plan.edits[statement] = ReplaceStatement(plan.source.start(statement), "\n".join(lines), operands)
         plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
 

@@ -11,7 +11,9 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
-from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit
+from chainer2torch.plan import values
+from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
+from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant
 from chainer2torch.plan.source import Source
 from chainer2torch.rules import Row
@@ -41,6 +43,8 @@ class Plan:
         self.choices = choices
         self.hard_cases = hard_cases
         self.edits: dict[ast.AST, Edit] = {}
+        self.wraps: dict[ast.AST, Wrap] = {}
+        self.initialized: set[ast.AST] = set()    # layers that a line of their own initialises
         self.extra_edits: list[StatementEdit] = []
         self.sites: dict[ast.AST, Site] = {}
         self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
@@ -114,7 +118,7 @@ class Plan:
             elif isinstance(node, ast.Attribute):
                 self._member(node)
             elif isinstance(node, ast.Call):
-                self._operator_call(node)
+                self._object_call(node)
         return self
 
     def _expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
@@ -266,6 +270,8 @@ class Plan:
     def input_kind(self, call: ast.Call) -> Kind | None:
         """What reaches the layer that this call makes."""
         number = self.analysis.site(call)
+        if flattens(self.analysis, number):
+            return Tensor(2)  # its calls flatten
         return self.analysis.layer_inputs.get(number)
 
     def _replacement(self, call: ast.Call, row: Row, template: str, q: Question) -> Replace:
@@ -383,8 +389,13 @@ class Plan:
             {"self": self.operand(node.value), "value": self.operand(statement.value)})
         self.mark(node, row, row.name, row.state, row.note)
 
-    def _operator_call(self, node: ast.Call) -> None:
-        """Calls of objects (a layer, a model) need no edit: modules are called the same way."""
+    def _object_call(self, node: ast.Call) -> None:
+        """Calls of objects (a layer, a model) and conversions of a tensor to a number."""
+        callee = self.analysis.kind(node.func)
+        if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
+            values.to_number(self, node, callee.name[9:])
+        elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
+            flatten_input(self, node)
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]

@@ -8,13 +8,13 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.plan.edits import (
-    Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unwrap,
+    Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unwrap, Wrap,
 )
 from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.names import Names
-from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, training
+from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, training, wrap
 
-Statements = cst.BaseStatement | cst.FlattenSentinel | cst.RemovalSentinel
+Edit = Replace | Wrap | StatementEdit
 
 
 @dataclasses.dataclass
@@ -22,13 +22,13 @@ class Applied:
     """The result: the text, and the edits whose place was not found (their sites stay manual)."""
 
     code: str
-    failed: list[Replace | StatementEdit]
+    failed: list[Edit]
 
 
-def apply(text: str, edits: Sequence[Replace | StatementEdit], names: Names) -> Applied:
+def apply(text: str, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when it does not parse."""
     module = cst.parse_module(text)
-    wanted = {e.span for e in edits if isinstance(e, Replace)}
+    wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
     for edit in edits:
         operands: Iterable[Any] = ()
         if isinstance(edit, Replace):
@@ -44,22 +44,23 @@ def apply(text: str, edits: Sequence[Replace | StatementEdit], names: Names) -> 
     result = module.visit(transformer)
     found = {*located.expressions.values(), *located.statements.values()}
     failed = transformer.failed + [
-        e for e in edits if (e.span if isinstance(e, Replace) else e.start) not in found]
+        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
     result = imports.insert(result, names.statements())
     return Applied(result.code, [e for e in failed if not isinstance(e, Comment)])
 
 
 class _Apply(cst.CSTTransformer):
-    def __init__(self, edits: Sequence[Replace | StatementEdit], located: spans.Located, names: Names):
+    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names):
         super().__init__()
         self.located, self.names = located, names
         self.replaces: dict[Span, Replace] = {e.span: e for e in edits if isinstance(e, Replace)}
+        self.wraps: dict[Span, Wrap] = {e.span: e for e in edits if isinstance(e, Wrap)}
         self.statements: dict[int, list[StatementEdit]] = {}
         for edit in edits:
             if isinstance(edit, StatementEdit):
                 self.statements.setdefault(edit.start, []).append(edit)
         self.updated: dict[Span, cst.BaseExpression] = {}
-        self.failed: list[Replace | StatementEdit] = []
+        self.failed: list[Edit] = []
         self.paths: set[cst.CSTNode] = set()
         self.placed = False
         self.top: set[cst.CSTNode] = set()
@@ -78,6 +79,8 @@ class _Apply(cst.CSTTransformer):
                         edit, original, updated, self.located.expressions, self.updated.get, self.names)
                 except Unplaced:
                     self.failed.append(edit)
+            if span in self.wraps:
+                updated = wrap(self.wraps[span].template, updated, self.names)
             self.updated[span] = updated
             return updated
         start = self.located.statements.get(original)

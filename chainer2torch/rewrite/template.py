@@ -176,13 +176,19 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
         result = _keep_layout(original, updated, result, find, spans)
-    if edit.wrap is not None:
-        result = cst.Call(parse(names.spell(edit.wrap)), [cst.Arg(result)])
     if edit.parenthesize and not isinstance(result, _ATOMS) and not result.lpar:
         result = atom(result)
     # parentheses around the original, kept for its comments and line breaks
     if original.lpar and not result.lpar:
         result = result.with_changes(lpar=original.lpar, rpar=original.rpar)
+    return result
+
+
+def wrap(template: str, value: cst.BaseExpression, names: Names) -> cst.BaseExpression:
+    """A template with one operand, ``value``."""
+    edit = Replace((0, 0), template, {"value": Operand((0, 0))})
+    result = parse(template).visit(_Instantiate(edit, Operands(edit.operands, lambda span: value), names))
+    assert isinstance(result, cst.BaseExpression)
     return result
 
 

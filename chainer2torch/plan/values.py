@@ -1,0 +1,33 @@
+"""Where tensors become Python numbers."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import Tensor, options
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+
+_ARRAYS = frozenset({"data", "array"})
+
+
+def to_number(plan: Plan, call: ast.Call, target: str) -> None:
+    """``float(loss.data)`` and ``float(loss)`` become ``loss.item()``."""
+    if len(call.args) != 1 or call.keywords:
+        return
+    value = call.args[0]
+    inner = value.value if isinstance(value, ast.Attribute) and value.attr in _ARRAYS else value
+    kinds = options(plan.analysis.kind(inner))
+    if not all(isinstance(k, Tensor) for k in kinds):
+        return
+    same = all(isinstance(k, Tensor) and _is_type(k.dtype, target) for k in kinds)
+    template = "value.item()" if same else f"{target}(value.item())"
+    if inner is not value:
+        row = plan.rules.member("chainer.Variable", value.attr)  # type: ignore[attr-defined]
+        plan.mark(value, row, row.name if row else "chainer.Variable.data", "exact")
+    plan.replace(call, template, {"value": plan.operand(inner)})
+
+
+def _is_type(dtype: str | None, target: str) -> bool:
+    return dtype is not None and dtype.startswith("float" if target == "float" else "int")
