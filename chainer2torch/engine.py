@@ -9,11 +9,12 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan import fold, imports, links, modes
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
-from chainer2torch.plan.source import Source
+
 from chainer2torch.rules import Rules, load_rules
 
 Edit = Replace | Wrap | StatementEdit
@@ -64,11 +65,11 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     With ``rewrite=False`` only the sites are found (for ``check``).
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
-    trees: dict[str, ast.Module] = {}
+    trees: dict[str, Source] = {}
     for path, text in sources.items():
         if mentions_chainer(text.encode("utf-8", "surrogatepass")):
             try:
-                trees[path] = ast.parse(text)
+                trees[path] = Source(text, ast.parse(text))
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 results[path].error = _syntax_message(error, text)
     if not trees:
@@ -80,9 +81,9 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     return results
 
 
-def make_plan(analysis: Analysis, module: ModuleInfo, text: str, options: Options) -> Plan:
+def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     """All decisions for one file."""
-    plan = Plan(analysis, module, Source(text, module.tree), dict(HARD_CASES), options)
+    plan = Plan(analysis, module, dict(HARD_CASES), options)
     fold.conditions(plan)
     plan.run()
     links.classes(plan)
@@ -90,7 +91,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, text: str, options: Option
 
 
 def _migrate_file(analysis: Analysis, module: ModuleInfo, text: str, options: Options, rewrite: bool) -> FileResult:
-    plan = make_plan(analysis, module, text, options)
+    plan = make_plan(analysis, module, options)
     result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
     if rewrite:
         _rewrite(plan, result)
@@ -107,9 +108,9 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     removed = imports.unused_imports(plan)
     edits: list[Edit] = _live(plan)
     if not edits:
-        result.left = len(left_over(result.code))
+        result.left = len(left_over(plan.source.tree))
         return
-    names = Names.of(plan.source.tree, removed)
+    names = Names.of(plan.source, removed)
     try:
         applied = apply(result.source, edits, names)
     except cst.ParserSyntaxError as error:
@@ -118,11 +119,12 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     if applied.failed:
         _mark_failed(plan, applied.failed)
         edits = [e for e in _live(plan) if e not in applied.failed]
-        names = Names.of(plan.source.tree, imports.unused_imports(plan))
+        names = Names.of(plan.source, imports.unused_imports(plan))
         applied = apply(result.source, edits, names)
     result.code = applied.code
-    result.helpers = frozenset(_helpers(names, applied.code))
-    result.left = len(left_over(result.code))
+    output = ast.parse(result.code)
+    result.helpers = frozenset(_helpers(names, output))
+    result.left = len(left_over(output))
 
 
 def _live(plan: Plan) -> list[Edit]:
@@ -150,11 +152,11 @@ def _mark_failed(plan: Plan, failed: list[Any]) -> None:
             plan.consumed.discard(part)
 
 
-def _helpers(names: Any, code: str) -> set[str]:
+def _helpers(names: Any, tree: ast.Module) -> set[str]:
     alias = names.needed.get("compat") or names.existing.get("compat")
     if alias is None:
         return set()
-    return {n.attr for n in ast.walk(ast.parse(code))
+    return {n.attr for n in ast.walk(tree)
             if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias}
 
 

@@ -336,7 +336,7 @@ class Analysis(Expressions, Calls):
         scopes = self.scopes if cls is None else self.scopes[1:]
         if info is None:
             info = FuncInfo(getattr(node, "name", "<lambda>"), node, self.module, cls, scopes)
-            info.is_generator = not isinstance(node, ast.Lambda) and _is_generator(node)
+            info.is_generator = node in self.module.source.generators
             if not isinstance(node, ast.Lambda):
                 names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list]
                 info.is_property = "property" in names
@@ -506,17 +506,6 @@ class Analysis(Expressions, Calls):
                 stack += [p.info if isinstance(p, Class) else p.name for p in reversed(parents)
                           if isinstance(p, (Class, Ref))]
         return result
-
-
-def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(item))
-    return False
 
 
 def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

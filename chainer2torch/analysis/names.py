@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Mapping
 
 from chainer2torch.analysis.kinds import Kind
+from chainer2torch.analysis.source import Source
 
 
 _LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
@@ -17,11 +18,16 @@ class ModuleInfo:
     """One source file."""
 
     path: str
-    tree: ast.Module
+    source: Source
     env: dict[str, Kind] = dataclasses.field(default_factory=dict)
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
+
+    @property
+    def tree(self) -> ast.Module:
+        """The syntax tree of the file."""
+        return self.source.tree
 
     @property
     def directory(self) -> str:
@@ -65,8 +71,8 @@ class ClassInfo:
 class Project:
     """All modules of one analysis, found by the rules of Python's import system."""
 
-    def __init__(self, sources: Mapping[str, ast.Module]):
-        self.modules = {path: ModuleInfo(path, tree) for path, tree in sources.items()}
+    def __init__(self, sources: Mapping[str, Source]):
+        self.modules = {path: ModuleInfo(path, source) for path, source in sources.items()}
         self._folders = {posixpath.dirname(path) for path in self.modules}
         for folder in list(self._folders):
             while folder:

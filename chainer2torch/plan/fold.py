@@ -15,7 +15,7 @@ _NEVER = frozenset({
 
 def conditions(plan: Plan) -> None:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
-    for node in ast.walk(plan.source.tree):
+    for node in plan.source.nodes:
         value = _never(plan, node)
         if value is None:
             continue

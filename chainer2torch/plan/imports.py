@@ -14,7 +14,7 @@ def unused_imports(plan: Plan) -> frozenset[str]:
     removable: set[str] = set()
     keep: set[str] = set()
     found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
-    for statement in ast.walk(plan.source.tree):
+    for statement in plan.source.nodes:
         if not isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
         for i, alias in enumerate(statement.names):
@@ -43,16 +43,13 @@ def _is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.a
 
 
 def _remaining_uses(plan: Plan) -> set[str]:
+    gone = {n for top in plan.removed for n in ast.walk(top)}
     uses: set[str] = set()
-    stack: list[ast.AST] = [plan.source.tree]
-    while stack:
-        node = stack.pop()
-        if node in plan.removed:
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in plan.consumed:
-            uses.add(node.id)
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load) and node not in plan.consumed and node not in gone:
+                uses.add(node.id)
         elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             uses.update(c.value for c in ast.walk(node.value)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str))
-        stack.extend(ast.iter_child_nodes(node))
     return uses

@@ -51,7 +51,7 @@ class Question:
             default = self.row.signature.defaults.get(name) if self.row.signature else None
             if default is None:
                 return UNDECIDED
-            return _literal(ast.parse(default, mode="eval").body)
+            return _literal(parsed(default))
         return _literal(node)
 
     def kinds(self, name: str) -> tuple[Kind, ...]:
@@ -81,7 +81,8 @@ def _literal(node: ast.expr) -> Any:
 
 
 @functools.lru_cache(maxsize=None)
-def _parsed(text: str) -> ast.expr:
+def parsed(text: str) -> ast.expr:
+    """The tree of a guard, a default or a template."""
     return ast.parse(text.strip(), mode="eval").body
 
 
@@ -91,7 +92,7 @@ def choose(question: Question) -> tuple[str | None, bool]:
     for case in row.cases:
         if case.when is None:
             return case.torch, False
-        truth = evaluate(_parsed(case.when), question)
+        truth = evaluate(parsed(case.when), question)
         if truth is UNDECIDED:
             return row.fallback, True
         if truth:
@@ -101,7 +102,7 @@ def choose(question: Question) -> tuple[str | None, bool]:
 
 def constant(text: str, question: Question) -> Any:
     """The value of a constant expression of parameters, else UNDECIDED."""
-    return evaluate(_parsed(text), question)
+    return evaluate(parsed(text), question)
 
 
 def evaluate(node: ast.expr, q: Question) -> Any:
@@ -240,6 +241,13 @@ def _builtin(function: str, args: list[ast.expr], q: Question) -> Any:
         return {"len": len, "min": min, "max": max, "abs": abs}[function](*values)
     except TypeError:
         return UNDECIDED
+
+
+@functools.lru_cache(maxsize=None)
+def constants_of(template: str) -> tuple[str, ...]:
+    """The texts inside the CONST(...) of a template."""
+    return tuple(ast.unparse(n.args[0]) for n in ast.walk(parsed(template))
+                 if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST")
 
 
 __all__ = ["UNDECIDED", "Question", "Scalar", "choose", "constant", "evaluate"]

@@ -6,9 +6,8 @@ import ast
 LIBRARIES = frozenset({"chainer", "chainermn", "chainerx"})
 
 
-def left_over(code: str) -> list[tuple[int, str]]:
-    """Line and dotted name of every reference to Chainer in a source text, imports that nobody uses included."""
-    tree = ast.parse(code)
+def left_over(tree: ast.Module) -> list[tuple[int, str]]:
+    """Line and dotted name of every reference to Chainer in a tree, imports that nobody uses included."""
     bound: dict[str, str] = {}
     used: set[str] = set()
     imported: list[tuple[int, str, str]] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
@@ -14,8 +15,7 @@ from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant
-from chainer2torch.plan.source import Source
+from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
@@ -34,12 +34,12 @@ class Options:
 class Plan:
     """The decisions for one file."""
 
-    def __init__(self, analysis: Analysis, module: ModuleInfo, source: Source, hard_cases: dict[str, HardCase],
+    def __init__(self, analysis: Analysis, module: ModuleInfo, hard_cases: dict[str, HardCase],
                  choices: Options):
         self.analysis = analysis
         self.rules = analysis.rules
         self.module = module
-        self.source = source
+        self.source = module.source
         self.choices = choices
         self.hard_cases = hard_cases
         self.edits: dict[ast.AST, Edit] = {}
@@ -110,7 +110,9 @@ class Plan:
 
     def run(self) -> Plan:
         """Visits every expression of the file."""
-        for node in self._expressions(self.source.tree):
+        for node in self.source.nodes:
+            if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+                continue
             kind = self.analysis.kind(node)
             reference = self.reference(node, kind)
             if reference is not None:
@@ -120,11 +122,6 @@ class Plan:
             elif isinstance(node, ast.Call):
                 self._object_call(node)
         return self
-
-    def _expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
-                yield node
 
     def reference(self, node: ast.AST, kind: Kind | None = None) -> str | None:
         """The dotted Chainer name that a Name or Attribute is, when no larger expression around it is one."""
@@ -159,25 +156,22 @@ class Plan:
                 return True
         return name in self.variables
 
-    @property
+    @functools.cached_property
     def variables(self) -> frozenset[str]:
         """Names that the file assigns (rather than imports)."""
-        cached = getattr(self, "_variables", None)
-        if cached is None:
-            cached = frozenset(n.id for n in ast.walk(self.source.tree)
-                               if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self._imported()
-            self._variables = cached
-        return cached
+        return frozenset(n.id for n in self.source.nodes
+                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self._imported
 
-    def _imported(self) -> set[str]:
-        return {(a.asname or a.name.split(".")[0]) for n in ast.walk(self.source.tree)
-                if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+    @functools.cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
+                         if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
 
     def star_used(self, statement: ast.ImportFrom) -> bool:
         """Whether a name that a star import of Chainer brings is still used."""
-        bound = self._imported() | self.variables | set(dir(builtins))
+        bound = self._imported | self.variables | set(dir(builtins))
         return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
-                   isinstance(self.analysis.kind(n), Ref) for n in ast.walk(self.source.tree))
+                   isinstance(self.analysis.kind(n), Ref) for n in self.source.nodes)
 
     # -- references by name ----------------------------------------------------------------------------------------
 
@@ -280,12 +274,10 @@ class Plan:
         for name, default in row.signature.defaults.items():
             operands.setdefault(name, Operand(code=default))
         constants = {}
-        for node in ast.walk(ast.parse(template.strip(), mode="eval")):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "CONST":
-                text = ast.unparse(node.args[0])
-                value = constant(text, q)
-                if value is not UNDECIDED:
-                    constants[text] = repr(round(value, 12) if isinstance(value, float) else value)
+        for text in constants_of(template):
+            value = constant(text, q)
+            if value is not UNDECIDED:
+                constants[text] = repr(round(value, 12) if isinstance(value, float) else value)
         long = frozenset(n for n in q.bound.given if all(
             isinstance(k, Tensor) and k.dtype == "int64" for k in q.kinds(n)))
         return Replace(

@@ -39,7 +39,6 @@ def apply(text: str, edits: Sequence[Edit], names: Names) -> Applied:
     starts = {e.start for e in edits if isinstance(e, StatementEdit)}
     located = spans.locate(module, wanted, starts)
     transformer = _Apply(edits, located, names)
-    transformer.paths = spans.with_parents(module, {*located.expressions, *located.statements})
     transformer.top = {s for s in module.body}
     result = module.visit(transformer)
     found = {*located.expressions.values(), *located.statements.values()}
@@ -61,12 +60,11 @@ class _Apply(cst.CSTTransformer):
                 self.statements.setdefault(edit.start, []).append(edit)
         self.updated: dict[Span, cst.BaseExpression] = {}
         self.failed: list[Edit] = []
-        self.paths: set[cst.CSTNode] = set()
         self.placed = False
         self.top: set[cst.CSTNode] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        return node in self.paths
+        return node in self.located.paths
 
     def on_leave(self, original: cst.CSTNode, updated: Any) -> Any:  # type: ignore[override]
         span = self.located.expressions.get(original)

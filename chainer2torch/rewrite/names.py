@@ -7,6 +7,8 @@ from collections.abc import Collection
 
 import libcst as cst
 
+from chainer2torch.analysis.source import Source
+
 COMPAT = "chainer_compat"
 # module -> the name under which people import it
 _ALIASES = {
@@ -26,11 +28,11 @@ class Names:
     needed: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: ast.Module, removed: Collection[str]) -> Names:
+    def of(cls, source: Source, removed: Collection[str]) -> Names:
         """Looks at what a file binds; ``removed`` are the names whose imports go."""
         taken: set[str] = set()
         existing: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in source.nodes:
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 taken.add(node.id)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -44,7 +46,7 @@ class Names:
                     bound = alias.asname or alias.name.split(".")[0]
                     if bound not in removed:
                         taken.add(bound)
-        for node in tree.body:  # aliases inside functions are not there for the rest of the file
+        for node in source.tree.body:  # aliases inside functions are not there for the rest of the file
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.asname or "." not in alias.name:

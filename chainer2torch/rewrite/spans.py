@@ -1,7 +1,7 @@
 """Finds the LibCST nodes that a plan names by their offsets, in one run of LibCST's own code generation."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -13,7 +13,7 @@ from chainer2torch.plan.edits import Span
 
 _STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
 # `ast` counts the parentheses of these as part of the node, LibCST as something around it.
-_WITH_PARENTHESES = (cst.Tuple, cst.GeneratorExp)
+_WITH_PARENTHESES = frozenset({cst.Tuple, cst.GeneratorExp})
 
 
 class Located:
@@ -22,6 +22,8 @@ class Located:
     def __init__(self) -> None:
         self.expressions: dict[cst.CSTNode, Span] = {}
         self.statements: dict[cst.CSTNode, int] = {}
+        # these nodes and everything that holds one of them: where a rewriting pass has to go
+        self.paths: set[cst.CSTNode] = set()
 
 
 class _Mark(AbstractContextManager[None]):
@@ -47,6 +49,7 @@ class _Recorder(CodegenState):
         self.spans, self.starts = spans, starts
         self.located = Located()
         self._open: list[int] = []
+        self._stack: list[cst.CSTNode] = []
 
     def add_token(self, value: str) -> None:
         self.offset += len(value)
@@ -59,52 +62,34 @@ class _Recorder(CodegenState):
         pass
 
     def before_codegen(self, node: cst.CSTNode) -> None:
-        if isinstance(node, _WITH_PARENTHESES):
+        self._stack.append(node)
+        if type(node) in _WITH_PARENTHESES:
             self._open.append(self.offset)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        if isinstance(node, _WITH_PARENTHESES):
+        if type(node) in _WITH_PARENTHESES:
             span = self._open.pop(), self.offset
             if span in self.spans:
                 self.located.expressions[node] = span
+                self.located.paths.update(self._stack)
+        self._stack.pop()
 
     def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> _Mark:  # type: ignore[override]
         return _Mark(self, node)
 
     def found(self, node: cst.CSTNode, start: int) -> None:
         if (start, self.offset) in self.spans and isinstance(node, cst.BaseExpression) \
-                and not isinstance(node, _WITH_PARENTHESES):
+                and type(node) not in _WITH_PARENTHESES:
             self.located.expressions[node] = (start, self.offset)
+            self.located.paths.update(self._stack)
         elif start in self.starts and isinstance(node, _STATEMENTS):
             self.located.statements[node] = start
+            self.located.paths.update(self._stack)
 
 
 def locate(module: cst.Module, spans: Collection[Span], starts: Collection[int]) -> Located:
     """The expression nodes with these spans and the statement nodes with these starts."""
     state = _Recorder(module, spans, starts)
+    state._stack.append(module)
     module._codegen(state)
     return state.located
-
-
-def with_parents(module: cst.Module, nodes: Collection[cst.CSTNode]) -> set[cst.CSTNode]:
-    """The nodes and everything that holds one of them: where a rewriting pass has to go."""
-    keep: set[cst.CSTNode] = set()
-    path: list[cst.CSTNode] = []
-
-    def visit(node: cst.CSTNode) -> None:
-        path.append(node)
-        if node in nodes:
-            keep.update(path)
-        for child in children(node):
-            visit(child)
-        path.pop()
-
-    visit(module)
-    return keep
-
-
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The children that can hold code (not whitespace)."""
-    for child in node.children:
-        if not isinstance(child, (cst.BaseParenthesizableWhitespace, cst.EmptyLine, cst.TrailingWhitespace)):
-            yield child

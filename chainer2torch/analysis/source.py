@@ -5,8 +5,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from chainer2torch.plan.edits import Span
 
+Span = tuple[int, int]
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -19,13 +19,26 @@ class Source:
         self.line_starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
         self._ascii = text.isascii()
         self.parents: dict[ast.AST, ast.AST] = {}
-        self.statements: dict[int, ast.stmt] = {}
-        stack: list[ast.AST] = [tree]
-        while stack:
-            node = stack.pop()
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-                stack.append(child)
+        # all nodes, outer ones before inner ones
+        self.nodes: list[ast.AST] = [tree]
+        self.generators: set[ast.AST] = set()
+        parents, append = self.parents, self.nodes.append
+        for node in self.nodes:
+            for name in node._fields:  # what ast.iter_child_nodes does, without its generators
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    parents[value] = node
+                    append(value)
+                elif isinstance(value, list):
+                    for child in value:
+                        if isinstance(child, ast.AST):
+                            parents[child] = node
+                            append(child)
+        for node in self.nodes:
+            if isinstance(node, (ast.Yield, ast.YieldFrom)):
+                function = self.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+                if function is not None:
+                    self.generators.add(function)
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a position that ``ast`` gives (columns count UTF-8 bytes there)."""
