@@ -125,10 +125,10 @@ def _case(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
     drawn: dict[str, np.ndarray] = {}
     spec = given_specs.draw(pair.given, pair.seed or pair.row, pair.dtype, drawn, key)
     inputs.update(drawn)
-    largest = max([array.size for array in drawn.values()], default=1)
+    sizes = [max(1, array.size) for array in drawn.values() if array.dtype.kind == "f"] or [1]
     return {"id": pair.id, "inputs": spec, "dtype": pair.dtype, "mode": pair.mode, "compare": pair.compare,
             "grad": pair.grad, "arrays": list(pair.arrays), "seed": wire.seed_of(pair.seed or pair.row),
-            "repeat": max(1, min(2000, 40000 // max(1, largest)))}
+            "repeat": max(1, min(2000, max(40000 // max(sizes), 4000 // min(sizes))))}
 
 
 def _judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from chainer2torch.verify.given import GivenError, is_float
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Batch, Outcome, Pair, run_pairs
 from chainer2torch.verify.report import VerifyReport
 
+# Rows of methods and attributes: what they apply to shows only in the receiver's kind.
+_METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
@@ -103,7 +105,11 @@ class Plan:
                 self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
             if known and (first or way.label == "values in variables"):
                 blind = self._migrate(row, f"{label}, kinds unknown", source, {}, True)
-                if blind is not None and (emitted is None or blind.code != emitted.code):
+                if blind is not None and row.name.startswith(_METHODS) \
+                        and blind.after == snippets.emitted(source):
+                    self._note(row, f"{label}, kinds unknown", UNVERIFIED,
+                               "left as it is: without its kind the receiver is not known to be Chainer's")
+                elif blind is not None and (emitted is None or blind.code != emitted.code):
                     self._add_pairs(row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options,
                                     True)
 
@@ -131,7 +137,7 @@ class Plan:
                     id=f"c{len(self.pairs)}", row=row.name, label=f"{label}, {dtype}, {mode}", chainer=source, torch=code,
                     given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
                     grad=options.get("grad", True), raises=options.get("raises", False),
-                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol"), atol=options.get("atol"),
+                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound), atol=options.get("atol"),
                     seed=f"{row.name}/{index}"))
 
     def _note(self, row: Any, label: str, status: str, reason: str) -> None:

@@ -98,7 +98,7 @@ def test_given_literals_and_nesting():
 def _row(name, before, after=None, signature=None, state="exact", **options):
     example = types.SimpleNamespace(given={"x": "f32[3,4]"}, before=before, after=after, options=options)
     return types.SimpleNamespace(name=f"chainer.functions.{name}", signature=signature, state=state,
-                                 examples=(example,), alias=None)
+                                 examples=(example,), alias=None, bound=None)
 
 
 def _migrator(table, left=()):
