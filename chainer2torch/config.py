@@ -1,0 +1,72 @@
+"""``[tool.chainer2torch]`` of the migrated project's pyproject.toml, read strictly."""
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ConfigError(Exception):
+    """The configuration is wrong; the message names the file and the key."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The options that a project sets for itself; the command line adds to the lists and overrides the rest."""
+
+    rules: tuple[Path, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    jobs: int | None = None
+
+
+_LISTS = ("rules", "select", "ignore", "exclude")
+_KEYS = (*_LISTS, "jobs", "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
+
+
+def load(start: Path) -> Config:
+    """The configuration that applies to ``start``: of the nearest pyproject.toml, in its folder or above."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        path = folder / "pyproject.toml"
+        if path.is_file():
+            return read(path)
+    return Config()
+
+
+def read(path: Path) -> Config:
+    """Reads one pyproject.toml; a file without our table is an empty configuration."""
+    raw = path.read_bytes()
+    if b"chainer2torch" not in raw:  # somebody else's file: not ours to complain about
+        return Config()
+    try:
+        table = tomllib.loads(raw.decode("utf-8")).get("tool", {}).get("chainer2torch", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: [tool.chainer2torch] must be a table")
+    for key in table:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KEYS)}"
+            raise ConfigError(f"{path}: [tool.chainer2torch] has the unknown key {key!r}; {hint}")
+    lists = {key: _strings(path, key, table[key]) for key in _LISTS if key in table}
+    rules = tuple(path.parent / item for item in lists.pop("rules", ()))
+    jobs = table.get("jobs")
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise ConfigError(f"{path}: [tool.chainer2torch] jobs must be a whole number from 1, not {jobs!r}")
+    return Config(rules=rules, jobs=jobs, **lists)
+
+
+def _strings(path: Path, key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be a list of strings, not {value!r}")
+    return tuple(value)

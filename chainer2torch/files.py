@@ -1,0 +1,199 @@
+"""Reading, walking and writing files so that nothing is lost: bytes in, bytes out.
+
+Nothing here knows about Chainer, and nothing here is heavy: no LibCST, no torch.
+"""
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import io
+import os
+import re
+import shutil
+import stat
+import tempfile
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
+VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr"})
+# Never migrated, because nobody wrote them by hand; -o copies them all the same.
+_NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs"})
+_SHEBANG = re.compile(rb"#!.*\bpython[0-9.]*\b")
+
+
+class FileError(Exception):
+    """One file could not be handled: a stable code, the file, and a message that says what to do."""
+
+    def __init__(self, code: str, path: str | Path, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.code, self.path, self.message, self.line = code, str(path), message, line
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.code} {self.message}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One thing in a tree: ``kind`` is file, link, dir or special; ``python`` says whether it is source to look at."""
+
+    path: Path
+    relative: str
+    kind: str
+    python: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The text of a Python file with what is needed to write it back byte for byte."""
+
+    raw: bytes
+    text: str
+    encoding: str
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of a new text of this file, in its own encoding and with its byte order mark if it had one."""
+        return text.encode(self.encoding)
+
+
+def walk(root: Path) -> Iterator[Entry]:
+    """Everything under ``root`` in a stable order; links are not followed, version control folders are left out."""
+    yield from _walk(root, "", source=True)
+
+
+def _walk(folder: Path, prefix: str, source: bool) -> Iterator[Entry]:
+    try:
+        children = sorted(os.scandir(folder), key=lambda child: child.name)
+    except OSError as error:
+        raise FileError("C2T002", folder, f"the folder cannot be read: {reason(error)}") from None
+    source = source and not any(child.name == "pyvenv.cfg" for child in children)
+    for child in children:
+        path, relative = folder / child.name, prefix + child.name
+        if child.is_symlink():
+            yield Entry(path, relative, "link")
+        elif child.is_dir(follow_symlinks=False):
+            if child.name not in VERSION_CONTROL:
+                yield Entry(path, relative, "dir")
+                yield from _walk(path, relative + "/", source and child.name not in _NOT_SOURCE)
+        elif child.is_file(follow_symlinks=False):
+            if child.name not in VERSION_CONTROL:  # a linked work tree has a .git file
+                yield Entry(path, relative, "file", source and is_python(path))
+        else:
+            yield Entry(path, relative, "special")
+
+
+def is_python(path: Path) -> bool:
+    """By its ending, or for a file without one by its first line."""
+    if path.suffix:
+        return path.suffix in PYTHON_SUFFIXES
+    try:
+        with open(path, "rb") as stream:
+            return bool(_SHEBANG.match(stream.readline(200)))
+    except OSError:
+        return False
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a regular file; FileError otherwise (a FIFO or a device would block for ever)."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise FileError("C2T002", path, "is a folder, not a file")
+        if not stat.S_ISREG(mode):
+            raise FileError("C2T006", path, "is not a regular file (a pipe, socket or device)")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileError("C2T001", path, "does not exist") from None
+    except OSError as error:
+        raise FileError("C2T002", path, f"cannot be read: {reason(error)}") from None
+
+
+def decode(raw: bytes, path: str | Path) -> Source:
+    """Decodes as Python does (byte order mark, coding cookie, else UTF-8); line ends stay as they are."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).readline)
+    except SyntaxError as error:
+        raise FileError(
+            "C2T003", path, f"cannot be decoded: {error.msg}; correct the coding line or convert the file") from None
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            "C2T003", path, f"cannot be decoded as {encoding} (byte 0x{raw[error.start]:02x}); convert the file to UTF-8, "
+            "or declare its encoding in the first line: # -*- coding: NAME -*-", line) from None
+    if text.encode(encoding) != raw:
+        raise FileError(
+            "C2T003", path, f"decoding it as {encoding} does not give the same bytes back; convert the file to UTF-8")
+    return Source(raw, text, codecs.lookup(encoding).name)
+
+
+def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected: bytes | None = None) -> bool:
+    """Replaces ``path`` by ``data`` in one step; false when it has these bytes already. Parents are made.
+
+    ``like`` gives the mode of a new file; an existing one keeps its own. ``expected`` is what was read from ``path``
+    before: a file that somebody changed meanwhile is left alone. FileError when it cannot be written; then the old
+    content is intact and no temporary file is left behind.
+    """
+    path = Path(os.path.realpath(path))
+    try:
+        current = path.read_bytes() if path.is_file() else None
+        if current == data:
+            return False
+        if expected is not None and current != expected:
+            raise FileError("C2T007", path, "changed while it was being migrated; run the command again")
+        if path.exists() and not path.stat().st_mode & 0o222:
+            raise FileError("C2T007", path, "is read-only; allow writing (chmod u+w) and run the command again")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.stat().st_mode & 0o222:
+            raise FileError("C2T007", path, f"its folder {path.parent} is read-only; allow writing (chmod u+w) and run again")
+        mode_of = path if current is not None else like
+        mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of is not None else 0o666 & ~_umask()
+        _replace(path, data, mode)
+    except OSError as error:
+        raise FileError("C2T007", path, f"cannot be written: {reason(error)}") from None
+    return True
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".c2t", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            if path.exists():  # the only copy of somebody's work: on disk before it takes the old one's place
+                stream.flush()
+                os.fsync(stream.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:  # Ctrl-C included
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    value = os.umask(0)
+    os.umask(value)
+    return value
+
+
+def copy(entry: Entry, target: Path) -> None:
+    """Copies a file or a link as it is, with its mode and times."""
+    try:
+        if entry.kind == "link":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.is_symlink() or target.is_file():
+                target.unlink()
+            os.symlink(os.readlink(entry.path), target)
+            return
+        data = read(entry.path)
+        write_atomic(target, data, like=entry.path)
+        shutil.copystat(entry.path, target)
+    except OSError as error:
+        raise FileError("C2T007", target, f"cannot be written: {reason(error)}") from None
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, without the errno and the path, which the message has already."""
+    return error.strerror or str(error)

@@ -1,0 +1,199 @@
+"""Builds ``chainer_compat.py``: the helpers that a migrated project uses, as one readable module.
+
+The source text of each helper is copied from the rooms in ``chainer2torch/compat/`` together with everything it uses;
+nothing is imported, so that migrating needs no torch.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from chainer2torch import __version__
+from chainer2torch.vendor_rooms import Definition, Import, Room, VendorError, read_room
+
+MODULE_NAME = "chainer_compat"
+FILE_NAME = MODULE_NAME + ".py"
+_MARK = "Written by chainer2torch"
+
+__all__ = ["FILE_NAME", "MODULE_NAME", "VendorError", "build", "helper_names", "is_ours", "names_used"]
+
+
+def build(names: Iterable[str], folder: Path | None = None) -> str:
+    """The text of a ``chainer_compat.py`` that defines ``names``; the same names give the same text.
+
+    ``folder`` holds the rooms (default: the ones of this installation). VendorError when a name is not a helper.
+    """
+    rooms = _rooms(folder or Path(__file__).parent / "compat")
+    return _Module(rooms).render(sorted(set(names)))
+
+
+def helper_names(folder: Path | None = None) -> frozenset[str]:
+    """All public helpers that ``build`` knows."""
+    rooms = _rooms(folder or Path(__file__).parent / "compat")
+    return frozenset(name for room in rooms for item in room.definitions for name in item.names if name[0] != "_")
+
+
+def is_ours(text: str) -> bool:
+    """Whether a ``chainer_compat.py`` was written by this tool (and so may be written again)."""
+    return _MARK in text[:1000]
+
+
+def names_used(text: str) -> frozenset[str]:
+    """The helpers that a migrated file takes from ``chainer_compat``; empty when it does not parse."""
+    if MODULE_NAME not in text:
+        return frozenset()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    aliases, found = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == MODULE_NAME:
+            found.update(item.name for item in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            found.add(node.attr)
+    return frozenset(found & helper_names())
+
+
+@functools.lru_cache(maxsize=8)
+def _rooms(folder: Path) -> tuple[Room, ...]:
+    paths = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
+    return tuple(read_room(path) for path in paths)
+
+
+class _Module:
+    """The dependency closure over the rooms, and its text."""
+
+    def __init__(self, rooms: tuple[Room, ...]) -> None:
+        self.rooms = {room.name: room for room in rooms}
+        self.definitions: dict[str, tuple[Room, Definition]] = {}
+        for room in rooms:
+            for definition in room.definitions:
+                for name in definition.names:
+                    if name in self.definitions and self.definitions[name][0] is not room:
+                        other = self.definitions[name][0].name
+                        raise VendorError(f"compat: {name} is defined in two rooms, {other} and {room.name}; rename one")
+                    self.definitions[name] = (room, definition)
+
+    def render(self, names: list[str]) -> str:
+        for name in names:
+            if name not in self.definitions:
+                raise VendorError(f"compat has no helper named {name}")
+        ordered = self._order(self._closure(names))
+        ordered = self._without_clashes(ordered)
+        imports = self._imports(ordered)
+        parts = [_header(names, imports)]
+        if any(self.rooms[room].future_annotations for room in {room.name for room, _ in ordered}):
+            parts.append("from __future__ import annotations")
+        parts.extend(_import_blocks(imports))
+        body = "".join("\n\n" + _spacing(previous, item) + item.text
+                       for previous, item in zip([None, *[d for _, d in ordered]], [d for _, d in ordered], strict=False))
+        return "\n\n".join(parts) + body + "\n"
+
+    def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
+        """The definitions that one definition uses: when it is called, or already when it is executed."""
+        found = []
+        for name in sorted(definition.eager if eager else definition.uses):
+            target = room.resolve(name)
+            if target is None:
+                continue
+            origin, original = target
+            if origin not in self.rooms or original not in self.definitions or self.definitions[original][0].name != origin:
+                raise VendorError(f"{room.path}: {name} is imported from compat.{origin}, which does not define {original}")
+            found.append(self.definitions[original])
+        return found
+
+    def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
+        wanted: dict[int, tuple[Room, Definition]] = {}
+        stack = [self.definitions[name] for name in names]
+        while stack:
+            room, definition = stack.pop()
+            if id(definition) not in wanted:
+                wanted[id(definition)] = (room, definition)
+                stack.extend(self._uses(room, definition, eager=False))
+        return wanted
+
+    def _order(self, wanted: dict[int, tuple[Room, Definition]]) -> list[tuple[Room, Definition]]:
+        """By room and line, except that what is needed while the module is executed comes first."""
+        ordered: list[tuple[Room, Definition]] = []
+        seen: set[int] = set()
+
+        def visit(room: Room, definition: Definition, called: bool) -> None:
+            if id(definition) in seen:
+                return
+            seen.add(id(definition))
+            for used_room, used in self._uses(room, definition, eager=not called):
+                visit(used_room, used, called or definition.calls_eagerly)
+            ordered.append((room, definition))
+
+        for room, definition in sorted(wanted.values(), key=lambda item: (item[0].name, item[1].line)):
+            visit(room, definition, False)
+        return ordered
+
+    def _without_clashes(self, ordered: list[tuple[Room, Definition]]) -> list[tuple[Room, Definition]]:
+        """A room's import may be called as another room's helper is (Iterator): there it is written in full."""
+        helpers = {name for _, definition in ordered for name in definition.names}
+        result = []
+        for room, definition in ordered:
+            for item in room.imports:
+                if item.name and item.binds in helpers and item.binds in definition.uses:
+                    definition = definition.spelled_out(item)
+                    room = dataclasses.replace(room, imports=(*room.imports, Import(item.module, None, None)))
+            result.append((room, definition))
+        return result
+
+    def _imports(self, ordered: list[tuple[Room, Definition]]) -> list[Import]:
+        bound: dict[str, tuple[tuple[str, str | None], str]] = {}
+        found: set[Import] = set()
+        for room, definition in ordered:
+            for item in room.imports:
+                if item.binds not in definition.uses or not item.needed_by(definition):
+                    continue
+                meaning = (item.module if item.name or item.alias else item.binds, item.name)
+                previous = bound.setdefault(item.binds, (meaning, room.name))
+                if previous[0] != meaning:
+                    raise VendorError(f"compat: {item.binds} means different things in {previous[1]} and {room.name}")
+                found.add(item)
+        return sorted(found, key=lambda item: (item.module, item.name or "", item.alias or ""))
+
+
+def _header(names: list[str], imports: list[Import]) -> str:
+    needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
+    packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
+    return (
+        '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
+        f"{_MARK} {__version__}. It belongs to this project now: it {packages}.\n"
+        "`chainer2torch migrate` writes this file again when the project needs other helpers, so keep changes elsewhere.\n"
+        '"""')
+
+
+def _import_blocks(imports: list[Import]) -> list[str]:
+    blocks: list[str] = []
+    for standard in (True, False):
+        lines, froms = [], {}
+        for item in imports:
+            if (item.module.split(".")[0] in sys.stdlib_module_names) is not standard:
+                continue
+            if item.name is None:
+                lines.append(f"import {item.module}" + (f" as {item.alias}" if item.alias else ""))
+            else:
+                text = item.name + (f" as {item.alias}" if item.alias else "")
+                froms.setdefault(item.module, []).append(text)
+        lines.extend(f"from {module} import {', '.join(items)}" for module, items in sorted(froms.items()))
+        if lines:
+            blocks.append("\n".join(lines))
+    return blocks
+
+
+def _spacing(previous: Definition | None, item: Definition) -> str:
+    """Constants stand together; everything else is set apart by two blank lines."""
+    return "" if previous is not None and previous.constant and item.constant else "\n"
