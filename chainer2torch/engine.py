@@ -11,7 +11,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan import fold, imports, links, modes
-from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Wrap
+from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 
@@ -92,6 +92,10 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
 
 def _migrate_file(analysis: Analysis, module: ModuleInfo, text: str, options: Options, rewrite: bool) -> FileResult:
     plan = make_plan(analysis, module, options)
+    if "# TODO(chainer2torch " in text:
+        plan.extra_edits += [
+            Unmark(module.source.start(module.source.statement(node)), site.symbol)
+            for node, site in plan.sites.items() if site.state in ("exact", "close")]
     result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
     if rewrite:
         _rewrite(plan, result)

@@ -55,6 +55,13 @@ class Comment(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class Unmark(StatementEdit):
+    """Removes the marker of an earlier run over a statement that can be converted by now."""
+
+    symbol: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Remove(StatementEdit):
     """Removes the statement; its leading comments stay."""
 

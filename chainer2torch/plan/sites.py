@@ -359,7 +359,11 @@ class Plan:
             if row.state == "manual":
                 self.mark(node, row, row.name, "manual", row.note)
                 return
-            template = row.cases[0].torch
+            question = Question(row, Bound({"self": node.value}), self.analysis.kind, self.is_instance)
+            template, _ = choose(question)
+            if template is None:
+                self.mark(node, row, row.name, "manual", f"its rank or type is not known here. {row.note}".strip())
+                return
             if template != f"self.{node.attr}":
                 self.replace(node, template, {"self": self.operand(node.value)})
         self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")

@@ -8,7 +8,8 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.plan.edits import (
-    Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unwrap, Wrap,
+    Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark, Unwrap,
+    Wrap,
 )
 from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.names import Names
@@ -110,7 +111,10 @@ class _Apply(cst.CSTTransformer):
         if node is None:
             return lines
         if isinstance(edit, Remove):
-            return _orphans(node)
+            return []
+        if isinstance(edit, Unmark):
+            kept = [line for line in node.leading_lines if not _marks(line, edit.symbol)]
+            return [node.with_changes(leading_lines=kept), *lines[1:]]
         if isinstance(edit, Rename):
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
         if isinstance(edit, Unwrap):
@@ -135,7 +139,7 @@ class _Apply(cst.CSTTransformer):
         if edit.branch == "orelse":
             orelse = node.orelse
             if orelse is None:
-                return _orphans(node)
+                return []
             if isinstance(orelse, cst.If):
                 return [orelse.with_changes(leading_lines=[*node.leading_lines, *orelse.leading_lines])]
             block = orelse.body
@@ -150,7 +154,7 @@ class _Apply(cst.CSTTransformer):
         if edit.append:
             body += self._code(edit.append, {}, "")
         if not body:
-            return _orphans(node)
+            return []
         first = body[0]
         head = [*node.leading_lines, *first.leading_lines]
         if isinstance(block, cst.IndentedBlock) and block.header.comment is not None:
@@ -170,7 +174,7 @@ class _Apply(cst.CSTTransformer):
             if node.trailing_whitespace.comment is not None:
                 body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
             return body
-        return _orphans(node)
+        return []
 
     def _code(self, text: str, operands: Any, training_text: str) -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""
@@ -181,12 +185,9 @@ class _Apply(cst.CSTTransformer):
         return [statement.visit(fill) for statement in module.body]
 
 
-def _orphans(node: Any) -> list[Any]:
-    """What stays of a removed statement: nothing, or its comments on a line of their own."""
-    comments = [line for line in getattr(node, "leading_lines", ()) if line.comment is not None]
-    if not comments:
-        return []
-    return []
+def _marks(line: cst.EmptyLine, symbol: str) -> bool:
+    return line.comment is not None and line.comment.value.startswith("# TODO(chainer2torch ") and \
+        f": {symbol}: " in line.comment.value
 
 
 def _pass() -> cst.SimpleStatementLine:
