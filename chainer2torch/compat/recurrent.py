@@ -6,6 +6,7 @@ import torch
 from chainer2torch.compat.initializers import as_initializer
 from chainer2torch.compat.linear import Linear
 from chainer2torch.compat.links_base import ChainerLayer
+from chainer2torch.compat.variables import live
 
 
 def _lstm_step(c: torch.Tensor, gates: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,6 +37,11 @@ class StatefulLayer(ChainerLayer):
         """Forgets the state."""
         for name in self._state_names:
             setattr(self, name, None)
+
+    def _live_state(self) -> None:
+        """Lets go of the part of the graph that ``unchain_backward`` has cut."""
+        for name in self._state_names:
+            setattr(self, name, live(getattr(self, name)))
 
     def detach_state(self) -> None:
         """Cuts the graph behind the state, as Chainer's ``unchain_backward`` does for truncated backpropagation."""
@@ -135,6 +141,7 @@ class LSTM(_LSTMBase, StatefulLayer):
         self.h = h.to(self.lateral.weight.device)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self._live_state()
         batch = len(x)
         gates = self.upward(x)
         ended = None
@@ -169,6 +176,7 @@ class StatefulPeepholeLSTM(StatefulLayer):
         self.peep_o = Linear(out_size, out_size, nobias=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self._live_state()
         gates = self.upward(x)
         if self.h is not None:
             gates = gates + self.lateral(self.h)
@@ -203,6 +211,7 @@ class StatefulZoneoutLSTM(StatefulLayer):
         self.h = h.to(self.lateral.weight.device)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self._live_state()
         gates = self.upward(x)
         if self.h is not None:
             gates = gates + self.lateral(self.h)
@@ -267,6 +276,7 @@ class StatefulGRU(_GRUBase, StatefulLayer):
         self.h = h.to(next(self.parameters()).device)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self._live_state()
         z, candidate = self.W_z(x), self.W(x)
         if self.h is None:
             self.h = torch.sigmoid(z) * torch.tanh(candidate)
@@ -312,6 +322,7 @@ class StatefulMGU(StatelessMGU, StatefulLayer):
         self.h = h.to(self.W_f.weight.device)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        self._live_state()
         h = x.new_zeros(len(x), self._state_size) if self.h is None else self.h
         self.h = super().forward(h, x)
         return self.h

@@ -11,6 +11,7 @@ from chainer import links as L
 from chainer2torch.compat import initializers as ti
 from chainer2torch.compat import recurrent as T
 from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.variables import unchain_backward
 from tests.support.links import check_link, npz_of
 
 STATEFUL = [
@@ -148,6 +149,27 @@ def test_zoneout_at_random():
         for _ in range(2):
             y, u = link(x), module(torch.tensor(x))
     np.testing.assert_allclose(u.detach().numpy(), y.array, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [make for make, _ in STATEFUL[:1] + STATEFUL[4:6] + STATEFUL[7:9]])
+def test_truncated_backpropagation(make):
+    link, module = make(L), make(T)
+    load_npz(npz_of(link), module)
+    xs = np.random.RandomState(0).randn(6, 3, 5).astype("f")
+    for step in range(3):
+        c_loss = sum(chainer.functions.sum(link(x) ** 2) for x in xs[2 * step:2 * step + 2])
+        t_loss = sum((module(torch.tensor(x)) ** 2).sum() for x in xs[2 * step:2 * step + 2])
+        link.cleargrads()
+        module.zero_grad()
+        c_loss.backward()
+        t_loss.backward()
+        c_loss.unchain_backward()
+        unchain_backward(t_loss)
+        np.testing.assert_allclose(t_loss.item(), c_loss.array, rtol=1e-4)
+        grads = dict(link.namedparams())
+        for name, p in module.named_parameters():
+            key = "/" + name.replace(".weight", "/W").replace(".bias", "/b")
+            np.testing.assert_allclose(p.grad.numpy(), grads[key].grad, rtol=1e-3, atol=1e-5)
 
 
 def test_state_moves_copies_and_detaches():
