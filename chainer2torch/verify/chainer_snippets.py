@@ -79,7 +79,10 @@ def _inputs(case, arrays):
     variables = {}
 
     def wrap(name, array):
-        if name in plain:
+        if case.get("strided"):
+            array = wire.strided(array)
+        # Labels and indices are arrays in nearly every program, and some functions take nothing else.
+        if name in plain or array.dtype.kind != "f":
             return array
         variable = chainer.Variable(array)
         variables.setdefault(name, []).append(variable)

@@ -41,6 +41,7 @@ class Pair:
     rtol: float | None = None
     atol: float | None = None
     seed: str = ""
+    strided: bool = False
 
 
 @dataclasses.dataclass
@@ -127,7 +128,8 @@ def _case(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
     inputs.update(drawn)
     sizes = [max(1, array.size) for array in drawn.values() if array.dtype.kind == "f"] or [1]
     return {"id": pair.id, "inputs": spec, "dtype": pair.dtype, "mode": pair.mode, "compare": pair.compare,
-            "grad": pair.grad, "arrays": list(pair.arrays), "seed": wire.seed_of(pair.seed or pair.row),
+            "grad": pair.grad, "arrays": list(pair.arrays), "strided": pair.strided,
+            "seed": wire.seed_of(pair.seed or pair.row),
             "repeat": max(1, min(2000, max(40000 // max(sizes), 4000 // min(sizes))))}
 
 

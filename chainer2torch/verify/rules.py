@@ -128,7 +128,7 @@ class Plan:
 
     def _add_pairs(self, row: Any, index: str, label: str, source: str, code: str, given: Mapping[str, Any],
                    options: Mapping[str, Any], short: bool) -> None:
-        """One pair a dtype and mode; ``short``: the generated ways run in float32 only."""
+        """One pair a dtype and mode; ``short``: the generated ways run in one dtype, with arrays that are not contiguous."""
         dtypes = options.get("dtypes", ["float32", "float64"]) if any(map(is_float, given.values())) or "setup" in options \
             else ["float32"]
         for dtype in dtypes[:1] if short else dtypes:
@@ -138,7 +138,7 @@ class Plan:
                     given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
                     grad=options.get("grad", True), raises=options.get("raises", False),
                     arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound), atol=options.get("atol"),
-                    seed=f"{row.name}/{index}"))
+                    seed=f"{row.name}/{index}", strided=short))
 
     def _note(self, row: Any, label: str, status: str, reason: str) -> None:
         pair = Pair(f"n{len(self.outcomes)}", row.name, label, "", "")

@@ -80,11 +80,10 @@ def _inputs(case: dict[str, Any], arrays: Any, device: str):
     tensors: dict[str, list[torch.Tensor]] = {}
 
     def wrap(name: str, array: Any) -> torch.Tensor:
-        tensor = torch.from_numpy(numpy.array(array)).to(device)
-        if name in plain:
+        tensor = torch.from_numpy(wire.strided(array) if case.get("strided") else array).to(device)
+        if name in plain or not tensor.is_floating_point():
             return tensor
-        if tensor.is_floating_point():
-            tensor.requires_grad_()
+        tensor.requires_grad_()
         tensors.setdefault(name, []).append(tensor)
         return tensor
 

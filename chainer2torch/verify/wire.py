@@ -115,6 +115,15 @@ def decode_inputs(spec, arrays, wrap):
     return {name: decode(node, name) for name, node in spec.items()}
 
 
+def strided(array):
+    """The same values with other strides: every second column of an array that is twice as wide."""
+    if array.ndim == 0:
+        return array
+    wide = numpy.zeros(array.shape[:-1] + (2 * array.shape[-1],), dtype=array.dtype)
+    wide[..., ::2] = array
+    return wide[..., ::2]
+
+
 def failure(phase, error):
     """The record of an exception: its type, message and last frames."""
     frames = traceback.format_exception(type(error), error, error.__traceback__)
