@@ -172,9 +172,8 @@ def live(state: Any) -> Any:
     """
     if isinstance(state, (list, tuple)):
         return type(state)(live(item) for item in state)
-    if isinstance(state, torch.Tensor) and state.grad_fn is not None and _CUT in state.grad_fn.metadata:
-        return state.detach()
-    return state
+    step: Any = state.grad_fn if isinstance(state, torch.Tensor) else None
+    return state if step is None or _CUT not in step.metadata else state.detach()
 
 
 def _refuse(grad_outputs: Any) -> None:
@@ -205,7 +204,7 @@ def variable_transpose(x: torch.Tensor, *axes: Any) -> torch.Tensor:
     Source: chainer.Variable.transpose.
     """
     order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
-    return x.permute(*(order or reversed(range(x.dim()))))
+    return x.permute(tuple(order or reversed(range(x.dim()))))
 
 
 def get_item(x: torch.Tensor, slices: Any) -> torch.Tensor:
