@@ -126,6 +126,18 @@ def batch_matmul(a: torch.Tensor, b: torch.Tensor, transa: bool = False, transb:
     return torch.matmul(a.transpose(1, 2) if transa else a, b.transpose(1, 2) if transb else b)
 
 
+def batch_l2_norm_squared(x: torch.Tensor) -> torch.Tensor:
+    """Returns the sum of squares of each example of a batch. Source: chainer.functions.batch_l2_norm_squared.
+
+    Args:
+        x: Float tensor of shape (batch, ...) with at least two axes.
+
+    Returns:
+        Tensor of shape (batch,).
+    """
+    return torch.sum(torch.flatten(torch.square(x), 1), dim=1)
+
+
 def tensordot(a: torch.Tensor, b: torch.Tensor, axes: int | tuple | list = 2) -> torch.Tensor:
     """Returns the sum of products over the given axes of both tensors. Source: chainer.functions.tensordot.
 

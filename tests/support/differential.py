@@ -181,7 +181,8 @@ def _assert_same_grads(t_gxs, c_gxs, c_xs, what, tolerance):
 
 def _float_outputs(c_out, t_out):
     c_ys, t_ys = [], []
-    for c, t in zip(_flat(c_out, (chainer.Variable, np.ndarray)), _flat(t_out, (torch.Tensor, np.ndarray)), strict=True):
+    arrays = _flat(c_out, (chainer.Variable, np.ndarray)), _flat(t_out, (torch.Tensor, np.ndarray))
+    for c, t in zip(*arrays, strict=True):
         if isinstance(c, chainer.Variable) and c.dtype.kind == "f" and c.creator is not None:
             assert t.requires_grad, "Chainer's output has a gradient, torch's has none"
             c_ys.append(c)

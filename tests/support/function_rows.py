@@ -65,10 +65,11 @@ def _side(example, functions, grad):
     *statements, last = ast.parse(example.get("setup", "") + "\n" + example["before"]).body
     program = compile(ast.Module(statements, []), "<setup>", "exec"), compile(ast.Expression(last.value), "<x>", "eval")
     names, arrays = list(example.get("given", {})), example.get("arrays", ())
+    root = chainer if functions is chainer.functions else types.SimpleNamespace(utils=_compat())
 
     def run(*values):
         values = [_detached(v) if n in arrays else v for n, v in zip(names, values, strict=True)]
-        scope = {"F": functions, "np": np, "chainer": chainer, "torch": torch, **dict(zip(names, values, strict=True))}
+        scope = {"F": functions, "np": np, "chainer": root, "torch": torch, **dict(zip(names, values, strict=True))}
         exec(program[0], scope)
         result = eval(program[1], scope)
         return result if grad else differential.to_numpy(result)
