@@ -122,7 +122,7 @@ def decode(raw: bytes, path: str | Path) -> Source:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FileError(
-            "C2T003", path, f"cannot be decoded as {encoding} (byte 0x{raw[error.start]:02x}); convert the file to UTF-8, "
+            "C2T003", path, f"cannot be decoded as {encoding} (byte 0x{raw[error.start]:02x}); convert it to UTF-8, "
             "or declare its encoding in the first line: # -*- coding: NAME -*-", line) from None
     if text.encode(encoding) != raw:
         raise FileError(
@@ -148,7 +148,7 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
             raise FileError("C2T007", path, "is read-only; allow writing (chmod u+w) and run the command again")
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.parent.stat().st_mode & 0o222:
-            raise FileError("C2T007", path, f"its folder {path.parent} is read-only; allow writing (chmod u+w) and run again")
+            raise FileError("C2T007", path, f"its folder {path.parent} is read-only; allow writing (chmod u+w)")
         mode_of = path if current is not None else like
         mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of is not None else 0o666 & ~_umask()
         _replace(path, data, mode)

@@ -50,7 +50,8 @@ def names_used(text: str) -> frozenset[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return frozenset()
-    aliases, found = set(), set()
+    aliases: set[str] = set()
+    found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
@@ -81,7 +82,7 @@ class _Module:
                 for name in definition.names:
                     if name in self.definitions and self.definitions[name][0] is not room:
                         other = self.definitions[name][0].name
-                        raise VendorError(f"compat: {name} is defined in two rooms, {other} and {room.name}; rename one")
+                        raise VendorError(f"compat: {name} is defined in both {other} and {room.name}; rename one")
                     self.definitions[name] = (room, definition)
 
     def render(self, names: list[str]) -> str:
@@ -95,20 +96,24 @@ class _Module:
         if any(self.rooms[room].future_annotations for room in {room.name for room, _ in ordered}):
             parts.append("from __future__ import annotations")
         parts.extend(_import_blocks(imports))
-        body = "".join("\n\n" + _spacing(previous, item) + item.text
-                       for previous, item in zip([None, *[d for _, d in ordered]], [d for _, d in ordered], strict=False))
-        return "\n\n".join(parts) + body + "\n"
+        text = "\n\n".join(parts)
+        previous: Definition | None = None
+        for _, definition in ordered:  # constants stand together; everything else is set apart by two blank lines
+            together = previous is not None and previous.constant and definition.constant
+            text += ("\n" if together else "\n\n\n") + definition.text
+            previous = definition
+        return text + "\n"
 
     def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
         """The definitions that one definition uses: when it is called, or already when it is executed."""
+        names = definition.eager if eager else definition.uses
+        targets = {room.resolve(name) for name in names} - {None}
+        for alias in room.room_imports & names:
+            targets |= {(alias, name) for name in definition.attributes(alias, eager)}
         found = []
-        for name in sorted(definition.eager if eager else definition.uses):
-            target = room.resolve(name)
-            if target is None:
-                continue
-            origin, original = target
-            if origin not in self.rooms or original not in self.definitions or self.definitions[original][0].name != origin:
-                raise VendorError(f"{room.path}: {name} is imported from compat.{origin}, which does not define {original}")
+        for origin, original in sorted(target for target in targets if target is not None):
+            if original not in self.definitions or self.definitions[original][0].name != origin:
+                raise VendorError(f"{room.path}: uses {original} of compat.{origin}, which does not define it")
             found.append(self.definitions[original])
         return found
 
@@ -148,6 +153,8 @@ class _Module:
                 if item.name and item.binds in helpers and item.binds in definition.uses:
                     definition = definition.spelled_out(item)
                     room = dataclasses.replace(room, imports=(*room.imports, Import(item.module, None, None)))
+            for alias in room.room_imports & definition.uses:
+                definition = definition.flattened(alias)
             result.append((room, definition))
         return result
 
@@ -172,14 +179,15 @@ def _header(names: list[str], imports: list[Import]) -> str:
     return (
         '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
         f"{_MARK} {__version__}. It belongs to this project now: it {packages}.\n"
-        "`chainer2torch migrate` writes this file again when the project needs other helpers, so keep changes elsewhere.\n"
+        "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere.\n"
         '"""')
 
 
 def _import_blocks(imports: list[Import]) -> list[str]:
     blocks: list[str] = []
     for standard in (True, False):
-        lines, froms = [], {}
+        lines: list[str] = []
+        froms: dict[str, list[str]] = {}
         for item in imports:
             if (item.module.split(".")[0] in sys.stdlib_module_names) is not standard:
                 continue
@@ -192,8 +200,3 @@ def _import_blocks(imports: list[Import]) -> list[str]:
         if lines:
             blocks.append("\n".join(lines))
     return blocks
-
-
-def _spacing(previous: Definition | None, item: Definition) -> str:
-    """Constants stand together; everything else is set apart by two blank lines."""
-    return "" if previous is not None and previous.constant and item.constant else "\n"

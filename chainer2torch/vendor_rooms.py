@@ -28,7 +28,8 @@ class Import:
 
     def needed_by(self, definition: Definition) -> bool:
         """``import a.b`` binds ``a`` as ``import a`` does: the text decides which of them a definition needs."""
-        return self.name is not None or self.alias is not None or "." not in self.module or self.module in definition.text
+        plain = self.name is None and self.alias is None and "." in self.module
+        return not plain or self.module in definition.text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,17 +44,24 @@ class Definition:
     eager: frozenset[str]
     calls_eagerly: bool
 
+    def attributes(self, alias: str, eager: bool = False) -> frozenset[str]:
+        """What this definition takes from the module ``alias``."""
+        tree = ast.parse(self.text)
+        parts = _eager(tree.body[0]) if eager else [tree]
+        return frozenset(node.attr for part in parts for node in _attributes_of(part, alias))
+
     def spelled_out(self, item: Import) -> Definition:
         """This definition with ``module.name`` wherever it uses what ``from module import name`` binds."""
-        lines = [line.encode() for line in self.text.split("\n")]
-        nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name) and node.id == item.binds]
-        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-            line = lines[node.lineno - 1]
-            full = f"{item.module}.{item.name}".encode()
-            lines[node.lineno - 1] = line[:node.col_offset] + full + line[node.end_col_offset:]
-        root = item.module.split(".")[0]
+        full = f"{item.module}.{item.name}"
+        nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)]
         return dataclasses.replace(
-            self, text=b"\n".join(lines).decode(), uses=self.uses - {item.binds} | {root}, eager=self.eager - {item.binds})
+            self, text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
+            uses=self.uses - {item.binds} | {item.module.split(".")[0]}, eager=self.eager - {item.binds})
+
+    def flattened(self, alias: str) -> Definition:
+        """This definition with ``name`` for ``alias.name``: in one module the rooms are gone."""
+        nodes = _attributes_of(ast.parse(self.text), alias)
+        return dataclasses.replace(self, text=_replaced(self.text, [(node, node.attr) for node in nodes]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Room:
     path: Path
     imports: tuple[Import, ...]
     compat_imports: dict[str, tuple[str, str]]
+    room_imports: frozenset[str]
     definitions: tuple[Definition, ...]
     future_annotations: bool
 
@@ -84,9 +93,14 @@ def read_room(path: Path) -> Room:
     compat: dict[str, tuple[str, str]] = {}
     definitions: list[Definition] = []
     future = False
+    rooms: set[str] = set()
     for node in ast.parse(text, str(path)).body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             future = future or any(item.name == "annotations" for item in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == _PACKAGE:
+            if any(item.asname for item in node.names):
+                raise VendorError(f"{path}:{node.lineno}: rooms are imported without `as`")
+            rooms.update(item.name for item in node.names)
         elif _is_compat(node):
             compat.update(_compat_names(node, path))
         elif isinstance(node, ast.Import):
@@ -98,13 +112,27 @@ def read_room(path: Path) -> Room:
         else:
             names = _defined(node)
             if not names:
-                raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants can be vendored")
+                raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
             if names == ("__all__",):
                 continue
             definition, inner = _definition(node, names, lines, path)
             definitions.append(definition)
             compat.update(inner)
-    return Room(path.stem, path, tuple(imports), compat, tuple(definitions), future)
+    return Room(path.stem, path, tuple(imports), compat, frozenset(rooms), tuple(definitions), future)
+
+
+def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
+    return [node for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias]
+
+
+def _replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
+    """``text`` with expressions of one line replaced by others; columns are counted in UTF-8 bytes, as ast does."""
+    lines = [line.encode() for line in text.split("\n")]
+    for node, code in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):
+        row, start, end = node.lineno - 1, node.col_offset, node.end_col_offset
+        lines[row] = lines[row][:start] + code.encode() + lines[row][end:]
+    return b"\n".join(lines).decode()
 
 
 def _is_compat(node: ast.AST) -> bool:
@@ -167,7 +195,8 @@ def _eager(node: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:

@@ -1,0 +1,195 @@
+"""chainer_compat.py is built from the text of the rooms: complete, minimal, importable and always the same."""
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from chainer2torch import vendor
+from chainer2torch.vendor import VendorError
+
+TOY = {
+    "alpha": '''
+        """A room."""
+        from __future__ import annotations
+
+        import math
+        import os
+        from collections.abc import Iterator, Sequence
+
+        from chainer2torch.compat.beta import twice
+
+        __all__ = ["area"]
+
+        # the ratio of a circle
+        _RATIO = math.pi
+
+
+        # kept: says why
+        @staticmethod
+        def area(radius: float) -> float:
+            """Area.  Odd   spacing stays."""
+            return _RATIO * twice(radius)  # and so do comments
+
+
+        def numbers(n: int) -> Iterator[int]:
+            yield from range(n)
+
+
+        def local(area: int) -> int:
+            return area
+
+
+        def unused(values: Sequence[int]) -> str:
+            return os.sep
+
+
+        class Child(twice(object) if False else dict):
+            pass
+        ''',
+    "beta": '''
+        import functools
+        import os.path
+        import xml.sax
+
+        from chainer2torch.compat import gamma
+
+
+        def twice(x):
+            from chainer2torch.compat.alpha import numbers
+            return x + gamma.once(x) + 0 * len(list(numbers(1)))
+
+
+        @functools.lru_cache
+        def join(a):
+            return os.path.join(a, "b")
+        ''',
+    "gamma": '''
+        LIMIT = _default() if False else 3
+        _A, _B = 1, 2
+
+
+        def _default():
+            return LIMIT
+
+
+        def once(x):
+            return x * _A
+
+
+        class Iterator:
+            def clone(self) -> "Iterator":
+                return self
+        ''',
+}
+
+
+@pytest.fixture
+def rooms(tmp_path):
+    for name, text in TOY.items():
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text).lstrip())
+    return tmp_path
+
+
+def run(text):
+    space = {"__name__": "chainer_compat"}
+    exec(compile(text, "chainer_compat.py", "exec"), space)
+    return space
+
+
+def test_closure_is_complete_and_minimal(rooms):
+    text = vendor.build(["area"], rooms)
+    space = run(text)
+    assert space["area"](1.0) == pytest.approx(2 * 3.14159265)
+    assert {"area", "twice", "once", "numbers", "_RATIO", "_A"} <= set(space)
+    assert not {"unused", "local", "join", "Child", "os", "LIMIT"} & set(space)
+
+
+def test_text_is_verbatim_with_comments_and_decorators(rooms):
+    text = vendor.build(["area"], rooms)
+    assert "# the ratio of a circle\n_RATIO = math.pi" in text
+    assert "# kept: says why\n@staticmethod\ndef area" in text
+    assert '"""Area.  Odd   spacing stays."""\n    return _RATIO * twice(radius)  # and so do comments' in text
+    assert "chainer2torch.compat" not in text
+    assert "return x + once(x)" in text, "gamma.once is once in one module"
+
+
+def test_only_needed_imports_sorted(rooms):
+    assert "import os.path" in vendor.build(["join"], rooms)
+    assert "xml" not in vendor.build(["join", "area", "Child"], rooms)
+    assert "from collections.abc import Iterator, Sequence" in vendor.build(["numbers", "unused"], rooms)
+
+
+def test_a_parameter_is_no_use_of_the_helper_of_that_name(rooms):
+    assert "def area" not in vendor.build(["local"], rooms)
+
+
+def test_what_runs_at_import_comes_after_what_it_needs(rooms):
+    text = vendor.build(["LIMIT", "Child"], rooms)
+    assert text.index("def _default") < text.index("LIMIT =")
+    assert text.index("def twice") < text.index("class Child")
+    run(text)
+
+
+def test_an_import_named_as_a_helper_is_written_in_full(rooms):
+    text = vendor.build(["numbers", "Iterator"], rooms)
+    assert "-> collections.abc.Iterator[int]" in text and "import collections.abc" in text
+    assert "class Iterator:" in text
+    run(text)
+
+
+def test_same_names_same_bytes(rooms):
+    assert vendor.build(["area", "join"], rooms) == vendor.build({"join", "area"}, rooms)
+
+
+def test_unknown_name_and_unclear_rooms_are_errors(rooms):
+    with pytest.raises(VendorError, match="no helper named nothing"):
+        vendor.build(["nothing"], rooms)
+    (rooms / "delta.py").write_text("def area():\n    pass\n")
+    with pytest.raises(VendorError, match="area is defined in both"):
+        vendor.build(["join"], type(rooms)(rooms))
+    other = rooms / "other"
+    other.mkdir()
+    (other / "loops.py").write_text("for i in range(3):\n    print(i)\n")
+    with pytest.raises(VendorError, match="only imports, functions, classes and constants"):
+        vendor.build([], other)
+
+
+def test_header_says_where_it_comes_from(rooms):
+    text = vendor.build(["area"], rooms)
+    assert vendor.is_ours(text) and "the standard library only" in text
+    assert not vendor.is_ours("def mine(): pass\n")
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("import chainer_compat as compat\ncompat.relu6(compat.other)", {"relu6", "other"}),
+    ("import chainer_compat\nchainer_compat.a()", {"a"}),
+    ("from chainer_compat import a, b", {"a", "b"}),
+    ("from . import chainer_compat as c\nc.a", {"a"}),
+    ("from .chainer_compat import a", {"a"}),
+    ("# chainer_compat.a", set()),
+    ("compat.a; chainer_compat = 1", set()),
+    ("import chainer_compat as (", set()),
+])
+def test_names_used(line, expected, monkeypatch):
+    monkeypatch.setattr(vendor, "helper_names", lambda: frozenset({"relu6", "other", "a", "b"}))
+    assert vendor.names_used(line) == expected
+
+
+def test_every_real_helper_alone_and_all_together(tmp_path):
+    names = sorted(vendor.helper_names())
+    assert len(names) > 50
+    for name in names:
+        text = vendor.build([name])
+        assert "chainer2torch.compat" not in text, name
+        (tmp_path / f"{name}.py").write_text(text)
+    together = tmp_path / "chainer_compat.py"
+    together.write_text(vendor.build(names))
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py310", "--select", "F,E9",
+               str(tmp_path)]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+    pytest.importorskip("torch")
+    probe = f"import chainer_compat; print(all(hasattr(chainer_compat, name) for name in {names!r}))"
+    done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
