@@ -16,6 +16,7 @@ from chainer2torch.plan import values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of
+from chainer2torch.plan.receivers import unknown_receiver
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
@@ -309,6 +310,7 @@ class Plan:
         rows = [self._member_row(k, node.attr) for k in options(self.analysis.kind(node.value))]
         found = [r for r in rows if r is not None]
         if not found:
+            unknown_receiver(self, node)
             return
         row = found[0]
         if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):

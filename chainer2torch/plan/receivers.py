@@ -1,0 +1,28 @@
+"""Methods of Chainer's on values whose kind is not known: never rewritten on a guess, never passed over in silence."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import UNKNOWN
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+
+# Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
+# unknown kind is most likely one of Chainer's.
+DISTINCTIVE = frozenset({
+    "addgrads", "array", "cleargrad", "cleargrads", "copyparams", "from_chx", "grad_var", "namedlinks", "namedparams",
+    "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward", "zerograd", "zerograds",
+})
+_MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
+
+
+def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
+    """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
+    if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
+        return
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY:
+        return
+    plan.mark(node, None, f"?.{node.attr}", "review",
+              f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")
