@@ -42,4 +42,4 @@ class _KeepRunningStatistics(TorchFunctionMode):
     @staticmethod
     def _with_copies(input, running_mean, running_var, *args, **kwargs):
         copies = [None if t is None else t.clone() for t in (running_mean, running_var)]
-        return torch.nn.functional.batch_norm(input, *copies, *args, **kwargs)
+        return torch.nn.functional.batch_norm(input, copies[0], copies[1], *args, **kwargs)

@@ -75,7 +75,7 @@ def to_coo(x: torch.Tensor, ldnz: int | None = None, requires_grad: bool = False
         col[i, :len(rows)] = cols.int()
     if x.ndim == 2:
         data, row, col = data[0], row[0], col[0]
-    return CooMatrix(data, row, col, tuple(x.shape[-2:]), requires_grad=requires_grad)
+    return CooMatrix(data, row, col, (x.shape[-2], x.shape[-1]), requires_grad=requires_grad)
 
 
 def sparse_matmul(a: torch.Tensor | CooMatrix, b: torch.Tensor | CooMatrix, transa: bool = False,
