@@ -230,7 +230,19 @@ def get_item(x: torch.Tensor, slices: Any) -> torch.Tensor:
         # for an integer: so it gets one axis, which the others broadcast.)
         items = [torch.tensor([i], device=x.device) if type(i) is int else i for i in items]
     x, items = _flip_negative_steps(x, items)
-    return x[tuple(items)]
+    result = x[tuple(items)]
+    if sum(_axes_of(item) for item in items) == x.dim() and _ellipsis_parts_arrays(items):
+        # An ellipsis that stands for no axis still separates the arrays in NumPy, which puts their axes first.
+        axes = max(item.dim() if item.dtype != torch.bool else 1 for item in items if isinstance(item, torch.Tensor))
+        first = next(i for i, item in enumerate(items) if isinstance(item, torch.Tensor))
+        result = result.movedim(tuple(range(first, first + axes)), tuple(range(axes)))
+    return result
+
+
+def _ellipsis_parts_arrays(items: list[Any]) -> bool:
+    """Whether the arrays stand side by side but for an ellipsis between them."""
+    kinds = "".join("e" if i is Ellipsis else "a" if isinstance(i, torch.Tensor) else "s" for i in items)
+    return "aea" in kinds and "a" not in kinds.replace("e", "").strip("s").strip("a")
 
 
 def index_tuple(slices: Any) -> tuple[Any, ...]:

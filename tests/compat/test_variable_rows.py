@@ -29,7 +29,8 @@ def test_example(name, index, variant):
 def test_every_public_name_has_a_row():
     # Operators that Python 3 never calls, and what belongs to the class as a Python object.
     other = {"__init__", "__copy__", "__reduce__", "__hash__", "__array_priority__", "__div__",
-             "__rdiv__", "__nonzero__", "__module__", "__dict__", "__weakref__", "__doc__", "__repr__", "__str__", "__annotations__"}
+             "__rdiv__", "__nonzero__", "__module__", "__dict__",
+             "__weakref__", "__doc__", "__repr__", "__str__", "__annotations__"}
     names = {n for n in vars(chainer.Variable) if n.startswith("__") or not n.startswith("_")} - other
     assert names <= set(_ROWS)
     assert set(_ROWS) <= set(dir(chainer.Variable))
