@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedParameter
 
+from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
 from chainer2torch.compat.update_rule import Hyperparameter, UpdateRule
 
@@ -371,6 +372,14 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         self.t, self.epoch = state_dict["t"], state_dict["epoch"]
         rest = {key: value for key, value in state_dict.items() if key not in ("t", "epoch")}
         torch.optim.Optimizer.load_state_dict(self, rest)
+
+    def serialize(self, serializer: Any) -> None:
+        """Stores or restores counters and parameter states in Chainer's layout."""
+        self._check_set_up()
+        self.t = serializer("t", self.t)
+        self.epoch = serializer("epoch", self.epoch)
+        if self.target is not None:
+            serialize_parameter_states(serializer, self)
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))

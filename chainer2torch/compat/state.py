@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainer2torch.compat.serializers import chainer_entries, load_entries
+
 
 class StateWriter:
     """Collects the state of an object as ``{key: array}``. Source: chainer.serializers.DictionarySerializer."""
@@ -107,3 +109,19 @@ class SerializableState:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Restores what :meth:`state_dict` gave."""
         self._load_chainer_entries(state_dict)
+
+
+def serialize_part(serializer: Any, part: Any) -> None:
+    """Stores or restores a part of an object: one with ``serialize``, or a module.
+
+    A module takes the keys that are its own; a missing one is an error, others are ignored, as in Chainer.
+    """
+    if hasattr(part, "serialize"):
+        part.serialize(serializer)
+    elif isinstance(part, torch.nn.Module) and isinstance(serializer, StateReader):
+        entries = {key: None if value is None or np.asarray(value).dtype == object and np.ndim(value) == 0 else value
+                   for key, value in serializer.entries.items()}
+        load_entries(entries, part, serializer.path, serializer.strict, allow_extra=True)
+    elif isinstance(part, torch.nn.Module):
+        for key, value in chainer_entries(part).items():
+            serializer(key, value)

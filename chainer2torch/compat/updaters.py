@@ -1,0 +1,233 @@
+"""Updaters: one iteration of the training, with Chainer's protocol for custom ones (``update_core``)."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from chainer2torch.compat.convert import _call_converter, concat_examples
+from chainer2torch.compat.devices import _send, get_device, using_device
+from chainer2torch.compat.iterators import Iterator
+from chainer2torch.compat.state import SerializableState, StateReader, serialize_part
+
+
+class Updater(SerializableState):
+    """Interface of updaters. Source: chainer.training.Updater."""
+
+    def connect_trainer(self, trainer: Any) -> None:
+        """Called by the trainer that will use this updater."""
+
+    def finalize(self) -> None:
+        """Called at the end of the training."""
+
+    def get_optimizer(self, name: str) -> Any:
+        """The optimizer of a name."""
+        raise NotImplementedError
+
+    def get_all_optimizers(self) -> dict[str, Any]:
+        """All optimizers by name."""
+        raise NotImplementedError
+
+    def update(self) -> None:
+        """One iteration."""
+        raise NotImplementedError
+
+
+class StandardUpdater(Updater):
+    """Takes a batch, converts it, and lets the optimizer update its target with the loss.
+
+    Args:
+        iterator: the iterator of the training data, or a dict of iterators with ``'main'``.
+        optimizer: the optimizer, or a dict of optimizers with ``'main'``.
+        converter: function ``(batch, device)`` that gives a tensor, a tuple or a dict: the arguments of the loss.
+        device: where the data go, and where the models are moved.
+        loss_func: the loss; by default the target of the main optimizer.
+        loss_scale: factor on the loss while gradients are computed.
+        auto_new_epoch: count the epochs of the optimizers.
+        input_device: where the data go, if not to ``device``.
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
+                 device: Any = None, loss_func: Callable[..., Any] | None = None, loss_scale: float | None = None,
+                 auto_new_epoch: bool = True, *, input_device: Any = None) -> None:
+        self._device = None if device is None else get_device(device)
+        self._input_device = self._device if input_device is None else get_device(input_device)
+        self._iterators: Mapping[str, Any] = {"main": iterator} if isinstance(iterator, Iterator) else iterator
+        self._optimizers: Mapping[str, Any] = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
+        self.converter = converter
+        self.loss_func = loss_func
+        self.loss_scale = loss_scale
+        self.iteration = 0
+        self.auto_new_epoch = auto_new_epoch
+        for each in self._optimizers.values():
+            if self._device is not None:
+                each.target.to(self._device)
+            if loss_scale is not None:
+                each.set_loss_scale(loss_scale)
+            if auto_new_epoch:
+                each.use_auto_new_epoch = True
+
+    @property
+    def device(self) -> torch.device | None:
+        """Where the models are."""
+        return self._device
+
+    @property
+    def input_device(self) -> torch.device | None:
+        """Where the data go."""
+        return self._input_device
+
+    @property
+    def epoch(self) -> int:
+        """Epochs done by the main iterator."""
+        return self._iterators["main"].epoch
+
+    @property
+    def epoch_detail(self) -> float:
+        """Epochs done, with the fraction of the current one."""
+        return self._iterators["main"].epoch_detail
+
+    @property
+    def previous_epoch_detail(self) -> float | None:
+        """``epoch_detail`` before the last batch."""
+        return self._iterators["main"].previous_epoch_detail
+
+    @property
+    def is_new_epoch(self) -> bool:
+        """Whether the last batch ended an epoch."""
+        return self._iterators["main"].is_new_epoch
+
+    def finalize(self) -> None:
+        """Ends the iterators."""
+        for iterator in self._iterators.values():
+            iterator.finalize()
+
+    def get_optimizer(self, name: str) -> Any:
+        """The optimizer of a name."""
+        return self._optimizers[name]
+
+    def get_all_optimizers(self) -> dict[str, Any]:
+        """All optimizers by name."""
+        return dict(self._optimizers)
+
+    def get_iterator(self, name: str) -> Any:
+        """The iterator of a name."""
+        return self._iterators[name]
+
+    def update(self) -> None:
+        """One iteration."""
+        self.update_core()
+        self.iteration += 1
+
+    def update_core(self) -> None:
+        """What an iteration does; custom updaters override it."""
+        iterator = self._iterators["main"]
+        optimizer = self._optimizers["main"]
+        inputs = _send(_call_converter(self.converter, iterator.next(), self.input_device), self.input_device)
+        loss_func = self.loss_func or optimizer.target
+        if isinstance(inputs, tuple):
+            optimizer.update(loss_func, *inputs)
+        elif isinstance(inputs, dict):
+            optimizer.update(loss_func, **inputs)
+        else:
+            optimizer.update(loss_func, inputs)
+        if self.auto_new_epoch and iterator.is_new_epoch:
+            optimizer.new_epoch(auto=True)
+
+    def serialize(self, serializer: Any) -> None:
+        """Stores or restores iterators, models, optimizers and the iteration, in the layout of Chainer's updaters."""
+        for name, iterator in self._iterators.items():
+            serialize_part(serializer["iterator:" + name], iterator)
+        for name, optimizer in self._optimizers.items():
+            # the model first: it gives lazy parameters the shape that the optimizer's state needs
+            serialize_part(serializer["model:" + name], optimizer.target)
+            serialize_part(serializer["optimizer:" + name], optimizer)
+        iteration = serializer("iteration", self.iteration)
+        self.iteration = int(iteration) if isinstance(serializer, StateReader) else self.iteration
+
+
+class ParallelUpdater(StandardUpdater):
+    """Splits each batch over copies of the model on several devices and sums their gradients.
+
+    Args:
+        models: the copies by name, with ``'main'``; None makes them from the optimizer's target.
+        devices: device of each copy, with ``'main'``.
+    Raises:
+        ValueError: neither ``models`` nor ``devices`` is given. KeyError: ``devices`` has no ``'main'``.
+    Source: chainer.training.updaters.ParallelUpdater. Each copy's loss is the mean over its part, and the gradients
+    are summed, as there.
+    """
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
+                 models: dict[str, torch.nn.Module] | None = None, devices: dict[str, Any] | None = None,
+                 loss_func: Callable[..., Any] | None = None, loss_scale: float | None = None,
+                 auto_new_epoch: bool = True) -> None:
+        super().__init__(iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale,
+                         auto_new_epoch=auto_new_epoch)
+        target = self.get_optimizer("main").target
+        if models is None:
+            if devices is None:
+                raise ValueError("either models or devices must be specified")
+            if "main" not in devices:
+                raise KeyError("'devices' must contain a 'main' key.")
+            models = {"main": target}
+            for name in devices:
+                if name != "main":
+                    models[name] = copy.deepcopy(target).to(get_device(devices[name]))
+            target.to(get_device(devices["main"]))
+        self._models = models
+        self._devices: Mapping[str, Any] = devices or dict.fromkeys(models)
+
+    def connect_trainer(self, trainer: Any) -> None:
+        """Lets the copies report under their names."""
+        for name, model in self._models.items():
+            if model is not self.get_optimizer("main").target:
+                trainer.reporter.add_observer(name, model)
+
+    def update_core(self) -> None:
+        """One iteration over all copies."""
+        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
+        main = optimizer.target
+        batch = iterator.next()
+        for model in self._models.values():
+            model.zero_grad()
+        losses = []
+        for i, (name, model) in enumerate(self._models.items()):
+            device = None if self._devices[name] is None else get_device(self._devices[name])
+            inputs = _send(_call_converter(self.converter, batch[i::len(self._models)], device), device)
+            loss_func = self.loss_func or model
+            with using_device(-1 if device is None else device):
+                if isinstance(inputs, tuple):
+                    losses.append(loss_func(*inputs))
+                elif isinstance(inputs, dict):
+                    losses.append(loss_func(**inputs))
+                else:
+                    losses.append(loss_func(inputs))
+        for model in self._models.values():
+            model.zero_grad()
+        for loss in losses:
+            (loss if self.loss_scale is None else loss * self.loss_scale).backward()
+        others = [model for model in self._models.values() if model is not main]
+        _add_gradients(main, others)
+        optimizer.update()
+        for model in others:
+            _copy_parameters(main, model)
+        if self.auto_new_epoch and iterator.is_new_epoch:
+            optimizer.new_epoch(auto=True)
+
+
+def _add_gradients(main: torch.nn.Module, others: list[torch.nn.Module]) -> None:
+    for other in others:
+        for param, copied in zip(main.parameters(), other.parameters(), strict=True):
+            if copied.grad is not None:
+                grad = copied.grad.to(param.device)
+                param.grad = grad if param.grad is None else param.grad.add_(grad)
+
+
+@torch.no_grad()
+def _copy_parameters(main: torch.nn.Module, other: torch.nn.Module) -> None:
+    for param, copied in zip(main.parameters(), other.parameters(), strict=True):
+        copied.copy_(param)
