@@ -9,7 +9,7 @@ import os
 import chainer
 import numpy
 
-from . import lockstep, wire
+from . import lockstep
 
 
 def work(job, folder):
@@ -18,15 +18,15 @@ def work(job, folder):
     notes = {"targets": {}}
     watch = _Watch(folder, recorder, notes)
     lockstep.seed_everything(job["seed"])
-    _private_streams(job["seed"])
+    private_streams(job["seed"])
     watch.install()
     if hasattr(chainer.config, "show"):
         chainer.config.autotune = False
     lockstep.run_script(job, recorder, notes)
 
 
-def _private_streams(seed):
-    """Initial weights and the noise of functions no longer advance NumPy's global generator."""
+def private_streams(seed):
+    """Initial weights and the noise of functions no longer advance NumPy's global generator; gives the noise's stream."""
     init = lockstep.Stream(seed + 1)
     noise = lockstep.Stream(seed + 2)
     for cls in _subclasses(chainer.initializer.Initializer):
@@ -41,6 +41,7 @@ def _private_streams(seed):
             for method in ("forward", "forward_cpu"):
                 if method in vars(cls):
                     setattr(cls, method, noise.wrap(vars(cls)[method]))
+    return noise
 
 
 def _subclasses(cls):
@@ -202,6 +203,3 @@ def _initial_array(initial, like):
     else:
         array[...] = initial
     return array
-
-
-__all__ = ["work", "wire"]

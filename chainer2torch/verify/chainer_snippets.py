@@ -29,33 +29,34 @@ def run_case(case, inputs, folder):
     """The record and the arrays of one case."""
     phase = "build"
     try:
-        with _config(case):
+        with config(case):
             if case.get("compare") == "moments":
                 return _sample(case, inputs)
-            links = _links(_execute(case))
+            links = find_links(execute(case))
             if links:
                 phase = "first forward"
-                prepared = _prepared(case, inputs, links)
+                prepared = prepared(case, inputs, links)
             else:
                 prepared = None
             phase = "build"
-            namespace = _execute(case)
-            links = _links(namespace)
+            namespace = execute(case)
+            links = find_links(namespace)
             if prepared is not None:
-                _set_weights(links, prepared)
-            weights = _save_weights(case, links, folder)
+                set_weights(links, prepared)
+            weights = save_weights(case, links, folder)
             phase = "run"
-            record, arrays, _ = _run(case, inputs, namespace)
+            record, arrays, _ = run(case, inputs, namespace)
             record["weights"] = weights
-            arrays.update(_gradients(links))
-            arrays.update(_state(links))
+            arrays.update(gradients(links))
+            arrays.update(state(links))
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
 
 
 @contextlib.contextmanager
-def _config(case):
+def config(case):
+    """Train mode and the dtype of new arrays, as the case says."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
         if hasattr(chainer.config, "dtype"):
@@ -63,14 +64,16 @@ def _config(case):
         yield
 
 
-def _execute(case):
+def execute(case):
+    """The names that the text of the case defines."""
     numpy.random.seed(case.get("seed", 0))
     namespace = {"__name__": "snippet"}
     exec(compile(case["source"], "<original>", "exec"), namespace)
     return namespace
 
 
-def _links(namespace):
+def find_links(namespace):
+    """The links among those names."""
     return {name: value for name, value in namespace.items() if isinstance(value, chainer.Link)}
 
 
@@ -91,11 +94,11 @@ def _inputs(case, arrays):
     return wire.decode_inputs(case["inputs"], arrays, wrap), variables
 
 
-def _run(case, inputs, namespace):
+def run(case, inputs, namespace):
     """Calls ``run`` and differentiates: the record, the arrays (outputs and gradients), and the leaves."""
     kwargs, variables = _inputs(case, inputs)
     result = namespace["run"](**kwargs)
-    tree = wire.Tree("out", _array)
+    tree = wire.Tree("out", array_of)
     record = {"status": "ok", "outputs": tree.encode(result)}
     arrays = dict(tree.arrays)
     if case.get("grad", True):
@@ -112,7 +115,7 @@ def _run(case, inputs, namespace):
             total = term if total is None else total + chainer.functions.cast(term, total.dtype)
         record["differentiated"] = differentiated
         if total is not None:
-            for link in _links(namespace).values():
+            for link in find_links(namespace).values():
                 link.cleargrads()
             for group in variables.values():
                 for variable in group:
@@ -125,7 +128,8 @@ def _run(case, inputs, namespace):
     return record, arrays, tree
 
 
-def _array(value):
+def array_of(value):
+    """The ndarray of a Variable or array, None for anything else."""
     if isinstance(value, chainer.Variable):
         return numpy.array(value.data)
     if isinstance(value, numpy.ndarray):
@@ -137,25 +141,25 @@ def _sample(case, inputs):
     """Many runs of a random function: the values of each output and gradient in one long row."""
     samples = {}
     record = {}
-    namespace = _execute(case)
+    namespace = execute(case)
     for _ in range(case["repeat"]):
-        record, arrays, _ = _run(case, inputs, namespace)
+        record, arrays, _ = run(case, inputs, namespace)
         for name, array in arrays.items():
             if not name.startswith("gy/"):
                 samples.setdefault(name, []).append(array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def _prepared(case, inputs, links):
+def prepared(case, inputs, links):
     """Random weights for every parameter and running statistic, of the shapes seen after one forward pass.
 
     Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used.
     """
     namespace_links = links
     source = dict(case, compare="allclose", grad=False)
-    namespace = _execute(source)
-    warm = _links(namespace)
-    _run(source, inputs, namespace)
+    namespace = execute(source)
+    warm = find_links(namespace)
+    run(source, inputs, namespace)
     weights = {}
     for name in sorted(namespace_links):
         for path, param in sorted(warm[name].namedparams()):
@@ -174,7 +178,8 @@ def _prepared(case, inputs, links):
     return weights
 
 
-def _set_weights(links, weights):
+def set_weights(links, weights):
+    """Gives the links the weights that :func:`prepared` drew."""
     for name, link in links.items():
         for path, child in sorted(link.namedlinks()):
             base = name + (path if path != "/" else "")
@@ -194,7 +199,7 @@ def _set_weights(links, weights):
             param.data[...] = value
 
 
-def _save_weights(case, links, folder):
+def save_weights(case, links, folder):
     """Writes the weights of each link as Chainer's own ``save_npz`` does; the file names by the link's name."""
     files = {}
     for name, link in sorted(links.items()):
@@ -209,7 +214,8 @@ def _has_persistents(link):
     return any(getattr(child, "_persistent", ()) for child in link.links())
 
 
-def _gradients(links):
+def gradients(links):
+    """The parameters' gradients, under the names of :func:`state`."""
     arrays = {}
     for name, link in links.items():
         for path, param in link.namedparams():
@@ -218,7 +224,7 @@ def _gradients(links):
     return arrays
 
 
-def _state(links):
+def state(links):
     """Parameters and persistent values after the run, under the keys of ``save_npz``."""
     arrays = {}
     for name, link in links.items():

@@ -48,7 +48,7 @@ def _top_level(tree: ast.Module):
 
 
 def helper(name: str) -> Any:
-    """The helper of that name: of the migrated project where it has it, else of the package."""
+    """A helper of ``compat/serializers.py``: the migrated project's own copy where it has it, else the package's."""
     vendored = sys.modules.get("chainer_compat")
     try:
         return getattr(vendored, name)
@@ -58,14 +58,19 @@ def helper(name: str) -> Any:
 
 @contextlib.contextmanager
 def mode(train: bool):
-    """Runs a block in train or test mode for helpers and functions that belong to no module."""
-    try:
-        using_train = helper("using_train")
-    except ImportError:
+    """Runs a block in train or test mode for helpers and functions that belong to no module.
+
+    The mode is the thread's in ``compat/modes.py``; a migrated project without it has no such function.
+    """
+    state = getattr(sys.modules.get("chainer_compat"), "_mode", None)
+    if state is None:
         yield
         return
-    with using_train(train):
+    before, state.train = state.train, train
+    try:
         yield
+    finally:
+        state.train = before
 
 
 def load_npz(path: str, module: torch.nn.Module) -> None:

@@ -77,6 +77,13 @@ def seed_everything(seed):
         numpy.random.default_rng = lambda given=None: make(seed if given is None else given)
 
 
+def seed_again(stream, seed):
+    """Starts a private stream and the global generators again, so that one case does not depend on those before it."""
+    stream.rng.seed(seed)
+    random.seed(seed)
+    numpy.random.seed(seed)
+
+
 class Recorder(object):
     """Records losses and reported values between one optimizer update and the next."""
 

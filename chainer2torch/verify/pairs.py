@@ -90,7 +90,7 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
     for folder in folders.values():
         folder.mkdir()
     inputs: dict[str, np.ndarray] = {}
-    cases = [_case(pair, inputs) for pair in pairs]
+    cases = [case_of(pair, inputs) for pair in pairs]
     for folder in folders.values():
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))  # type: ignore[arg-type]
     left = run_worker(CHAINER_WORKER, folders["chainer"], {
@@ -112,7 +112,7 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
         elif pair.id not in right.records:
             outcome.fail("PyTorch: the worker ended before this case")
         else:
-            _judge(outcome, left.records[pair.id], right.records[pair.id],
+            judge(outcome, left.records[pair.id], right.records[pair.id],
                    left.arrays(pair.id), right.arrays(pair.id))
         outcomes.append(outcome)
     versions = {**{f"{k} (Chainer side)": v for k, v in left.versions.items() if k != "chainer"},
@@ -121,7 +121,8 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
     return Batch(outcomes, versions, problems)
 
 
-def _case(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
+def case_of(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The pair as the workers read it; its arrays are added to ``inputs``."""
     key = f"{pair.seed or pair.row}/{pair.dtype}"
     drawn: dict[str, np.ndarray] = {}
     spec = given_specs.draw(pair.given, pair.seed or pair.row, pair.dtype, drawn, key)
@@ -133,7 +134,7 @@ def _case(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
             "repeat": max(1, min(2000, max(40000 // max(sizes), 4000 // min(sizes))))}
 
 
-def _judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
+def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
     """Compares the two records (x, a: Chainer's; y, b: PyTorch's)."""
     pair = outcome.pair
     if pair.raises:
@@ -170,7 +171,7 @@ def _judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, 
             # A Python number has no width of its own: it is as precise as the run.
             plain = name not in a or name not in b
             tolerance = tolerances.for_dtype(pair.dtype, pair.rtol, pair.atol) if plain else _tolerance(pair, expected)
-            _note(outcome, compare_arrays(name, expected, others[name], tolerance, any_float=plain))
+            note(outcome, compare_arrays(name, expected, others[name], tolerance, any_float=plain))
     if x["outputs"]["t"] == "value" and not outputs:
         outcome.compared += 1
     _judge_gradients(outcome, a, b)
@@ -193,7 +194,7 @@ def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> 
                     expected = np.zeros_like(actual)
                 else:
                     actual = np.zeros_like(expected)
-            _note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
+            note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
                                           any_float=prefix == "state/"), gradient=prefix != "state/")
 
 
@@ -204,7 +205,7 @@ def _judge_moments(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> No
         if name not in b:
             outcome.fail(f"{name}: missing on PyTorch's side")
             continue
-        _note(outcome, compare_moments(name, a[name], b[name]), gradient=name.startswith("grad/"))
+        note(outcome, compare_moments(name, a[name], b[name]), gradient=name.startswith("grad/"))
     if not outcome.compared and outcome.status == PASSED:
         outcome.fail("nothing in the result can be compared")
 
@@ -219,7 +220,8 @@ def _judge_shapes(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> Non
         outcome.compared += 1
 
 
-def _note(outcome: Outcome, difference: Difference, gradient: bool = False) -> None:
+def note(outcome: Outcome, difference: Difference, gradient: bool = False) -> None:
+    """Adds one compared value to an outcome."""
     outcome.compared += 1
     if gradient:
         outcome.backward = max(outcome.backward, difference.max_rel)

@@ -16,7 +16,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     notes: dict[str, Any] = {"loaded": {}, "problems": []}
     lockstep.seed_everything(job["seed"])
     torch.manual_seed(job["seed"])
-    _noise(lockstep.Stream(job["seed"] + 2))
+    noise_from(lockstep.Stream(job["seed"] + 2))
     watch = _Watch(job, recorder, notes)
     watch.install()
     try:
@@ -25,7 +25,7 @@ def work(job: dict[str, Any], folder: str) -> None:
         watch.end()
 
 
-def _noise(stream: Any) -> None:
+def noise_from(stream: Any) -> None:
     """Dropout masks and sampled noise are drawn as Chainer draws them, from one stream in call order."""
     functional = torch.nn.functional
     plain_dropout = functional.dropout

@@ -25,9 +25,9 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
     """The record and the arrays of one case."""
     phase = "build"
     try:
-        with _config(case):
-            namespace = _execute(case)
-            modules = _modules(namespace)
+        with config(case):
+            namespace = execute(case)
+            modules = find_modules(namespace)
             if case.get("compare") == "moments":
                 for module in modules.values():
                     module.train(case.get("mode", "train") == "train")
@@ -43,17 +43,18 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
                 module.to(job.get("device", "cpu"))
                 module.train(case.get("mode", "train") == "train")
             phase = "run"
-            record, arrays = _run(case, inputs, job, namespace)
+            record, arrays = run(case, inputs, job, namespace)
             for name in case.get("weights", {}):
-                arrays.update(_prefixed("pgrad/" + name, compat_module.gradients(modules[name])))
-                arrays.update(_prefixed("state/" + name, compat_module.chainer_arrays(modules[name])))
+                arrays.update(prefixed("pgrad/" + name, compat_module.gradients(modules[name])))
+                arrays.update(prefixed("state/" + name, compat_module.chainer_arrays(modules[name])))
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
 
 
 @contextlib.contextmanager
-def _config(case: dict[str, Any]):
+def config(case: dict[str, Any]):
+    """Train mode and the dtype of new tensors, as the case says."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, case["dtype"]))
     try:
@@ -63,7 +64,8 @@ def _config(case: dict[str, Any]):
         torch.set_default_dtype(before)
 
 
-def _execute(case: dict[str, Any]) -> dict[str, Any]:
+def execute(case: dict[str, Any]) -> dict[str, Any]:
+    """The names that the text of the case defines."""
     numpy.random.seed(case.get("seed", 0))
     torch.manual_seed(case.get("seed", 0))
     namespace: dict[str, Any] = {"__name__": "snippet"}
@@ -71,7 +73,8 @@ def _execute(case: dict[str, Any]) -> dict[str, Any]:
     return namespace
 
 
-def _modules(namespace: dict[str, Any]) -> dict[str, torch.nn.Module]:
+def find_modules(namespace: dict[str, Any]) -> dict[str, torch.nn.Module]:
+    """The modules among the names of a snippet."""
     return {name: value for name, value in namespace.items() if isinstance(value, torch.nn.Module)}
 
 
@@ -90,11 +93,11 @@ def _inputs(case: dict[str, Any], arrays: Any, device: str):
     return wire.decode_inputs(case["inputs"], arrays, wrap), tensors
 
 
-def _run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
+def run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
     """Calls ``run`` and differentiates what Chainer differentiated: the record, and outputs and gradients."""
     kwargs, tensors = _inputs(case, inputs, job.get("device", "cpu"))
     result = namespace["run"](**kwargs)
-    tree = wire.Tree("out", _array)
+    tree = wire.Tree("out", array_of)
     record: dict[str, Any] = {"status": "ok", "outputs": tree.encode(result)}
     arrays = dict(tree.arrays)
     roots, weights, constant = [], [], []
@@ -108,7 +111,7 @@ def _run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict
         weights.append(torch.from_numpy(weight).to(value.device))
     record["constant"] = constant
     if roots:
-        for module in _modules(namespace).values():
+        for module in find_modules(namespace).values():
             module.zero_grad()
         for group in tensors.values():
             for tensor in group:
@@ -121,7 +124,8 @@ def _run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict
     return record, arrays
 
 
-def _array(value: Any):
+def array_of(value: Any):
+    """The ndarray of a tensor or array, None for anything else."""
     if isinstance(value, torch.Tensor):
         # A snippet may resize or overwrite what it returned: the comparison is of the value at this moment.
         return numpy.array(value.detach().cpu().resolve_conj().resolve_neg().numpy())
@@ -135,11 +139,12 @@ def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: d
     samples: dict[str, list[Any]] = {}
     record: dict[str, Any] = {}
     for _ in range(case["repeat"]):
-        record, arrays = _run(case, inputs, job, namespace)
+        record, arrays = run(case, inputs, job, namespace)
         for name, array in arrays.items():
             samples.setdefault(name, []).append(array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def _prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+def prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays under ``prefix/``."""
     return {f"{prefix}/{key}": value for key, value in arrays.items()}

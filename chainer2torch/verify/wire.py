@@ -8,6 +8,7 @@ interpreter.
 import io
 import json
 import os
+import sys
 import traceback
 
 import numpy
@@ -122,6 +123,25 @@ def strided(array):
     wide = numpy.zeros(array.shape[:-1] + (2 * array.shape[-1],), dtype=array.dtype)
     wide[..., ::2] = array
     return wide[..., ::2]
+
+
+def flat_arrays(prefix, value, to_array):
+    """The arrays in nested outputs, by prefix and place."""
+    tree = Tree(prefix, to_array)
+    tree.encode(value)
+    return tree.arrays
+
+
+def caller(tree):
+    """``file:line`` of the innermost frame whose file lies below ``tree``, or "" when there is none."""
+    tree = os.path.abspath(tree) + os.sep
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = os.path.abspath(frame.f_code.co_filename)
+        if path.startswith(tree):
+            return "{}:{}".format(path[len(tree):].replace(os.sep, "/"), frame.f_lineno)
+        frame = frame.f_back
+    return ""
 
 
 def failure(phase, error):

@@ -1,0 +1,99 @@
+"""Runs the models of a project under Chainer: a forward and backward pass, steps of plain SGD, and every link's output.
+
+Written for Python 3.6 and Chainer 3 and newer (links' outputs need link hooks, Chainer 5).
+"""
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import contextlib
+import os
+import sys
+
+import chainer
+import numpy
+
+from . import chainer_script, chainer_snippets, lockstep, wire
+
+
+def work(job, folder):
+    """Runs every model of the job; one that fails is a result like any other."""
+    os.chdir(job["tree"])
+    sys.path.insert(0, job["tree"])
+    noise = chainer_script.private_streams(job["seed"])
+    results = wire.Results(folder)
+    with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
+        for case in job["cases"]:
+            record, arrays = run_case(case, inputs, folder, job, noise)
+            record["id"] = case["id"]
+            results.add(record, arrays)
+    results.close()
+
+
+def run_case(case, inputs, folder, job, noise):
+    """The record and the arrays of one model in one dtype and mode."""
+    phase = "build"
+    try:
+        with chainer_snippets.config(case):
+            links = chainer_snippets.find_links(chainer_snippets.execute(case))
+            phase = "first forward"
+            prepared = chainer_snippets.prepared(case, inputs, links)
+            phase = "build"
+            namespace = chainer_snippets.execute(case)
+            links = chainer_snippets.find_links(namespace)
+            chainer_snippets.set_weights(links, prepared)
+            weights = chainer_snippets.save_weights(case, links, folder)
+            phase = "run"
+            lockstep.seed_again(noise, case["seed"])
+            with _trace(links["model"], job["tree"]) as calls:
+                record, arrays, _ = chainer_snippets.run(case, inputs, namespace)
+            record["weights"] = weights
+            record["calls"] = [call for call, _ in calls]
+            for call, outputs in calls:
+                arrays.update(outputs)
+            arrays.update(chainer_snippets.gradients(links))
+            arrays.update(chainer_snippets.state(links))
+            phase = "step"
+            arrays.update(_steps(case, inputs, namespace, links["model"]))
+            return record, arrays
+    except Exception as error:
+        return wire.failure(phase, error), {}
+
+
+def _steps(case, inputs, namespace, model):
+    """Plain gradient descent: the outputs after each step, and the parameters at the end."""
+    found = {}
+    for step in range(1, case["steps"] + 1):
+        for _, param in sorted(model.namedparams()):
+            if param.grad is not None:
+                param.data -= numpy.asarray(case["rate"], dtype=param.dtype) * param.grad
+        _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
+        found.update({"step/{}/{}".format(step, key): value for key, value in arrays.items() if key.startswith("out")})
+    if case["steps"]:
+        for key, value in chainer_snippets.state({"model": model}).items():
+            found["step/end/" + key] = value
+    return found
+
+
+@contextlib.contextmanager
+def _trace(model, tree):
+    """Collects ``(call, arrays)`` of every link below ``model`` in the order in which the calls end."""
+    calls = []
+    if not hasattr(chainer, "LinkHook"):
+        yield calls
+        return
+    paths = {id(link): path for path, link in model.namedlinks()}
+
+    class Hook(chainer.LinkHook):
+        """Keeps the outputs of every call."""
+
+        name = "chainer2torch"
+
+        def forward_postprocess(self, args):
+            path = paths.get(id(args.link))
+            if path is None:
+                return
+            key = "call/{}".format(len(calls))
+            arrays = wire.flat_arrays(key, args.out, chainer_snippets.array_of)
+            calls.append(({"path": path, "type": type(args.link).__name__, "key": key, "line": wire.caller(tree)}, arrays))
+
+    with Hook():
+        yield calls

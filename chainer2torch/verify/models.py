@@ -1,0 +1,211 @@
+"""``verify models``: each model of the project in both frameworks, from the same weights and inputs."""
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chainer2torch.verify import run, tolerances, wire
+from chainer2torch.verify.compare import compare_arrays
+from chainer2torch.verify.given import GivenError
+from chainer2torch.verify.pairs import FAILED, UNVERIFIED, Outcome, Pair, case_of, judge, note
+from chainer2torch.verify.report import VerifyReport
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# Small enough that a few steps do not leave the range where both frameworks round alike.
+_RATE = 0.01
+_KEYS = frozenset({"target", "args", "kwargs", "inputs", "modes"})
+
+
+class ModelsError(Exception):
+    """The table ``[[tool.chainer2torch.verify.model]]`` is wrong; the message names the file, the entry and the key."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEntry:
+    """One model to verify: where its class is, what it is made from, and what it is called with."""
+
+    target: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    modes: Sequence[str]
+
+    def text(self) -> str:
+        """The snippet that makes the model and calls it; the same on both sides."""
+        module, _, name = self.target.partition(":")
+        given = ", ".join(self.inputs)
+        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
+        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{name}({arguments})\n\n\n"
+                f"def run({given}):\n    return model({given})\n")
+
+
+def read_entries(src: Path) -> list[ModelEntry]:
+    """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
+    path = src / "pyproject.toml"
+    if not path.is_file():
+        return []
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelsError(f"{path}: not valid TOML: {error}") from None
+    tables = data.get("tool", {}).get("chainer2torch", {}).get("verify", {}).get("model", [])
+    entries = []
+    for number, table in enumerate(tables, 1):
+        where = f"{path}: model {number} of [[tool.chainer2torch.verify.model]]"
+        unknown = sorted(set(table) - _KEYS)
+        if unknown:
+            raise ModelsError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(_KEYS))}")
+        if not isinstance(table.get("target"), str) or table["target"].count(":") != 1:
+            raise ModelsError(f'{where}: `target` is written "module:Class"')
+        inputs = table.get("inputs")
+        if not isinstance(inputs, (list, dict)) or not inputs:
+            raise ModelsError(f'{where}: `inputs` is a list such as ["f32[4,784]"], or a table by parameter')
+        named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": spec for i, spec in enumerate(inputs)}
+        modes = table.get("modes", ["train", "eval"])
+        if not set(modes) <= {"train", "eval"}:
+            raise ModelsError(f"{where}: `modes` is a list of \"train\" and \"eval\"")
+        entries.append(ModelEntry(table["target"], table.get("args", []), table.get("kwargs", {}), named, modes))
+    return entries
+
+
+def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: Sequence[ModelEntry] | None = None,
+                  steps: int = 3, seed: int = 0, chainer_python: str | None = None, torch_python: str | None = None,
+                  device: str = "cpu", timeout: float = 600, junit: Path | None = None) -> VerifyReport:
+    """Runs each model of ``src/pyproject.toml`` under Chainer and its namesake of ``out`` under PyTorch, and compares.
+
+    Compared are outputs, gradients of inputs and parameters, running statistics, and ``steps`` steps of plain gradient
+    descent, in float32 and float64, in train and test mode. A difference comes with the first link that diverges.
+
+    Args:
+        src, out: The original tree and the migrated one; the modules are imported from their roots.
+        names: Targets (``net:MLP``, or the class alone) to run, all by default.
+
+    Raises:
+        ModelsError: The table is wrong, or a name fits no model.
+        DeviceError: ``device`` is not there.
+        WorkerError: An interpreter cannot be started.
+    """
+    run.check_device(device)
+    found = list(read_entries(src) if entries is None else entries)
+    if names:
+        unknown = [name for name in names if not any(name in (e.target, e.target.split(":")[1]) for e in found)]
+        if unknown:
+            raise ModelsError(f"{src / 'pyproject.toml'}: no model is named {unknown[0]}")
+        found = [e for e in found if e.target in names or e.target.split(":")[1] in names]
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        report = _run(found, src.resolve(), out.resolve(), root, steps, seed,
+                      {"chainer": chainer_python, "torch": torch_python}, device, timeout)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    if not found:
+        report.problems.append(f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
+                               "target, args and inputs")
+    if junit is not None:
+        junit.write_text(report.junit(), encoding="utf-8")
+    return report
+
+
+def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps: int, seed: int,
+         pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
+    pairs = [Pair(f"m{i}-{dtype}-{mode}", entry.target, f"{dtype}, {mode}", entry.text(), entry.text(), entry.inputs,
+                  dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
+             for i, entry in enumerate(entries) for mode in entry.modes for dtype in ("float32", "float64")]
+    if not pairs:
+        return VerifyReport([], [], {}, device)
+    inputs: dict[str, np.ndarray] = {}
+    try:
+        cases = [dict(case_of(pair, inputs), steps=steps, rate=_RATE, source=pair.chainer) for pair in pairs]
+    except GivenError as error:
+        raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
+    folders = {name: root / name for name in ("chainer", "torch")}
+    for folder in folders.values():
+        folder.mkdir()
+        np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
+    job = {"kind": "models", "device": device, "seed": seed}
+    left = run.run_worker(run.CHAINER_WORKER, folders["chainer"], {**job, "cases": cases, "tree": str(src)},
+                          python=pythons["chainer"], timeout=timeout)
+    ready = [dict(case, weights=record["weights"], differentiated=record.get("differentiated", []))
+             for case in cases if (record := left.records.get(case["id"], {})).get("status") == "ok"]
+    right = run.run_worker(run.TORCH_WORKER, folders["torch"], {
+        **job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
+        python=pythons["torch"], timeout=timeout)
+    outcomes = [_outcome(pair, left, right) for pair in pairs]
+    _explain_rounding(outcomes)
+    versions = {**{f"{k} (Chainer side)" if k != "chainer" else k: v for k, v in left.versions.items()},
+                **{f"{k} (PyTorch side)" if k != "torch" else k: v for k, v in right.versions.items()}}
+    return VerifyReport(outcomes, [r.problem for r in (left, right) if r.problem], versions, device)
+
+
+def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult) -> Outcome:
+    outcome = Outcome(pair)
+    x, y = left.records.get(pair.id), right.records.get(pair.id)
+    if x is None or (y is None and x["status"] == "ok"):
+        outcome.fail(f"{'Chainer' if x is None else 'PyTorch'}: the worker ended before this case")
+        return outcome
+    if y is None:  # the original itself does not run: nothing to compare with
+        outcome.status = UNVERIFIED
+        outcome.reasons.append(f"Chainer: {x['type']} in {x['phase']}: {x['message']}")
+        return outcome
+    a, b = left.arrays(pair.id), right.arrays(pair.id)
+    judge(outcome, x, y, a, b)
+    if "calls" not in x or "calls" not in y:
+        return outcome
+    for name in sorted(name for name in a if name.startswith("step/")):
+        if name not in b:
+            outcome.fail(f"{name}: missing on PyTorch's side")
+            continue
+        note(outcome, compare_arrays(name, a[name], b[name], any_float=True))
+    if outcome.status == FAILED:
+        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
+    return outcome
+
+
+def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray],
+                      b: Mapping[str, np.ndarray]) -> str:
+    """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
+    waiting: dict[str, list[Mapping[str, Any]]] = {}
+    for call in ys:
+        waiting.setdefault(call["path"], []).append(call)
+    before = "the inputs"
+    for x in xs:
+        partners = waiting.get(x["path"])
+        if not partners:
+            continue
+        y = partners.pop(0)
+        for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
+            other = b.get(y["key"] + name[len(x["key"]):])
+            if other is None:
+                return f"first diverging link: {_place(x, y)}: another number of outputs"
+            difference = compare_arrays(x["path"], a[name], other)
+            if not difference.equal:
+                return (f"first diverging link: {_place(x, y)}: {difference.reason}; largest error {difference.max_abs:.3g};"
+                        f" equal up to {before}")
+        before = f"{x['path']} ({x['line']})"
+    return f"no link's output differs: the difference comes after {before} or only in the backward pass"
+
+
+def _place(x: Mapping[str, Any], y: Mapping[str, Any]) -> str:
+    return f"{x['path']}, {x['type']} at {x['line'] or '?'} and {y['type']} at {y['line'] or '?'}"
+
+
+def _explain_rounding(outcomes: Sequence[Outcome]) -> None:
+    """A float32 difference that float64 does not show is rounding: it still fails, and says so."""
+    by_key = {(o.pair.row, o.pair.mode, o.pair.dtype): o for o in outcomes}
+    for outcome in outcomes:
+        other = by_key.get((outcome.pair.row, outcome.pair.mode, "float64"))
+        if outcome.pair.dtype == "float32" and outcome.status == FAILED and other is not None and other is not outcome:
+            outcome.reasons.append(
+                "float64 shows the same difference: it is one of meaning" if other.status == FAILED else
+                f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like rounding")

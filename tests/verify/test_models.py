@@ -1,0 +1,122 @@
+"""Models of two small projects: equal ones pass, and each planted fault is found and located."""
+import pytest
+
+from chainer2torch.verify.models import ModelsError, verify_models
+
+PYPROJECT = '''
+[[tool.chainer2torch.verify.model]]
+target = "net:Net"
+args = [6, 3]
+inputs = ["f32[4,2,8,8]"]
+'''
+CHAINER = '''
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self, n_mid, n_out):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.conv = L.Convolution2D(None, n_mid, 3, pad=1)
+            self.bn = L.BatchNormalization(n_mid)
+            self.fc1 = L.Linear(None, 10)
+            self.fc2 = L.Linear(10, n_out)
+
+    def forward(self, x):
+        h = F.max_pooling_2d(F.leaky_relu(self.bn(self.conv(x))), 2)
+        h = F.dropout(F.relu(self.fc1(h)), 0.3)
+        return self.fc2(h)
+'''
+TORCH = '''
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, n_mid, n_out):
+        super(Net, self).__init__()
+        self.conv = nn.LazyConv2d(n_mid, 3, padding=1)
+        self.bn = nn.BatchNorm2d(n_mid, eps=2e-5, momentum=0.1)
+        self.fc1 = nn.LazyLinear(10)
+        self.fc2 = nn.Linear(10, n_out)
+
+    def forward(self, x):
+        h = F.max_pool2d(F.leaky_relu(self.bn(self.conv(x)), 0.2), 2)
+        h = F.dropout(F.relu(self.fc1(torch.flatten(h, 1))), 0.3, training=self.training)
+        return self.fc2(h)
+'''
+
+
+def _verify(tmp_path, torch=TORCH, chainer=CHAINER, pyproject=PYPROJECT, **options):
+    for name, text in (("src", chainer), ("out", torch)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "net.py").write_text(text)
+    (tmp_path / "src" / "pyproject.toml").write_text(pyproject)
+    return verify_models(tmp_path / "src", tmp_path / "out", timeout=100, **options)
+
+
+def test_equal_models(tmp_path):
+    report = _verify(tmp_path)
+    assert report.exit_code == 0, "\n".join(report.lines())
+    assert [o.pair.label for o in report.outcomes] == [
+        "float32, train", "float64, train", "float32, eval", "float64, eval"]
+    # output, its gradients, 10 arrays of state, and the steps: nothing may fall out of the comparison unseen
+    assert all(outcome.compared > 30 for outcome in report.outcomes)
+
+
+FAULTS = {
+    "slope": ("F.leaky_relu(self.bn(self.conv(x)), 0.2)", "F.leaky_relu(self.bn(self.conv(x)))", "/fc1"),
+    "eps": ("eps=2e-5", "eps=1e-3", "/bn"),
+    "momentum": ("momentum=0.1", "momentum=0.9", "avg_mean"),
+    "stride": ("3, padding=1)", "3, padding=1, padding_mode='reflect')", "/conv"),
+    "axis": ("torch.flatten(h, 1)", "torch.flatten(h.transpose(2, 3), 1)", "/fc1"),
+    "activation": ("F.relu(self.fc1", "F.elu(self.fc1", "/fc2"),
+    "train mode left on": ("training=self.training", "training=True", "/fc2"),
+    "detached": ("return self.fc2(h)", "return self.fc2(h.detach())", "only in the backward pass"),
+    "frozen": ("        self.fc2 = nn.Linear(10, n_out)",
+               "        self.fc2 = nn.Linear(10, n_out)\n        self.fc2.weight.requires_grad = False", "fc2/W"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_are_found_and_located(tmp_path, name):
+    before, after, place = FAULTS[name]
+    assert before in TORCH
+    report = _verify(tmp_path, TORCH.replace(before, after))
+    assert report.exit_code == 1
+    reasons = "\n".join(reason for outcome in report.outcomes for reason in outcome.reasons)
+    assert place in reasons, reasons
+    assert "first diverging link" not in reasons or "net.py:" in reasons
+    assert "float64 shows the same difference" in reasons
+
+
+def test_a_missing_parameter_is_named(tmp_path):
+    report = _verify(tmp_path, TORCH.replace("fc2", "output"))
+    assert report.exit_code == 1
+    assert "fc2/W" in "\n".join(report.lines())
+
+
+def test_nothing_to_verify_is_a_failure(tmp_path):
+    report = _verify(tmp_path, pyproject="")
+    assert report.exit_code == 1
+    assert "nothing was compared" in "\n".join(report.lines())
+
+
+@pytest.mark.parametrize("pyproject, message", [
+    (PYPROJECT.replace("args", "arg"), "model 1 .* unknown key `arg`"),
+    (PYPROJECT.replace("net:Net", "net.Net"), "`target` is written"),
+    (PYPROJECT.replace("f32[4", "f31[4"), r"`f31\[4,2,8,8\]` is not an input"),
+    ("[", "not valid TOML"),
+])
+def test_a_wrong_table_is_an_error(tmp_path, pyproject, message):
+    with pytest.raises(ModelsError, match=message):
+        _verify(tmp_path, pyproject=pyproject)
+
+
+def test_a_model_that_chainer_cannot_run_is_not_verified(tmp_path):
+    report = _verify(tmp_path, chainer=CHAINER.replace("F.relu", "F.undefined"))
+    assert report.exit_code == 1
+    assert {outcome.status for outcome in report.outcomes} == {"not verified"}
