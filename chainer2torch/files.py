@@ -13,7 +13,7 @@ import shutil
 import stat
 import tempfile
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
@@ -58,28 +58,32 @@ class Source:
         return text.encode(self.encoding)
 
 
-def walk(root: Path) -> Iterator[Entry]:
-    """Everything under ``root`` in a stable order; links are not followed, version control folders are left out."""
-    yield from _walk(root, "", source=True)
+def walk(root: Path, problem: Callable[[FileError], object]) -> Iterator[Entry]:
+    """Everything under ``root`` in a stable order; links are not followed, version control folders are left out.
+
+    A folder that cannot be read is handed to ``problem``, and the rest is still walked.
+    """
+    yield from _walk(root, "", True, problem)
 
 
-def _walk(folder: Path, prefix: str, source: bool) -> Iterator[Entry]:
+def _walk(folder: Path, prefix: str, source: bool, problem: Callable[[FileError], object]) -> Iterator[Entry]:
     try:
         children = sorted(os.scandir(folder), key=lambda child: child.name)
     except OSError as error:
-        raise FileError("C2T002", folder, f"the folder cannot be read: {reason(error)}") from None
+        problem(FileError("C2T002", folder, f"the folder cannot be read: {reason(error)}"))
+        return
     source = source and not any(child.name == "pyvenv.cfg" for child in children)
     for child in children:
         path, relative = folder / child.name, prefix + child.name
+        if child.name in VERSION_CONTROL:  # a folder, or in a linked work tree a file
+            continue
         if child.is_symlink():
             yield Entry(path, relative, "link")
         elif child.is_dir(follow_symlinks=False):
-            if child.name not in VERSION_CONTROL:
-                yield Entry(path, relative, "dir")
-                yield from _walk(path, relative + "/", source and child.name not in _NOT_SOURCE)
+            yield Entry(path, relative, "dir")
+            yield from _walk(path, relative + "/", source and child.name not in _NOT_SOURCE, problem)
         elif child.is_file(follow_symlinks=False):
-            if child.name not in VERSION_CONTROL:  # a linked work tree has a .git file
-                yield Entry(path, relative, "file", source and is_python(path))
+            yield Entry(path, relative, "file", source and is_python(path))
         else:
             yield Entry(path, relative, "special")
 

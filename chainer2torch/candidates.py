@@ -1,0 +1,61 @@
+"""Decides on bytes which files can have to do with Chainer: nothing else is ever parsed."""
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+_NAMES = re.compile(rb"chainer|cupy")
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*|[^\r\n#]*)|import[ \t]+([^\r\n#]+))", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+
+def mentions_chainer(raw: bytes) -> bool:
+    """Whether a file can contain a Chainer (or CuPy) name."""
+    return _NAMES.search(raw) is not None
+
+
+def linked(files: Mapping[str, bytes]) -> set[str]:
+    """The files that mention Chainer, and those that import them or are imported by them, directly or not.
+
+    The latter may use Chainer without naming it: through a re-export (``from common import F``), or because they are
+    handed Chainer's objects. Module names are compared by their last parts: rather too many files than too few.
+    """
+    direct = {path for path, raw in files.items() if mentions_chainer(raw)}
+    if not direct:
+        return direct
+    imports = {path: imported_words(raw) for path, raw in files.items()}
+    stems = {path: _stem(path) for path in files}
+    by_stem: dict[bytes, list[str]] = {}
+    for path, stem in stems.items():
+        by_stem.setdefault(stem, []).append(path)
+    importers: dict[bytes, list[str]] = {}
+    for path, words in imports.items():
+        for word in words & by_stem.keys():
+            importers.setdefault(word, []).append(path)
+    upwards = _closure(direct, lambda path: importers.get(stems[path], ()))
+    downwards = _closure(direct, lambda path: [found for word in imports[path] for found in by_stem.get(word, ())])
+    return upwards | downwards
+
+
+def _closure(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> set[str]:
+    found, stack = set(start), list(start)
+    while stack:
+        for path in neighbours(stack.pop()):
+            if path not in found:
+                found.add(path)
+                stack.append(path)
+    return found
+
+
+def imported_words(raw: bytes) -> set[bytes]:
+    """Every part of every module and name that a file imports."""
+    return {word for match in _IMPORT.finditer(raw) for part in match.groups() if part for word in _WORD.findall(part)}
+
+
+def _stem(path: str) -> bytes:
+    name = posixpath.splitext(posixpath.basename(path))[0]
+    if name == "__init__":
+        name = posixpath.basename(posixpath.dirname(path))
+    return name.encode("utf-8", "surrogateescape")

@@ -1,0 +1,94 @@
+"""What a run found: plain data that every format is made from."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from chainer2torch.files import FileError
+
+STATES = ("exact", "close", "review", "manual")
+# What can happen to a file; in the JSON report as "status".
+NO_CHAINER, CLEAN, MIGRATED, PARTIAL, LEFT, ERROR = "no chainer", "clean", "migrated", "partial", "left", "error"
+
+
+@dataclasses.dataclass(frozen=True)
+class SiteRow:
+    """One Chainer reference of a source file."""
+
+    line: int
+    column: int
+    symbol: str
+    state: str
+    code: str
+    message: str
+
+    @property
+    def open(self) -> bool:
+        """Whether a person has something to do here."""
+        return self.state in ("review", "manual")
+
+
+@dataclasses.dataclass(frozen=True)
+class FileRow:
+    """One Python file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated)."""
+
+    path: str
+    status: str
+    sites: tuple[SiteRow, ...] = ()
+    left: int | None = None
+
+
+@dataclasses.dataclass
+class Report:
+    """A whole run."""
+
+    files: list[FileRow] = dataclasses.field(default_factory=list)
+    problems: list[FileError] = dataclasses.field(default_factory=list)
+
+    @property
+    def sites(self) -> Iterable[SiteRow]:
+        """All sites of all files."""
+        return (site for row in self.files for site in row.sites)
+
+    @property
+    def left(self) -> int:
+        """References to Chainer that the migrated texts still have, counted in the output."""
+        return sum(row.left or 0 for row in self.files)
+
+    def totals(self) -> dict[str, int]:
+        """The numbers of the JSON report's ``totals``."""
+        counts = {"files": len(self.files), "sites": 0, **dict.fromkeys(STATES, 0)}
+        for site in self.sites:
+            counts["sites"] += 1
+            counts[site.state] += 1
+        return counts
+
+    def symbols(self) -> dict[str, dict[str, int]]:
+        """For each Chainer name the number of sites by state, sorted by name."""
+        found: dict[str, dict[str, int]] = {}
+        for site in self.sites:
+            counts = found.setdefault(site.symbol, {"sites": 0, **dict.fromkeys(STATES, 0)})
+            counts["sites"] += 1
+            counts[site.state] += 1
+        return dict(sorted(found.items()))
+
+    def something_left(self) -> bool:
+        """Whether the migration leaves work: an open site, or Chainer in the output."""
+        return self.left > 0 or any(site.open for site in self.sites)
+
+    def filtered(self, select: Iterable[str], ignore: Iterable[str]) -> Report:
+        """Only sites whose code starts with one of ``select`` (all, when empty) and with none of ``ignore``."""
+        wanted, unwanted = tuple(select), tuple(ignore)
+        if not wanted and not unwanted:
+            return self
+
+        def keeps(site: SiteRow) -> bool:
+            return (not wanted or site.code.startswith(wanted)) and not site.code.startswith(unwanted or ("-",))
+
+        files = []
+        for row in self.files:
+            sites = tuple(site for site in row.sites if keeps(site))
+            # A file whose open sites are all filtered away counts as done; otherwise what was counted stands.
+            hidden = any(site.open for site in row.sites) and not any(site.open for site in sites)
+            files.append(dataclasses.replace(row, sites=sites, left=0 if hidden and row.left else row.left))
+        return Report(files, self.problems)

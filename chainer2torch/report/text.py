@@ -1,0 +1,79 @@
+"""What a person reads at the end of a run: sites, files, totals and the next step."""
+from __future__ import annotations
+
+from collections import Counter
+from typing import TextIO
+
+from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, STATES, Report
+
+_COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
+_WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Chainer"), (CLEAN, "nothing to change"),
+          (NO_CHAINER, "without Chainer"), (ERROR, "with errors"))
+
+
+def to_text(report: Report) -> str:
+    """Every site, then the summary."""
+    return sites(report) + summary(report)
+
+
+def sites(report: Report, open_only: bool = False) -> str:
+    """One line for each site: ``path:line:column: CODE state symbol: message``."""
+    lines = []
+    for row in report.files:
+        for site in row.sites:
+            if site.open or not open_only:
+                tail = f": {' '.join(site.message.split())}" if site.message else ""
+                lines.append(f"{row.path}:{site.line}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
+    return "".join(lines)
+
+
+def summary(report: Report, step: str = "") -> str:
+    """Files, sites by state, what is left; ``step`` overrides the advice at the end."""
+    statuses = Counter(row.status for row in report.files)
+    totals = report.totals()
+    files = ", ".join(f"{statuses[key]} {word}" for key, word in _WORDS if statuses[key])
+    lines = [f"{_count(len(report.files), 'Python file')}{': ' if files else ''}{files}"]
+    if totals["sites"]:
+        states = ", ".join(f"{totals[state]} {state}" for state in STATES)
+        lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
+    if any(row.left is not None for row in report.files) and totals["sites"]:
+        lines.append(f"left in the output: {_count(report.left, 'reference')} to Chainer")
+    advice = step or next_step(report)
+    if advice:
+        lines.append(f"next: {advice}")
+    return "\n".join(lines) + "\n"
+
+
+def next_step(report: Report) -> str:
+    """The one thing to do now."""
+    totals = report.totals()
+    if report.problems:
+        return f"see to the {_count(len(report.problems), 'problem')} named above, then run the command again"
+    if totals["manual"] or report.left:
+        return ("work through the places under `# chainer2torch:` markers (`chainer2torch check` lists them, "
+                "`chainer2torch explain CODE` says why)")
+    if totals["review"]:
+        return "read the places in state review (`chainer2torch report` lists them), then `chainer2torch verify`"
+    if any(row.status == MIGRATED for row in report.files):
+        return "compare both versions: `chainer2torch verify script SRC OUT -- SCRIPT ARGS`"
+    return ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def show(text: str, stream: TextIO) -> None:
+    """Writes text: with colours on a terminal, exactly as it is in a pipe."""
+    if not stream.isatty():
+        stream.write(text)
+        stream.flush()
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    styled = Text(text)
+    for state, colour in _COLOURS.items():
+        styled.highlight_regex(rf"\b{state}\b", colour)
+    styled.highlight_regex(r"(?m)^next:.*$", "bold")
+    Console(file=stream, highlight=False, soft_wrap=True).print(styled, end="")
