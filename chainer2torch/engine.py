@@ -20,6 +20,7 @@ from chainer2torch.rules import Rules, load_rules
 Edit = Replace | Wrap | StatementEdit
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
+    "keep": links.keep,
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
     "train_value": modes.train_value,

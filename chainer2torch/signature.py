@@ -41,17 +41,18 @@ class Signature:
     def parse(cls, text: str) -> Signature:
         """Parses the text of a parameter list; raises ValueError with the reason when it is not one."""
         try:
-            tree = ast.parse(f"def f{text.strip()}: pass").body[0]
+            code = f"def f{text.strip()}: pass"
+            tree = ast.parse(code).body[0]
         except SyntaxError as error:
             raise ValueError(f"signature `{text}` is not a parameter list: {error.msg}") from None
         assert isinstance(tree, ast.FunctionDef)
         a = tree.args
         positional = [*a.posonlyargs, *a.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
-        parameters = [Parameter(p.arg, "positional", _source(d)) for p, d in zip(positional, defaults)]
+        parameters = [Parameter(p.arg, "positional", _source(d, code)) for p, d in zip(positional, defaults)]
         if a.vararg:
             parameters.append(Parameter(a.vararg.arg, "args", None))
-        parameters += [Parameter(p.arg, "keyword", _source(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
+        parameters += [Parameter(p.arg, "keyword", _source(d, code)) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
         if a.kwarg:
             parameters.append(Parameter(a.kwarg.arg, "kwargs", None))
         return cls(tuple(parameters), text)
@@ -103,5 +104,5 @@ class Signature:
         return Bound(given, extra, tuple(extra_keywords))
 
 
-def _source(node: ast.expr | None) -> str | None:
-    return None if node is None else ast.unparse(node)
+def _source(node: ast.expr | None, code: str) -> str | None:
+    return None if node is None else ast.get_source_segment(code, node)

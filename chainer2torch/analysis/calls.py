@@ -203,6 +203,8 @@ class Calls:
             return self._call_builtin(name[9:], args, node)
         if name.startswith("numpy."):
             return arrays.numpy_call(name[6:], args, keywords)
+        if name == "argparse.ArgumentParser":
+            return Inst(name, self.site(node))
         row = self.rules.rows.get(name)
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
             if row is not None and row.returns != "unknown":

@@ -10,7 +10,8 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Batch, Class, Func, Inst, Kind, Lst, Tensor, Unknown, join, join_all, options, parse_spec,
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join, join_all,
+    options, parse_spec,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 
@@ -23,6 +24,16 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.training.Extension", "__call__"): {1: "instance chainer.training.Trainer"},
     ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
+    ("chainer.Function", "forward"): {1: "list of device"},
+    ("chainer.Function", "forward_cpu"): {1: "list of device"},
+    ("chainer.Function", "forward_gpu"): {1: "list of device"},
+    ("chainer.Function", "backward"): {1: "list of device", 2: "list of device"},
+    ("chainer.Function", "backward_cpu"): {1: "list of device", 2: "list of device"},
+    ("chainer.Function", "backward_gpu"): {1: "list of device", 2: "list of device"},
+    ("chainer.FunctionNode", "forward"): {1: "list of device"},
+    ("chainer.FunctionNode", "forward_cpu"): {1: "list of device"},
+    ("chainer.FunctionNode", "forward_gpu"): {1: "list of device"},
+    ("chainer.FunctionNode", "backward"): {1: "list of int", 2: "list of tensor"},
 }
 
 
@@ -110,7 +121,9 @@ def call_link(
         return Tensor(0, "floating")
     row = analysis.rules.member(cls, "__call__") or analysis.rules.member(cls, "forward")
     if row is not None:
-        return analysis.row_result(row, args, keywords, link)
+        result = analysis.row_result(row, args, keywords, link)
+        # L.Linear(x, n_batch_axes=2) keeps more axes than the rule says
+        return Tensor() if "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1 else result
     return Tensor() if analysis.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
 
 
@@ -130,6 +143,8 @@ def constructed(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
 def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> Kind | None:
     """The result of a method that a rule's ``returns`` cannot say; None: ask the rule."""
     cls = receiver.cls
+    if cls == "argparse.ArgumentParser":
+        return _argparse(analysis, receiver, name, node)
     if analysis.derives(cls, "chainer.dataset.Iterator"):
         if name in ("next", "__next__", "__iter__"):
             return Lst(UNKNOWN)
@@ -138,6 +153,39 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
     if name == "__iter__" and analysis.derives(cls, "chainer.ChainList"):
         return Inst("chainer.Link")
     return None
+
+
+def _argparse(analysis: Analysis, parser: Inst, name: str, node: ast.AST | None) -> Kind:
+    """The types of command-line arguments, from ``add_argument(type=..., default=...)``."""
+    if name in ("add_argument_group", "add_mutually_exclusive_group"):
+        return parser
+    if name in ("parse_args", "parse_known_args"):
+        namespace = Inst("argparse.Namespace", parser.site)
+        return namespace if name == "parse_args" else Tup((namespace, Lst(Scalar("str"))))
+    if name == "add_argument" and isinstance(node, ast.Call):
+        keywords = {k.arg: k.value for k in node.keywords if k.arg}
+        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        long = next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+        dest = keywords.get("dest")
+        key = dest.value if isinstance(dest, ast.Constant) else long.lstrip("-").replace("-", "_")
+        made = analysis.objects.setdefault(parser.site, {})
+        # Options that share a destination (`--gpu` and `--device`) may give values of either type.
+        made[str(key)] = join(made.get(str(key)), _argument(analysis, long, keywords))
+    return UNKNOWN
+
+
+def _argument(analysis: Analysis, flag: str, keywords: dict[str, ast.expr]) -> Kind:
+    action = keywords.get("action")
+    if isinstance(action, ast.Constant):
+        return Scalar("bool") if action.value in ("store_true", "store_false") else UNKNOWN
+    if "nargs" in keywords and not (isinstance(keywords["nargs"], ast.Constant) and keywords["nargs"].value == "?"):
+        return Lst(UNKNOWN)
+    default = analysis.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else None
+    kind = analysis.facts.get(keywords["type"], UNKNOWN) if "type" in keywords else Ref("builtins.str")
+    if default is None and flag.startswith("-") or default == NONE:
+        return UNKNOWN  # None when it is left out
+    name = kind.name[9:] if isinstance(kind, Ref) and kind.name.startswith("builtins.") else ""
+    return Scalar(name) if name in ("int", "float", "str", "bool") else UNKNOWN
 
 
 def without_array(kind: Kind) -> Kind:

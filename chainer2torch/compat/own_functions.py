@@ -1,0 +1,193 @@
+"""Bases for functions of one's own, with Chainer's protocol on top of ``torch.autograd.Function``."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+
+class FunctionNode:
+    """A function with its own gradient: subclasses define ``forward`` and ``backward`` and are run by ``apply``.
+
+    ``forward(inputs)`` gets a tuple of tensors without graph and returns a tuple of tensors (or numpy arrays).
+    ``backward(target_input_indexes, grad_outputs)`` gets tensors and returns one gradient for each of the indexes (None:
+    no gradient); what it computes is itself differentiable when the caller asks for a graph. A gradient that nobody
+    computed is None. Only what ``retain_inputs`` / ``retain_outputs`` named in ``forward`` can be read again.
+    Source: chainer.FunctionNode.
+    """
+
+    inputs: tuple[torch.Tensor, ...] | None = None
+    _retained_inputs: tuple[int, ...] = ()
+    _retained_outputs: tuple[int, ...] = ()
+    _saved_inputs: tuple[torch.Tensor, ...] = ()
+    _saved_outputs: tuple[torch.Tensor, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """A short name of the function."""
+        return type(self).__name__
+
+    def check_type_forward(self, in_types: Any) -> None:
+        """Overridden to check the inputs; raises :class:`InvalidType`."""
+
+    def apply(self, inputs: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+        """Runs the function on tensors or arrays; the outputs have it in their graph.
+
+        Raises:
+            InvalidType: ``check_type_forward`` refuses the inputs.
+            TypeError: ``forward`` does not return a tuple.
+        """
+        tensors = tuple(x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in inputs)
+        self.check_type_forward(TypeInfoTuple(tensors))
+        return _OwnFunction.apply(self, *tensors)
+
+    def forward(self, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+        """The outputs; by default from ``forward_gpu`` or ``forward_cpu``, by the device of the inputs."""
+        if any(x.is_cuda for x in inputs):
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
+
+    def forward_cpu(self, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+        """The outputs of inputs on the CPU."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward for the CPU")
+
+    def forward_gpu(self, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+        """The outputs of inputs on a GPU."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward for the GPU")
+
+    def backward(self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+                 ) -> tuple[torch.Tensor | None, ...]:
+        """The gradients of the inputs named by ``target_input_indexes``."""
+        return (None,) * len(target_input_indexes)
+
+    def retain_inputs(self, indexes: Sequence[int]) -> None:
+        """Called in ``forward``: keeps these inputs for ``backward``."""
+        self._retained_inputs = tuple(indexes)
+
+    def retain_outputs(self, indexes: Sequence[int]) -> None:
+        """Called in ``forward``: keeps these outputs for ``backward``."""
+        self._retained_outputs = tuple(indexes)
+
+    def get_retained_inputs(self) -> tuple[torch.Tensor, ...]:
+        """The inputs that were kept, with their graph."""
+        return self._saved_inputs
+
+    def get_retained_outputs(self) -> tuple[torch.Tensor, ...]:
+        """The outputs that were kept, with their graph."""
+        return self._saved_outputs
+
+    def _gradients(self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+                   ) -> list[torch.Tensor | None]:
+        indexes = tuple(i for i, need in enumerate(needed) if need)
+        result: list[torch.Tensor | None] = [None] * len(needed)
+        for i, gradient in zip(indexes, self.backward(indexes, grad_outputs)):
+            result[i] = gradient
+        return result
+
+
+class Function(FunctionNode):
+    """The older protocol: called like a function, ``backward(inputs, grad_outputs)`` gets tensors without graph.
+
+    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice.
+    Source: chainer.Function.
+    """
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Runs the function; one output is returned by itself, several as a tuple."""
+        outputs = self.apply(inputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def backward(self, inputs: Any, grad_outputs: Any) -> Any:
+        """The gradients of all inputs; by default from ``backward_gpu`` or ``backward_cpu``."""
+        if any(x is not None and x.is_cuda for x in (*inputs, *grad_outputs)):
+            return self.backward_gpu(inputs, grad_outputs)
+        return self.backward_cpu(inputs, grad_outputs)
+
+    def backward_cpu(self, inputs: Any, grad_outputs: Any) -> Any:
+        """The gradients of inputs on the CPU."""
+        return (None,) * len(inputs)
+
+    def backward_gpu(self, inputs: Any, grad_outputs: Any) -> Any:
+        """The gradients of inputs on a GPU."""
+        return (None,) * len(inputs)
+
+    def _gradients(self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+                   ) -> list[torch.Tensor | None]:
+        if torch.is_grad_enabled():
+            raise RuntimeError(f"{type(self).__name__} is an old-style function: it cannot be differentiated twice")
+        inputs: list[torch.Tensor | None] = [None] * len(needed)
+        for i, x in zip(self._retained_inputs, self._saved_inputs):
+            inputs[i] = x
+        gradients = self.backward(tuple(inputs), grad_outputs)
+        return [g if need else None for g, need in zip(gradients, needed)]
+
+
+class _OwnFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, node: FunctionNode, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        if isinstance(node, Function):
+            node.retain_inputs(range(len(inputs)))
+        outputs = node.forward(inputs)
+        if not isinstance(outputs, tuple):
+            raise TypeError(f"{type(node).__name__}.forward must return a tuple, not {type(outputs).__name__}")
+        device = inputs[0].device if inputs else None
+        tensors = tuple(torch.as_tensor(y, device=device) for y in outputs)
+        # an output that is an input as it came in would otherwise be taken for an in-place change
+        tensors = tuple(y.view_as(y) if any(y is x for x in inputs) else y for y in tensors)
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(y for y in tensors if not y.is_floating_point()))
+        ctx.node = node
+        ctx.n_inputs = len(node._retained_inputs)
+        ctx.save_for_backward(*(inputs[i] for i in node._retained_inputs),
+                              *(tensors[i] for i in node._retained_outputs))
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        node = ctx.node
+        node._saved_inputs = ctx.saved_tensors[:ctx.n_inputs]
+        node._saved_outputs = ctx.saved_tensors[ctx.n_inputs:]
+        gradients = node._gradients(ctx.needs_input_grad[1:], grad_outputs)
+        return (None, *(g if g is None or isinstance(g, torch.Tensor) else torch.as_tensor(g) for g in gradients))
+
+
+class InvalidType(Exception):
+    """The inputs of a function are not what it expects. Source: chainer.utils.type_check.InvalidType."""
+
+
+class TypeInfo:
+    """Shape, rank and dtype (numpy's) of one input, for ``check_type_forward``."""
+
+    def __init__(self, x: torch.Tensor):
+        self.shape = tuple(x.shape)
+        self.ndim = x.dim()
+        self.dtype = np.dtype(str(x.dtype).removeprefix("torch."))
+
+
+class TypeInfoTuple(tuple):  # type: ignore[type-arg]
+    """The infos of all inputs. Source: chainer.utils.type_check.TypeInfoTuple."""
+
+    def __new__(cls, tensors: Sequence[torch.Tensor]) -> TypeInfoTuple:
+        return super().__new__(cls, (TypeInfo(x) for x in tensors))
+
+    def size(self) -> int:
+        """How many inputs there are."""
+        return len(self)
+
+    def last(self) -> TypeInfo:
+        """The last input."""
+        return self[-1]
+
+
+def expect(*conditions: Any) -> None:
+    """Raises :class:`InvalidType` unless all conditions hold. Source: chainer.utils.type_check.expect."""
+    for i, condition in enumerate(conditions):
+        if not condition:
+            raise InvalidType(f"condition {i + 1} of {len(conditions)} on the inputs does not hold")
+
+
+def same_types(*arrays: Any) -> bool:
+    """Whether all values are tensors, or all numpy arrays. Source: chainer.utils.type_check.same_types."""
+    return all(isinstance(x, torch.Tensor) for x in arrays) or all(isinstance(x, np.ndarray) for x in arrays)
