@@ -10,7 +10,7 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan import fold, imports, links, modes
+from chainer2torch.plan import fold, imports, links, modes, shadowing
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
@@ -88,6 +88,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     fold.conditions(plan)
     plan.run()
     links.classes(plan)
+    shadowing.rename_hidden(plan)
     return plan
 
 

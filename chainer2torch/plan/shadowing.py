@@ -1,0 +1,59 @@
+"""Attributes and methods of the user's links that would hide one of ``torch.nn.Module``'s: they get another name."""
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
+from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.plan.edits import Rename
+from chainer2torch.plan.sites import Plan
+
+# What torch.nn.Module defines and Chainer's links do not (`forward`, `children`... exist in both, with one meaning).
+MODULE_NAMES = frozenset({
+    "add_module", "apply", "bfloat16", "buffers", "compile", "cpu", "cuda", "double", "eval", "extra_repr", "float",
+    "get_buffer", "get_parameter", "get_submodule", "half", "ipu", "load_state_dict", "modules", "mtia",
+    "named_buffers", "named_children", "named_modules", "named_parameters", "parameters", "register_backward_hook",
+    "register_buffer", "register_forward_hook", "register_module", "register_parameter", "requires_grad_",
+    "set_extra_state", "share_memory", "state_dict", "to", "to_empty", "train", "training", "type", "xpu", "zero_grad",
+})
+
+
+def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
+    """The names that classes of the project define and that a module needs for itself."""
+    found: dict[str, list[ClassInfo]] = {}
+    for cls in analysis.classes.values():
+        names = MODULE_NAMES & (cls.attrs.keys() | cls.methods.keys())
+        if names and analysis.derives(cls, "chainer.Link"):
+            for name in names:
+                found.setdefault(name, []).append(cls)
+    return found
+
+
+def rename_hidden(plan: Plan) -> None:
+    """Gives such attributes a trailing underscore, at every place where the receiver is known."""
+    hidden = hidden_names(plan.analysis)
+    if not hidden:
+        return
+    for classes in hidden.values():
+        for cls in classes:
+            if cls.module is plan.module:
+                for name in MODULE_NAMES & cls.methods.keys():
+                    node = cls.methods[name].node
+                    plan.edits[node] = Rename(plan.source.start(node), f"{name}_")
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in hidden and node not in plan.sites:
+            _rename(plan, node, hidden[node.attr])
+
+
+def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
+    kind = plan.analysis.kind(node.value)
+    owners = [k for k in options(kind) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)
+              and any(c in classes for c in plan.analysis.mro(k.cls))]
+    where = ", ".join(sorted(c.name for c in classes))
+    if owners:
+        plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
+    elif kind == UNKNOWN and isinstance(node.ctx, ast.Store):
+        plan.mark(node, None, f"?.{node.attr}", "review",
+                  f"`{node.attr}` of {where} is now `{node.attr}_` (torch.nn.Module has a `{node.attr}` of its own); "
+                  "whether this is one of them is not known", "C2T202")
