@@ -1,4 +1,4 @@
-"""The call matrix: the ways in which one call can be written, made from an example's own call and the row's signature."""
+"""The call matrix: the ways to write one call, made from an example's own call and the row's signature."""
 from __future__ import annotations
 
 import ast
@@ -27,8 +27,8 @@ class Variant:
 def variants(name: str, signature: Signature | None, setup: str, before: str, given: Sequence[str]) -> list[Variant]:
     """The example as it stands, and its first call of ``name`` (a dotted Chainer name) written in every other way.
 
-    Positional, by keyword, shuffled keywords, defaults left out, defaults written out, and values in variables. Ways that
-    give the same text are left out.
+    Positional, by keyword, shuffled keywords, defaults left out, defaults written out, and values in variables.
+    Ways that give the same text are left out.
     """
     found = [Variant("as written", setup, before)]
     if signature is None:

@@ -47,7 +47,7 @@ def run_case(case, inputs, folder, job, noise):
                 record, arrays, _ = chainer_snippets.run(case, inputs, namespace)
             record["weights"] = weights
             record["calls"] = [call for call, _ in calls]
-            for call, outputs in calls:
+            for _, outputs in calls:
                 arrays.update(outputs)
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
@@ -93,7 +93,8 @@ def _trace(model, tree):
                 return
             key = "call/{}".format(len(calls))
             arrays = wire.flat_arrays(key, args.out, chainer_snippets.array_of)
-            calls.append(({"path": path, "type": type(args.link).__name__, "key": key, "line": wire.caller(tree)}, arrays))
+            call = {"path": path, "type": type(args.link).__name__, "key": key, "line": wire.caller(tree)}
+            calls.append((call, arrays))
 
     with Hook():
         yield calls

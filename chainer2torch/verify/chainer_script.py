@@ -26,7 +26,7 @@ def work(job, folder):
 
 
 def private_streams(seed):
-    """Initial weights and the noise of functions no longer advance NumPy's global generator; gives the noise's stream."""
+    """Initial weights and functions' noise no longer advance NumPy's global generator; gives the noise's stream."""
     init = lockstep.Stream(seed + 1)
     noise = lockstep.Stream(seed + 2)
     for cls in _subclasses(chainer.initializer.Initializer):
@@ -47,8 +47,7 @@ def private_streams(seed):
 def _subclasses(cls):
     for child in cls.__subclasses__():
         yield child
-        for grandchild in _subclasses(child):
-            yield grandchild
+        yield from _subclasses(child)
 
 
 class _Watch(object):

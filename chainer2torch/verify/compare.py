@@ -1,4 +1,4 @@
-"""Compares what Chainer and PyTorch computed: arrays by dtype, nested outputs, gradients, and samples by their moments."""
+"""Compares what Chainer and PyTorch computed: arrays by dtype, nested outputs, and samples by their moments."""
 from __future__ import annotations
 
 import dataclasses
@@ -101,8 +101,8 @@ def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray) -> Diff
                               f"{what} {x.mean():.6g} instead of {y.mean():.6g} (standard error {error:.2g})")
     gap, limit = _kolmogorov_smirnov(a, b), tolerances.KS_LIMIT * math.sqrt(1 / a.size + 1 / b.size)
     if gap > limit:
-        return Difference(name, dtype, gap, gap, f"the distributions differ: cumulative frequencies are {gap:.4f} apart "
-                                                 f"(limit {limit:.4f})")
+        return Difference(name, dtype, gap, gap,
+                          f"the distributions differ: cumulative frequencies are {gap:.4f} apart (limit {limit:.4f})")
     return Difference(name, dtype, worst, 0.0, None)
 
 
@@ -114,7 +114,7 @@ def _kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def compare_trees(expected: Any, actual: Any, name: str = "output") -> list[str]:
-    """What differs in the structure of two described outputs (see wire.Tree); numbers and arrays are compared elsewhere."""
+    """What differs in the structure of two described outputs (see wire.Tree); numbers are compared elsewhere."""
     if expected["t"] == "object" or actual["t"] == "object":
         if expected == actual and expected["v"].startswith("builtins."):
             return []
@@ -127,7 +127,7 @@ def compare_trees(expected: Any, actual: Any, name: str = "output") -> list[str]
     if expected["t"] == "list":
         if len(expected["items"]) != len(actual["items"]):
             return [f"{name}: {len(actual['items'])} items instead of {len(expected['items'])}"]
-        return [reason for i, (x, y) in enumerate(zip(expected["items"], actual["items"]))
+        return [reason for i, (x, y) in enumerate(zip(expected["items"], actual["items"], strict=True))
                 for reason in compare_trees(x, y, f"{name}[{i}]")]
     if expected["t"] == "dict":
         if set(expected["items"]) != set(actual["items"]):

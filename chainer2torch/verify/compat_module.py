@@ -1,7 +1,7 @@
 """The helpers as the torch worker sees them: a module ``chainer_compat`` over the rooms of the package's ``compat/``.
 
-A migrated project has one vendored file of that name. Snippets have none: their helpers are looked up in the rooms, each
-imported when one of its names is first used, so that an error in one room fails only the cases that need it.
+A migrated project has one vendored file of that name. Snippets have none: their helpers are looked up in the rooms,
+each imported when one of its names is first used, so that an error in one room fails only the cases that need it.
 """
 import ast
 import contextlib
@@ -98,11 +98,11 @@ def gradients(module: torch.nn.Module) -> dict[str, Any]:
             p.data = torch.full_like(p.data, _NO_GRADIENT) if p.grad is None else p.grad.detach().to_dense()
         written = chainer_arrays(module)
     finally:
-        for p, value in zip(parameters, values):
+        for p, value in zip(parameters, values, strict=True):
             p.data = value
     return {key: array for key, array in written.items()
             if array.dtype.kind == "f" and not numpy.any(array == _NO_GRADIENT)
-            and not numpy.array_equal(array, before.get(key))}
+            and not numpy.array_equal(array, before.get(key, _NO_GRADIENT))}
 
 
 # Stands for a gradient that is None; exact in every float dtype.

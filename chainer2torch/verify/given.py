@@ -26,7 +26,7 @@ class GivenError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """One array to draw: dtype, shape and, where given, the range of its values (``high`` is exclusive for integers)."""
+    """One array to draw: dtype, shape and, where given, the range of its values (integers stay below ``high``)."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -4,7 +4,8 @@ Both workers use it. Written for Python 3.6 and newer, with NumPy and the standa
 
 Both scripts draw their batches and their own random numbers from NumPy's global generator, in the same order. What only
 one framework draws from it (initial weights, dropout masks) comes from private streams, so that the global generator
-advances equally on both sides. Dropout masks and sampled noise come from one private stream on both sides, in call order.
+advances equally on both sides. Dropout masks and sampled noise come from one private stream on both sides, in the order
+of the calls.
 """
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
@@ -22,7 +23,7 @@ from . import wire
 
 
 class Stop(BaseException):
-    """Ends the script when enough iterations were seen. Not an Exception: the script's own handlers must let it pass."""
+    """Ends the script when enough iterations were seen. Not an Exception: the script's handlers must let it pass."""
 
 
 class Stream(object):
@@ -60,7 +61,7 @@ class Stream(object):
 
 
 def seed_everything(seed):
-    """Seeds the global generators; generators that a script makes without a seed get this one instead of the clock's."""
+    """Seeds the global generators; generators that a script makes without a seed get this one, not the clock's."""
     random.seed(seed)
     numpy.random.seed(seed)
     base = numpy.random.RandomState

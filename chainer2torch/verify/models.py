@@ -190,8 +190,8 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
             difference = compare_arrays(x["path"], a[name], other)
             if not difference.equal:
-                return (f"first diverging link: {_place(x, y)}: {difference.reason}; largest error {difference.max_abs:.3g};"
-                        f" equal up to {before}")
+                return (f"first diverging link: {_place(x, y)}: {difference.reason}; "
+                        f"largest error {difference.max_abs:.3g}; equal up to {before}")
         before = f"{x['path']} ({x['line']})"
     return f"no link's output differs: the difference comes after {before} or only in the backward pass"
 

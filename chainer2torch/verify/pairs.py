@@ -74,8 +74,8 @@ def run_pairs(pairs: Sequence[Pair], *, chainer_python: str | None = None, torch
               device: str = "cpu", timeout: float = 600) -> Batch:
     """Runs every pair and compares outputs, gradients, and the parameters and state afterwards.
 
-    Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not reached
-    as failed, and its problem in ``problems``.
+    Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not
+    reached as failed, and its problem in ``problems``.
     """
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
@@ -92,16 +92,16 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
     inputs: dict[str, np.ndarray] = {}
     cases = [case_of(pair, inputs) for pair in pairs]
     for folder in folders.values():
-        np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))  # type: ignore[arg-type]
+        np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     left = run_worker(CHAINER_WORKER, folders["chainer"], {
         "kind": "snippets", "device": device,
-        "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases)],
+        "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)],
     }, python=chainer_python, timeout=timeout)
     right = run_worker(TORCH_WORKER, folders["torch"], {
         "kind": "snippets", "device": device, "compat_dir": str(_COMPAT_DIR), "reference": str(folders["chainer"]),
         "cases": [dict(case, source=pair.torch, weights=left.records.get(pair.id, {}).get("weights", {}),
                        differentiated=left.records.get(pair.id, {}).get("differentiated", []))
-                  for pair, case in zip(pairs, cases) if pair.id in left.records],
+                  for pair, case in zip(pairs, cases, strict=True) if pair.id in left.records],
     }, python=torch_python, timeout=timeout)
     problems = [result.problem for result in (left, right) if result.problem]
     outcomes = []
@@ -190,10 +190,9 @@ def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> 
                     outcome.fail(f"{name}: only on {'PyTorch' if expected is None else 'Chainer'}'s side")
                     continue
                 # No gradient and a gradient of zeros mean the same.
-                if expected is None:
-                    expected = np.zeros_like(actual)
-                else:
-                    actual = np.zeros_like(expected)
+                zeros = np.zeros_like(actual if expected is None else expected)
+                expected, actual = (zeros, actual) if expected is None else (expected, zeros)
+            assert expected is not None and actual is not None
             note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
                                           any_float=prefix == "state/"), gradient=prefix != "state/")
 

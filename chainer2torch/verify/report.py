@@ -55,8 +55,10 @@ class VerifyReport:
         for row in sorted(grouped):
             cases = grouped[row]
             run = [case for case in cases if case.compared]
+            passed, failed, unverified = (sum(case.status == status for case in cases)
+                                          for status in (PASSED, FAILED, UNVERIFIED))
             yield RowSummary(
-                row, *(sum(case.status == status for case in cases) for status in (PASSED, FAILED, UNVERIFIED)),
+                row, passed, failed, unverified,
                 {dtype: max(c.forward for c in run if c.pair.dtype == dtype) for dtype in _dtypes(run)},
                 {dtype: max(c.backward for c in run if c.pair.dtype == dtype) for dtype in _dtypes(run)})
 
@@ -80,7 +82,7 @@ class VerifyReport:
                 out += ["    " + line for reason in outcome.reasons[:5] for line in reason.splitlines()]
         unverified = [o for o in self.outcomes if o.status == UNVERIFIED]
         if verbose:
-            out += [f"not verified: {o.pair.row} ({o.pair.label}): {o.reasons[0] if o.reasons else ''}" for o in unverified]
+            out += [f"not verified: {o.pair.row} ({o.pair.label}): {'; '.join(o.reasons)}" for o in unverified]
         out += [f"not verified: {name} has no example" for name in self.without_examples]
         out += [f"ERROR: {problem}" for problem in self.problems]
         failed = sum(o.status == FAILED for o in self.outcomes)

@@ -37,6 +37,7 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
         rules = load_rules()
     if migrate_source is None:
         from chainer2torch.engine import migrate_source
+    assert migrate_source is not None
     plan = Plan(rules, migrate_source, matrix)
     rows = list(select(rules, names))
     for row in rows:
@@ -100,8 +101,8 @@ class Plan:
             emitted = self._migrate(row, label, source, known, may_be_left)
             if emitted is not None:
                 if first and example.after is not None and not snippets.same_text(example.after, emitted.after):
-                    self._note(row, label, FAILED,
-                               f"the emitted text is\n    {emitted.after}\nand the example says\n    {example.after.strip()}")
+                    self._note(row, label, FAILED, f"the emitted text is\n    {emitted.after}\nand the example says\n"
+                                                   f"    {example.after.strip()}")
                 self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
             if known and (first or way.label == "values in variables"):
                 blind = self._migrate(row, f"{label}, kinds unknown", source, {}, True)
@@ -128,17 +129,17 @@ class Plan:
 
     def _add_pairs(self, row: Any, index: str, label: str, source: str, code: str, given: Mapping[str, Any],
                    options: Mapping[str, Any], short: bool) -> None:
-        """One pair a dtype and mode; ``short``: the generated ways run in one dtype, with arrays that are not contiguous."""
-        dtypes = options.get("dtypes", ["float32", "float64"]) if any(map(is_float, given.values())) or "setup" in options \
-            else ["float32"]
+        """One pair a dtype and mode; ``short``: generated ways run in one dtype, on arrays that are not contiguous."""
+        floats = "setup" in options or any(map(is_float, given.values()))
+        dtypes = options.get("dtypes", ["float32", "float64"]) if floats else ["float32"]
         for dtype in dtypes[:1] if short else dtypes:
             for mode in _MODES[options.get("mode", "train")]:
                 self.pairs.append(Pair(
-                    id=f"c{len(self.pairs)}", row=row.name, label=f"{label}, {dtype}, {mode}", chainer=source, torch=code,
-                    given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
+                    id=f"c{len(self.pairs)}", row=row.name, label=f"{label}, {dtype}, {mode}", chainer=source,
+                    torch=code, given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
                     grad=options.get("grad", True), raises=options.get("raises", False),
-                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound), atol=options.get("atol"),
-                    seed=f"{row.name}/{index}", strided=short))
+                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound),
+                    atol=options.get("atol"), seed=f"{row.name}/{index}", strided=short))
 
     def _note(self, row: Any, label: str, status: str, reason: str) -> None:
         pair = Pair(f"n{len(self.outcomes)}", row.name, label, "", "")

@@ -14,7 +14,8 @@ from typing import Any
 from chainer2torch.verify import run, tolerances
 
 _LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".hg", ".svn", ".venv", "venv", "__pycache__", "*.pyc", "node_modules", ".mypy_cache", ".pytest_cache", ".tox")
+    ".git", ".hg", ".svn", ".venv", "venv", "__pycache__", "*.pyc", "node_modules", ".mypy_cache", ".pytest_cache",
+    ".tox")
 # Values that measure the run itself.
 _TIMES = ("elapsed_time", "iters/sec", "samples/sec", "time")
 
@@ -84,8 +85,9 @@ class ScriptReport:
         if losses:
             out.append(f"{'iteration':>9}  {'value':<28} {'Chainer':>14} {'PyTorch':>14} {'rel. diff.':>11}")
             for step in _shown(losses, self):
-                out.append(f"{step.iteration:>9}  {_named(step):<28} {_figure(step.chainer):>14} {_figure(step.torch):>14} "
-                           f"{step.relative:>11.2e}{'  <- differs' if self.differs(step) else ''}")
+                mark = "  <- differs" if self.differs(step) else ""
+                out.append(f"{step.iteration:>9}  {_named(step):<28} {_figure(step.chainer):>14} "
+                           f"{_figure(step.torch):>14} {step.relative:>11.2e}{mark}")
         others = sorted({step.name for step in self.steps} - {step.name for step in losses})
         for name in others:
             worst = max((step for step in self.steps if step.name == name), key=lambda step: step.relative)
@@ -93,16 +95,16 @@ class ScriptReport:
             out.append(f"reported  {name}: {count} values, largest relative difference {worst.relative:.2e}")
         first = self.first_difference
         if first is not None:
-            out.append(f"DIFFERENT: first at iteration {first.iteration}, {_named(first)}: Chainer {_figure(first.chainer)}, "
-                       f"PyTorch {_figure(first.torch)}")
+            out.append(f"DIFFERENT: first at iteration {first.iteration}, {_named(first)}: "
+                       f"Chainer {_figure(first.chainer)}, PyTorch {_figure(first.torch)}")
         out += [f"ERROR: {problem}" for problem in self.problems]
         out += [f"not verified: {what}" for what in self.unverified]
         if not losses:
             out.append("FAILED: nothing was compared")
         elif self.ok:
             worst_loss = max(step.relative for step in losses)
-            out.append(f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; largest relative difference of a "
-                       f"loss {worst_loss:.2e}")
+            out.append(f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
+                       f"largest relative difference of a loss {worst_loss:.2e}")
         out.append(f"tolerance: rtol {self.rtol:g}, atol {self.atol:g}")
         out.append("; ".join(f"{name} {value}" for name, value in self.facts.items()))
         return out
@@ -115,8 +117,8 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
     """Runs ``argv`` (a script of ``src`` and its arguments) under Chainer and its namesake in ``out`` under PyTorch.
 
     Both run unedited, in scratch copies of their trees, with the copies as working directories, from the same initial
-    weights, batches and dropout masks, for ``iterations`` updates of each optimizer. The losses that ``backward`` starts
-    from and the values that are reported are compared update by update.
+    weights, batches and dropout masks, for ``iterations`` updates of each optimizer. The losses that ``backward``
+    starts from and the values that are reported are compared update by update.
 
     Raises:
         DeviceError: ``device`` is not there.
@@ -132,7 +134,7 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
         job = {"kind": "script", "argv": list(argv), "iterations": iterations, "seed": seed, "device": device}
-        results = []
+        results: list[run.WorkerResult] = []
         for name, worker, tree, python in (("chainer", run.CHAINER_WORKER, src, chainer_python),
                                            ("torch", run.TORCH_WORKER, out, torch_python)):
             copy, folder = root / name / "tree", root / name / "results"
@@ -160,18 +162,19 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
     ends = [result.records.get("end") for result in (left, right)]
-    for name, end in zip(("Chainer", "PyTorch"), ends):
+    for name, end in zip(("Chainer", "PyTorch"), ends, strict=True):
         if end is not None and end["how"]["status"] == "error":
             how = end["how"]
             problems.append(f"the script failed under {name}: {how['type']}: {how['message']}\n{_indent(how['trace'])}")
     if ends[1] is not None:
         problems += ends[1]["notes"]["problems"]
-    updates = [[record for key, record in result.records.items() if key.startswith("update-")] for result in (left, right)]
+    updates = [[record for key, record in result.records.items() if key.startswith("update-")]
+               for result in (left, right)]
     steps: list[Step] = []
-    for x, y in zip(*updates):
+    for x, y in zip(*updates, strict=False):
         if x["optimizer"] != y["optimizer"]:
-            problems.append(f"after {len(steps)} compared values Chainer updates optimizer {x['optimizer']} and PyTorch "
-                            f"optimizer {y['optimizer']}")
+            problems.append(f"after {len(steps)} compared values Chainer updates optimizer {x['optimizer']} "
+                            f"and PyTorch optimizer {y['optimizer']}")
             break
         steps += _steps(x, y, x["iteration"], x["optimizer"], unverified)
     if not problems and len(updates[0]) != len(updates[1]):
@@ -223,7 +226,7 @@ def _compare_ends(x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step],
         elif len(a) != len(b):
             problems.append(f"{path}: {len(a)} entries under Chainer, {len(b)} under PyTorch")
         else:
-            for i, (keys, others) in enumerate(zip(a, b)):
+            for i, (keys, others) in enumerate(zip(a, b, strict=True)):
                 if keys != others:
                     problems.append(f"{path}: entry {i} has the keys {keys} under Chainer and {others} under PyTorch")
                     break

@@ -26,8 +26,8 @@ class Migrated:
 def build(variant: Variant, given: Mapping[str, Any]) -> str:
     """The module: imports, the example's ``setup``, and ``run`` with the inputs as parameters.
 
-    Links are made at the top level, where the workers find them and give them the same weights. A ``setup`` that uses an
-    input goes into ``run``.
+    Links are made at the top level, where the workers find them and give them the same weights. A ``setup`` that uses
+    an input goes into ``run``.
     """
     names = [*given, *variant.values]
     setup, body = variant.setup.strip(), variant.before.strip()

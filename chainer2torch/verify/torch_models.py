@@ -85,7 +85,8 @@ def _trace(model: torch.nn.Module, tree: str) -> Iterator[list[Any]]:
         def hook(module: torch.nn.Module, args: Any, output: Any, path: str = "/" + name.replace(".", "/")) -> None:
             key = f"call/{len(calls)}"
             arrays = wire.flat_arrays(key, output, torch_snippets.array_of)
-            calls.append(({"path": path, "type": type(module).__name__, "key": key, "line": wire.caller(tree)}, arrays))
+            call = {"path": path, "type": type(module).__name__, "key": key, "line": wire.caller(tree)}
+            calls.append((call, arrays))
         handles.append(module.register_forward_hook(hook))
     try:
         yield calls

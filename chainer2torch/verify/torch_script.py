@@ -50,7 +50,7 @@ def noise_from(stream: Any) -> None:
         values = torch.as_tensor(numpy.asarray(stream.rng.uniform(size=shape)))
         return values.to(device or "cpu", dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
 
-    functional.dropout = dropout  # type: ignore[assignment]
+    functional.dropout = dropout
     torch.rand = rand  # type: ignore[assignment]
     torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
     torch.randn_like = like(lambda shape: stream.rng.standard_normal(shape))
@@ -78,7 +78,7 @@ class _Watch:
                 watch.optimizers.append(self)
             init(self, *args, **kwargs)
 
-        torch.optim.Optimizer.__init__ = recorded_init
+        torch.optim.Optimizer.__init__ = recorded_init  # type: ignore[method-assign]
 
         module_init = torch.nn.Module.__init__
 
@@ -98,7 +98,7 @@ class _Watch:
                 watch.recorder.loss(lockstep.scalar(tensor.detach().cpu().numpy()))
             return backward(tensors, *args, **kwargs)
 
-        torch.autograd.backward = recorded_backward  # type: ignore[assignment]
+        torch.autograd.backward = recorded_backward
         try:
             import pytorch_pfn_extras.reporting as reporting
         except ImportError:
@@ -120,7 +120,7 @@ class _Watch:
             finally:
                 self.observation = outer
 
-        reporting.Reporter.report = recorded_report
+        reporting.Reporter.report = recorded_report  # type: ignore[method-assign]
 
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
@@ -148,8 +148,9 @@ class _Watch:
     def _load_one(self, number: int, optimizer: torch.optim.Optimizer) -> None:
         path = os.path.join(self.job["reference"], f"weights-{number}.npz")
         if not os.path.exists(path):
-            self.notes["problems"].append(f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was "
-                                          "set up and updated in the original; its weights were not loaded")
+            self.notes["problems"].append(
+                f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated in "
+                "the original; its weights were not loaded")
             return
         from . import compat_module
         strict = not self.job["targets"].get(str(number), {}).get("uninitialized")

@@ -1,4 +1,4 @@
-"""Runs migrated snippets (a module text with a function ``run``) under PyTorch, from the weights Chainer started with."""
+"""Runs migrated snippets (a module text with a function ``run``) under PyTorch, from Chainer's weights."""
 import contextlib
 import os
 from typing import Any

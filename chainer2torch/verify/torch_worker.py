@@ -17,7 +17,7 @@ def main():
         package.__path__ = [folder]
         sys.modules[name] = package
 
-    import chainer2torch_worker.wire as wire  # type: ignore[import-not-found]
+    import chainer2torch_worker.wire as wire
     folder = os.path.abspath(sys.argv[1])
     job = wire.read_job(folder)
     import numpy
@@ -30,11 +30,11 @@ def main():
     wire.write_json(os.path.join(folder, "versions.json"), {
         "python": sys.version.split()[0], "numpy": numpy.__version__, "torch": torch.__version__})
     if job["kind"] == "snippets":
-        import chainer2torch_worker.torch_snippets as room  # type: ignore[import-not-found]
+        import chainer2torch_worker.torch_snippets as room
     elif job["kind"] == "models":
-        import chainer2torch_worker.torch_models as room  # type: ignore[import-not-found,no-redef]
+        import chainer2torch_worker.torch_models as room
     elif job["kind"] == "script":
-        import chainer2torch_worker.torch_script as room  # type: ignore[import-not-found,no-redef]
+        import chainer2torch_worker.torch_script as room
     else:
         raise SystemExit("unknown kind of job: " + job["kind"])
     room.work(job, folder)

@@ -1,7 +1,7 @@
-"""Small data sets in the files and places where Chainer keeps what it downloaded, so that examples run without a network.
+"""Small data sets in the files and places where Chainer keeps what it downloaded: examples run without a network.
 
-``python tests/support/synthetic_data.py ROOT`` writes them all below ROOT; set CHAINER_DATASET_ROOT to it. The images have a
-pattern by class under noise, so that a few iterations of training learn something and a wrong label shows.
+``python tests/support/synthetic_data.py ROOT`` writes them all below ROOT; set CHAINER_DATASET_ROOT to it. The images
+have a pattern by class under noise, so that a few iterations of training learn something and a wrong label shows.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_all(root: Path, n_train: int = 600, n_test: int = 200) -> None:
 
 
 def write_mnist_like(root: Path, name: str = "mnist", n_train: int = 600, n_test: int = 200) -> None:
-    """MNIST, Fashion-MNIST or Kuzushiji-MNIST: ``train.npz`` and ``test.npz`` with uint8 ``x`` (n, 784) and ``y`` (n,)."""
+    """MNIST, Fashion-MNIST or Kuzushiji-MNIST: ``train.npz`` and ``test.npz``, uint8 ``x`` (n, 784) and ``y`` (n,)."""
     folder = _folder(root, _MNIST_LIKE[name])
     for file, n, seed in (("train.npz", n_train, 0), ("test.npz", n_test, 1)):
         x, y = _images(n, 784, 10, seed)

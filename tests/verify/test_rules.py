@@ -1,4 +1,4 @@
-"""Every example of every row of the shipped tables, with its call matrix, in both frameworks: the proof behind `exact`."""
+"""Every example of every row, with its call matrix, in both frameworks: the proof behind `exact`."""
 import json
 import os
 import time

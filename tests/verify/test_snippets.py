@@ -1,4 +1,4 @@
-"""Snippets from examples: the module text, the call matrix, the emitted text read back, inputs from their specification."""
+"""Snippets from examples: the module text, the call matrix, the emitted text read back, inputs from their words."""
 import types
 
 import numpy as np
