@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import arrays, protocols
+from chainer2torch.analysis import arrays, data, protocols
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
     element_of, generalized, join, join_all, options, parse_spec,
@@ -53,8 +53,11 @@ class Calls:
             return self._call_instance(callee, args, keywords, node)
         if isinstance(callee, Method):
             return self._call_method(callee, args, keywords, node)
+        # Chainer's functions and Python's own call functions that they get, but no models.
+        calls_models = not (isinstance(callee, Ref) and callee.name.startswith(("chainer", "builtins.", "numpy.")))
         for kind in (*args, *keywords.values()):
-            self.escape(kind)
+            if calls_models or not isinstance(kind, Inst):
+                self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self._call_ref(callee.name, args, keywords, node, starred)
         return UNKNOWN
@@ -145,7 +148,7 @@ class Calls:
     def _call_method(  # type: ignore[misc]
             self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
         receiver, name = method.receiver, method.name
-        if not isinstance(receiver, (Lst, Dct)):
+        if not isinstance(receiver, (Lst, Dct)) and name != "setup":
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
         if isinstance(receiver, Inst):
@@ -236,6 +239,12 @@ class Calls:
             shaped = arrays.shape_function(name[1], bound)
             if shaped is not None:
                 return shaped
+        elif name[0] == "chainer.datasets":
+            loaded = data.loaded(name[1], bound)
+            if loaded is not None:
+                return loaded
+        elif row.name == "chainer.dataset.concat_examples":
+            return data.batched(element_of(bound.get("batch", UNKNOWN)))
         kind = parse_spec(row.returns, bound)
         if row.table in _FLOATING and isinstance(kind, Tensor) and kind.dtype is None:
             return Tensor(kind.rank, "floating")

@@ -9,6 +9,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
+from chainer2torch.analysis import data
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join, join_all,
     options, parse_spec,
@@ -18,6 +19,8 @@ from chainer2torch.analysis.names import ClassInfo, FuncInfo
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
 
+_KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chainer.training.extensions.Evaluator",
+                  "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer")
 _FORWARD = frozenset({"forward", "__call__"})
 # parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
 _PASSED: dict[tuple[str, str], dict[int, str]] = {
@@ -133,8 +136,11 @@ def _as_input(kind: Kind) -> Kind:
 
 def constructed(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     """An object of Chainer's was made: what it will call is fed."""
-    for kind in made.values():
-        analysis.escape(kind)
+    data.connected(analysis, cls, made)
+    # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
+    if not cls.startswith(_KNOWN_CALLERS):
+        for kind in made.values():
+            analysis.escape(kind)
 
 
 # -- objects of training code --------------------------------------------------------------------------------------
@@ -147,7 +153,11 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         return _argparse(analysis, receiver, name, node)
     if analysis.derives(cls, "chainer.dataset.Iterator"):
         if name in ("next", "__next__", "__iter__"):
-            return Lst(UNKNOWN)
+            return data.iterated(analysis, receiver)
+    if name == "setup" and args and analysis.derives(cls, "chainer.Optimizer"):
+        made = analysis.objects.setdefault(receiver.site, {})
+        made["target"] = join(made.get("target"), args[0])
+        return receiver
     if analysis.is_link(receiver) and name == "__getitem__":
         return join_all([Inst("chainer.Link")])
     if name == "__iter__" and analysis.derives(cls, "chainer.ChainList"):

@@ -1,0 +1,116 @@
+"""How examples flow from data sets through iterators and converters to the model that an updater or evaluator calls."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, element_of, join_all, options,
+    scalar_type,
+)
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+# data sets that Chainer provides: rank and dtype of an image, by the name of the function that loads them
+_IMAGES = {"get_mnist": 1, "get_fashion_mnist": 1, "get_kuzushiji_mnist": 1, "get_cifar10": 3, "get_cifar100": 3,
+           "get_svhn": 3}
+_SPLITS = frozenset({"split_dataset", "split_dataset_random"})
+_UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
+
+
+def examples(analysis: Analysis, dataset: Kind) -> Kind:
+    """The kind of one example of a data set."""
+    return join_all([_examples(analysis, k) for k in options(dataset)])
+
+
+def _examples(analysis: Analysis, dataset: Kind) -> Kind:
+    if isinstance(dataset, (Lst, Tup, HostArray)):
+        return element_of(dataset)
+    if not isinstance(dataset, Inst):
+        return UNKNOWN
+    made = analysis.objects.get(dataset.site, {})
+    if analysis.derives(dataset.cls, "chainer.datasets.TupleDataset"):
+        columns = made.get("datasets")
+        if isinstance(columns, Tup) and columns.items:
+            return Tup(tuple(examples(analysis, c) for c in columns.items))
+        return UNKNOWN
+    if analysis.derives(dataset.cls, "chainer.datasets.SubDataset"):
+        return examples(analysis, made.get("dataset", UNKNOWN))
+    if analysis.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
+        return analysis.method_result(dataset, "get_example", [Scalar("int")], None)
+    return UNKNOWN
+
+
+def batched(example: Kind) -> Kind:
+    """What ``concat_examples`` makes of a list of such examples."""
+    if isinstance(example, Tup):
+        return Tup(tuple(batched(e) for e in example.items))
+    if isinstance(example, (HostArray, Tensor)):
+        return Tensor(None if example.rank is None else example.rank + 1, example.dtype, array=True)
+    if scalar_type(example) == "int":
+        return Tensor(1, "int64" if isinstance(example, (Const, Scalar)) else None, array=True)
+    if scalar_type(example) == "float":
+        return Tensor(1, None, array=True)
+    if isinstance(example, Dct):
+        return Dct(batched(example.element))
+    return Batch()
+
+
+def loaded(name: str, bound: dict[str, Kind]) -> Kind | None:
+    """The result of a function of chainer.datasets; None: the rule's ``returns`` says it."""
+    if name in _IMAGES:
+        rank: int | None = _IMAGES[name]
+        ndim = bound.get("ndim")
+        if isinstance(ndim, Const) and isinstance(ndim.value, int):
+            rank = ndim.value
+        elif ndim is not None and not isinstance(ndim, Const):
+            rank = None
+        rgb = bound.get("rgb_format")
+        if rgb is not None and rgb != Const(False):
+            rank = None
+        image = HostArray(rank, "float32" if "dtype" not in bound or bound["dtype"] == Const(None) else None)
+        withlabel = bound.get("withlabel", Const(True))
+        if withlabel == Const(True):
+            dataset = Lst(Tup((image, HostArray(0, None))))
+        else:
+            dataset = Lst(image) if withlabel == Const(False) else Lst(UNKNOWN)
+        return Tup((dataset, dataset))
+    if name in _SPLITS:
+        base = bound.get("dataset", UNKNOWN)
+        return Tup((base, base))
+    return None
+
+
+def iterated(analysis: Analysis, iterator: Inst) -> Kind:
+    """What ``iterator.next()`` gives: a list of examples."""
+    dataset = analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)
+    return Lst(examples(analysis, dataset))
+
+
+def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
+    """An updater or evaluator was made: its model will be called with the batches of its iterator."""
+    if analysis.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
+        loss = made.get("loss_func", UNKNOWN)
+        target = loss if loss not in (UNKNOWN, Const(None)) else _target(analysis, made.get("optimizer", UNKNOWN))
+    elif analysis.rules.is_subclass(cls, "chainer.training.extensions.Evaluator"):
+        target = made.get("target", UNKNOWN)
+        if made.get("eval_func", Const(None)) != Const(None):
+            target = made["eval_func"]
+    else:
+        return
+    converter = made.get("converter", UNKNOWN)
+    known = "converter" not in made or getattr(converter, "name", "chainer.dataset.concat_examples").endswith(
+        "concat_examples") or converter == UNKNOWN
+    for iterator in options(made.get("iterator", UNKNOWN)):
+        if isinstance(iterator, Inst) and known:
+            batch = batched(examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)))
+            args = list(batch.items) if isinstance(batch, Tup) else [batch if isinstance(batch, Tensor) else UNKNOWN]
+            if UNKNOWN not in args:
+                for model in options(target):
+                    analysis.call(model, args, {}, None)
+
+
+def _target(analysis: Analysis, optimizer: Kind) -> Kind:
+    return join_all([
+        analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
+        for k in options(optimizer)])
