@@ -1,0 +1,198 @@
+"""The command line: options and exit codes. What the commands do is in commands.py.
+
+Exit status 0: nothing left to do; 1: something is left, or would change; 2: usage or internal error, also when a file
+could not be read or parsed (the others are still done).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chainer2torch import commands
+from chainer2torch.commands import Failure, Settings
+
+PATH = click.Path(path_type=Path)
+F = Callable[..., Any]
+
+
+def _version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib import metadata
+
+    from chainer2torch import __version__
+    click.echo(f"chainer2torch {__version__}")
+    for package in ("libcst", "torch", "chainer", "pytorch-ignite", "pytorch-pfn-extras", "numpy"):
+        try:
+            click.echo(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            click.echo(f"{package} is not installed")
+    context.exit(0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+              help="Versions of chainer2torch and of the libraries it works with.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback with an error.")
+def cli() -> None:
+    """Migrate Chainer programs (v1 to v7) to PyTorch, and prove that the result computes the same."""
+
+
+def _common(command: F) -> F:
+    """The arguments that migrate, check and report share; the command gets ``paths`` and ``settings``."""
+    import functools
+
+    @functools.wraps(command)
+    def wrapped(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
+                exclude: tuple[str, ...], quiet: bool, **rest: Any) -> Any:
+        options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet)
+        return command(paths=paths, options=options, **rest)
+
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="No summary."),
+        click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
+        click.option("--ignore", multiple=True, metavar="CODE", help="Leave out sites whose code starts so."),
+        click.option("--select", multiple=True, metavar="CODE", help="Only sites whose code starts so."),
+        click.option("--rules", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own."),
+        click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH..."),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+@cli.command()
+@_common
+@click.option("-o", "--output", "out", type=PATH, metavar="OUT", help="Write a migrated copy of the tree here.")
+@click.option("--write", is_flag=True, help="Change the files themselves.")
+@click.option("--diff", is_flag=True, help="Print a patch and change nothing (the default).")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty, or over uncommitted changes.")
+@click.option("--report", "report_file", type=PATH, metavar="FILE", help="Write a report: .txt, .json or .md.")
+def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
+            report_file: Path | None) -> int:
+    """Migrate files or folders to PyTorch. The code is read, never run or imported."""
+    if sum([out is not None, write, diff]) > 1:
+        raise click.UsageError("choose one of -o, --write and --diff")
+    return commands.migrate(paths, options, out, write, force, report_file)
+
+
+@cli.command()
+@_common
+def check(paths: tuple[Path, ...], options: Settings) -> int:
+    """Is anything of Chainer left? Prints each place."""
+    return commands.check(paths, options)
+
+
+@cli.command()
+@_common
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), help="Default: by the ending of -o.")
+@click.option("-o", "--output", "out", type=PATH, metavar="FILE", help="Write the report here.")
+def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None) -> int:
+    """What a migration would do: every Chainer site and its state."""
+    return commands.report(paths, options, form, out)
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
+def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
+    """List the rules, or show one (a dotted Chainer name, its last part, or a prefix)."""
+    return commands.show_rules(name, rule_dirs)
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> int:
+    """Say what a code of a report means, and what to do."""
+    from chainer2torch import codes
+    text = codes.explain(code)
+    if text is None:
+        near = codes.nearest(code)
+        raise Failure(f"no code {code}" + (f"; did you mean {near}?" if near else ""))
+    click.echo(text, nl=False)
+    return 0
+
+
+@cli.command()
+@click.argument("source", metavar="IN.npz", type=PATH)
+@click.option("--model", required=True, metavar="MODULE:CLASS", help="The migrated model, importable from here.")
+@click.option("--args", default="[]", metavar="JSON", help="Its constructor arguments: a list or an object.")
+@click.option("-o", "--output", "out", required=True, type=PATH, metavar="OUT.pt", help="The state_dict to write.")
+def weights(source: Path, model: str, args: str, out: Path) -> int:
+    """Turn Chainer's .npz weights into a PyTorch state_dict. Imports and runs the model's module."""
+    return commands.weights(source, model, args, out)
+
+
+@cli.group()
+def verify() -> None:
+    """Run the original under Chainer and the result under PyTorch, and compare. This runs the code."""
+
+
+def _runs(command: F) -> F:
+    for option in (
+        click.option("--timeout", type=float, default=600, show_default=True, help="Seconds for each side."),
+        click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+        click.option("--torch-python", metavar="PATH", help="An interpreter with PyTorch (default: this one)."),
+        click.option("--chainer-python", metavar="PATH", help="An interpreter with Chainer (default: this one)."),
+    ):
+        command = option(command)
+    return command
+
+
+@verify.command("rules")
+@click.argument("names", nargs=-1)
+@click.option("--no-matrix", is_flag=True, help="Only the examples as written.")
+@click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
+@click.option("-v", "--verbose", is_flag=True, help="List what was not verified.")
+@click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
+@_runs
+def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, verbose: bool,
+                 rule_dirs: tuple[Path, ...], **options: Any) -> int:
+    """Run every rule's examples in both frameworks: values and gradients."""
+    from chainer2torch import verify as room
+    from chainer2torch.rules import load_rules
+    try:
+        result = room.verify_rules(names, rules=load_rules(rule_dirs), matrix=not no_matrix, junit=junit, **options)
+    except LookupError as error:
+        raise Failure(str(error.args[0] if error.args else error)) from None
+    click.echo("\n".join(result.lines(verbose)))
+    return result.exit_code
+
+
+@verify.command("models")
+@click.argument("src", type=PATH)
+@click.argument("out", type=PATH)
+@click.argument("names", nargs=-1)
+@click.option("--steps", default=3, show_default=True, help="Optimizer steps to compare.")
+@click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
+@click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
+@_runs
+def verify_models(src: Path, out: Path, names: tuple[str, ...], **options: Any) -> int:
+    """Compare the models that SRC/pyproject.toml names, with the same weights."""
+    from chainer2torch import verify as room
+    result = room.verify_models(_folder(src), _folder(out), names, **options)
+    click.echo("\n".join(result.lines()))
+    return result.exit_code
+
+
+@verify.command("script", context_settings={"ignore_unknown_options": False})
+@click.argument("src", type=PATH)
+@click.argument("out", type=PATH)
+@click.argument("script", nargs=-1, required=True, metavar="-- SCRIPT [ARGS]...")
+@click.option("--iterations", default=20, show_default=True, help="Updates of each optimizer to compare.")
+@click.option("--seed", default=0, show_default=True, help="For weights, batches and dropout.")
+@_runs
+def verify_script(src: Path, out: Path, script: tuple[str, ...], **options: Any) -> int:
+    """Run a training script of SRC and its migration in OUT in lockstep, and compare the losses."""
+    from chainer2torch import verify as room
+    result = room.verify_script(_folder(src), _folder(out), list(script), **options)
+    click.echo("\n".join(result.lines()))
+    return result.exit_code
+
+
+def _folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise Failure(f"{path}: no such folder")
+    return path

@@ -1,0 +1,249 @@
+"""What the commands do, apart from parsing their arguments; heavy modules are imported where they are needed."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chainer2torch import config, files
+from chainer2torch.project import Engine, Project, analyse, collect
+from chainer2torch.report.model import Report
+
+DONE, LEFT, FAILED = 0, 1, 2
+_LONG_RUN = 20
+
+
+class Failure(Exception):
+    """Ends the command with status 2; the message says what, where, and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The common options of a command, joined with the project's pyproject.toml."""
+
+    rules: tuple[Path, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    quiet: bool = False
+
+
+def guarded(command: click.Command) -> int:
+    """Runs a click command; every expected error is one message on stderr and status 2 (--debug: a traceback)."""
+    try:
+        result = command.main(standalone_mode=False, prog_name="chainer2torch")
+        return result if isinstance(result, int) else DONE
+    except click.ClickException as error:
+        error.show()
+        return FAILED
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("chainer2torch: interrupted; no file is half-written", err=True)
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        known = isinstance(error, (Failure, config.ConfigError, files.FileError)) or type(error).__name__ in (
+            "UsageError", "RulesError", "VendorError", "ModelsError", "WorkerError", "DeviceError")
+        message = str(error) if known else f"internal error: {type(error).__name__}: {error} (--debug shows where)"
+        click.echo(f"chainer2torch: {message}", err=True)
+        return FAILED
+
+
+def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
+             exclude: tuple[str, ...], quiet: bool) -> Settings:
+    """The command line's options on top of those of the nearest pyproject.toml."""
+    start = paths[0] if paths and paths[0].exists() else Path()
+    base = config.load(start if start.is_dir() else start.parent)
+    return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
+                    (*base.exclude, *exclude), quiet)
+
+
+def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Project:
+    """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
+    project = collect(paths, options.exclude)
+    count = sum(len(tree.sources) for tree in project.trees)
+    if count:
+        with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
+            analyse(project, _engine(options.rules, rewrite))
+    return project
+
+
+def _engine(rule_dirs: tuple[Path, ...], rewrite: bool) -> Engine:
+    from chainer2torch.engine import migrate_sources
+    from chainer2torch.rules import load_rules
+    rules = load_rules(rule_dirs)
+
+    def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
+        return migrate_sources(texts, rules=rules, rewrite=rewrite)
+
+    return engine
+
+
+@contextlib.contextmanager
+def _status(text: str, wanted: bool) -> Iterator[None]:
+    """A moving line on the terminal during long work; nothing in a pipe."""
+    if not wanted or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    with Console(stderr=True).status(text):
+        yield
+
+
+def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, force: bool,
+            report_file: Path | None) -> int:
+    """``migrate``: -o, --write or (the default) the patch on stdout; the summary goes to stderr."""
+    from chainer2torch import output
+    from chainer2torch.report import text as text_report
+    render = _renderer_for(report_file) if report_file else None
+    project = run(paths, options)
+    wanted = output.changes(project)
+    if out is not None:
+        output.write_out(project, wanted, out, force)
+    elif write:
+        output.write_back(project, wanted, force)
+    else:
+        for line in output.patch(wanted):
+            click.echo(line, nl=False)
+    report = project.report(migrated=True).filtered(options.select, options.ignore)
+    if report_file and render:
+        files.write_atomic(report_file, render(report).encode())
+    _show_problems(report)
+    if not options.quiet:
+        advice = ""
+        if out is None and not write and wanted and not report.problems:
+            advice = "this was a dry run: -o OUT writes a migrated copy, --write changes the files"
+        text_report.show(text_report.summary(report, advice), sys.stderr)
+    dry = out is None and not write
+    return _exit_code(report, report.something_left() or (dry and bool(wanted)))
+
+
+def check(paths: tuple[Path, ...], options: Settings) -> int:
+    """``check``: prints every place that needs Chainer; status 1 when there is one."""
+    from chainer2torch.report import text as text_report
+    report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
+    found = any(True for _ in report.sites)
+    text_report.show(text_report.sites(report), sys.stdout)
+    _show_problems(report)
+    if not options.quiet:
+        advice = "migrate it: `chainer2torch migrate PATH -o OUT`" if found and not report.problems else ""
+        text_report.show(text_report.summary(report, advice), sys.stderr)
+    return _exit_code(report, found)
+
+
+def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None) -> int:
+    """``report``: what a migration would do, in the format that is asked for."""
+    from chainer2torch.report import formats, text
+    render = formats.renderer(form) if form else _renderer_for(out) if out else formats.renderer("text")
+    result = run(paths, options).report(migrated=True).filtered(options.select, options.ignore)
+    if out is not None:
+        files.write_atomic(out, render(result).encode())
+    else:
+        text.show(render(result), sys.stdout)
+    _show_problems(result)
+    return _exit_code(result, result.something_left())
+
+
+def _renderer_for(path: Path) -> Any:
+    from chainer2torch.report import formats
+    form = formats.format_of(path.name)
+    if form is None:
+        raise Failure(f"{path}: the report's format follows the ending, which must be .txt, .json or .md")
+    return formats.renderer(form)
+
+
+def _show_problems(report: Report) -> None:
+    for problem in report.problems:
+        click.echo(str(problem), err=True)
+
+
+def _exit_code(report: Report, left: bool) -> int:
+    return FAILED if report.problems else LEFT if left else DONE
+
+
+def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
+    """``rules``: all rows, or one with its note and examples."""
+    from chainer2torch.rules import load_rules
+    table = load_rules(rule_dirs)
+    rows = [row for _, row in sorted(table.rows.items())]
+    if name is not None:
+        full = table.canonical(name)
+        rows = [row for row in rows if row.name in (name, full)] or [
+            row for row in rows if row.name.endswith("." + name) or row.name.startswith(name + ".")]
+        if not rows:
+            names = {part for row in table.rows for part in (row, row.rsplit(".", 1)[-1])}
+            near = difflib.get_close_matches(name, names, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise Failure(f"no rule for {name}{hint}")
+    if len(rows) == 1:
+        click.echo(_rule(rows[0]))
+    else:
+        for row in rows:
+            click.echo(f"{row.state:<7} {row.name}" + (f" (see {row.alias})" if row.alias else ""))
+    return DONE
+
+
+def _rule(row: Any) -> str:
+    if row.alias:
+        return f"{row.name}\n  another name of {row.alias}"
+    bound = f" (bound {row.bound})" if row.bound else ""
+    lines = [f"{row.name}{row.signature or ''}", f"  state: {row.state}{bound}"]
+    lines += [f"  when {case.when}: {case.torch}" if case.when else f"  {case.torch}" for case in row.cases]
+    if row.fallback:
+        lines.append(f"  when that cannot be decided: {row.fallback}")
+    if row.value:
+        lines.append(f"  passed as a value: {row.value}")
+    lines += [f"  {label}: {text}" for label, text in (("note", row.note), ("next", row.next)) if text]
+    for example in row.examples:
+        before = example.before.strip().replace("\n", "\n      ")
+        lines.append(f"  example: {before}" + (f"\n    becomes {example.after.strip()}" if example.after else ""))
+    return "\n".join(lines)
+
+
+def weights(source: Path, model: str, args: str, out: Path) -> int:
+    """``weights``: imports the migrated model (this runs its module), loads the file into it, saves a state_dict."""
+    import importlib
+    import json
+    module_name, _, class_name = model.partition(":")
+    if not class_name:
+        raise Failure(f"--model {model}: write MODULE:CLASS, for example net:MLP")
+    try:
+        given = json.loads(args)
+    except ValueError as error:
+        raise Failure(f"--args {args}: not JSON: {error}") from None
+    if not isinstance(given, (list, dict)):
+        raise Failure(f"--args {args}: must be a JSON list (positional) or object (by keyword)")
+    try:
+        import torch
+
+        from chainer2torch.weights import load_npz
+    except ImportError as error:
+        raise Failure(f"weights needs PyTorch ({error}): pip install 'chainer2torch[torch]'") from None
+    sys.path.insert(0, os.getcwd())
+    try:
+        made = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError) as error:
+        raise Failure(f"--model {model}: {error}") from None
+    module = made(**given) if isinstance(given, dict) else made(*given)
+    try:
+        load_npz(str(source), module)
+    except (OSError, ValueError, KeyError) as error:
+        raise Failure(f"{source}: {error.args[0] if error.args else error}") from None
+    import io
+    buffer = io.BytesIO()
+    torch.save(module.state_dict(), buffer)
+    files.write_atomic(out, buffer.getvalue())
+    click.echo(f"{out}: {len(module.state_dict())} tensors of {model}")
+    return DONE
