@@ -29,7 +29,7 @@ def softmax_cross_entropy(
 
     Raises:
         ValueError: An option or a shape is wrong.
-        IndexError: A label is not a class.
+        RuntimeError: A label is not a class.
     """
     _check_option("softmax_cross_entropy", "soft_target_loss", soft_target_loss, ("cross-entropy", "kl-divergence"))
     _check_option("softmax_cross_entropy", "reduce", reduce, ("mean", "no"))
@@ -45,7 +45,9 @@ def softmax_cross_entropy(
     if enable_double_backprop:
         labels = labels.clamp(0, x.shape[1] - 1)
     labels = torch.where(labels < 0, labels + x.shape[1], labels)
-    loss = F.nll_loss(F.log_softmax(x, dim=1), labels, weight=class_weight, ignore_index=x.shape[1], reduction="none")
+    loss = -F.log_softmax(x, dim=1).gather(1, labels.unsqueeze(1)).squeeze(1)
+    if class_weight is not None:
+        loss = loss * class_weight[labels]
     loss = torch.where(valid, loss, 0)
     if reduce == "no":
         return loss

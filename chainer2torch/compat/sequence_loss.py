@@ -14,8 +14,9 @@ def connectionist_temporal_classification(
 
     Source: chainer.functions.connectionist_temporal_classification.
 
-    Unlike ``torch.nn.functional.ctc_loss`` the mean is over the batch alone. A label sequence that is too long for its
-    input costs 1e10, as in Chainer, but has no gradient here (Chainer's is one of rounding errors).
+    Unlike ``torch.nn.functional.ctc_loss`` the mean is over the batch alone, the blank may be among the labels, and a
+    label sequence that is too long for its input costs 1e10 instead of infinity. It has no gradient here; Chainer's,
+    next to numbers of that size, is made of rounding errors.
 
     Args:
         x: One float tensor of shape (batch, classes) for each time.
@@ -42,12 +43,41 @@ def connectionist_temporal_classification(
         input_length = torch.full((batch,), len(scores), device=scores.device)
     if label_length is None:
         label_length = torch.full((batch,), t.shape[1], device=scores.device)
-    loss = F.ctc_loss(F.log_softmax(scores, dim=2), t.long(), input_length.long(), label_length.long(),
-                      blank=blank_symbol, reduction="none", zero_infinity=True)
-    needed = label_length + (t[:, 1:] == t[:, :-1]).logical_and(
-        torch.arange(1, t.shape[1], device=t.device) < label_length[:, None]).sum(dim=1)
-    loss = torch.where(input_length < needed, 1e10, loss)
+    log_y = F.log_softmax(scores, dim=2)
+    t, input_length, label_length = t.long(), input_length.long(), label_length.long()
+    used = torch.arange(t.shape[1], device=t.device) < label_length[:, None]
+    repeated = (t[:, 1:] == t[:, :-1]) & used[:, 1:]  # these need a blank between them
+    too_long = input_length < label_length + repeated.sum(dim=1)
+    if bool((used & (t == blank_symbol)).any()):
+        loss = _ctc_by_steps(log_y, t, blank_symbol, input_length, label_length)
+    else:
+        loss = F.ctc_loss(log_y, t, input_length, label_length, blank=blank_symbol, reduction="none",
+                          zero_infinity=True)
+    loss = torch.where(too_long, 1e10, loss)
     return loss.mean() if reduce == "mean" else loss
+
+
+def _ctc_by_steps(log_y: torch.Tensor, t: torch.Tensor, blank: int, input_length: torch.Tensor,
+                  label_length: torch.Tensor) -> torch.Tensor:
+    """Returns the CTC losses, slower than PyTorch, whose gradient is wrong for a blank among the labels."""
+    impossible = -1e10  # not infinite, so that no gradient is nan
+    batch, width = len(t), 2 * t.shape[1] + 1
+    path = torch.full((batch, width), blank, device=t.device)  # blanks before, between and after the labels
+    path[:, 1::2] = t
+    position = torch.arange(width, device=t.device)
+    outside = position > 2 * label_length[:, None]
+    may_skip = torch.zeros_like(outside)
+    may_skip[:, 2:] = path[:, 2:] != path[:, :-2]
+    alpha = torch.full((batch, width), impossible, dtype=log_y.dtype, device=log_y.device)
+    alpha[:, 0] = 0
+    for time, log_p in enumerate(log_y):
+        shifted = F.pad(alpha, (2, 0), value=impossible)
+        skipped = torch.where(may_skip, shifted[:, :-2], impossible)
+        arrived = torch.logsumexp(torch.stack([alpha, shifted[:, 1:-1], skipped]), dim=0)
+        following = arrived.masked_fill(outside, impossible) + log_p.gather(1, path)
+        alpha = torch.where(time < input_length[:, None], following, alpha)
+    last = (position == 2 * label_length[:, None]) | (position == 2 * label_length[:, None] - 1)
+    return -torch.logsumexp(torch.where(last, alpha, impossible), dim=1)
 
 
 def crf1d(cost: torch.Tensor, xs: Sequence[torch.Tensor], ys: Sequence[torch.Tensor],

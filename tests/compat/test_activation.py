@@ -77,8 +77,8 @@ def test_maxout_errors(pool, axis):
 
 
 @pytest.mark.parametrize("chainers, ours", [(F.prelu, activation.prelu), (F.swish, activation.swish)])
-@pytest.mark.parametrize("x, w", [((4, 3), (3,)), ((4, 3), ()), ((4, 3, 2), (3, 2)), ((2, 3, 4, 4), (3,)), ((0, 3), (3,)),
-                                  ((1, 1), (1,))])
+@pytest.mark.parametrize("x, w", [((4, 3), (3,)), ((4, 3), ()), ((4, 3, 2), (3, 2)), ((2, 3, 4, 4), (3,)),
+                                  ((0, 3), (3,)), ((1, 1), (1,))])
 def test_per_channel(chainers, ours, x, w):
     rng = np.random.RandomState(0)
     diff.check(chainers, ours, [rng.randn(*x), np.asarray(rng.randn(*w))], double_backward=True)

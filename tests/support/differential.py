@@ -118,7 +118,7 @@ def to_numpy(value):
     if isinstance(value, (list, tuple)):
         return tuple(to_numpy(v) for v in value)
     if isinstance(value, torch.Tensor):
-        return value.detach().cpu().numpy()
+        return value.detach().cpu().numpy(force=True)
     if isinstance(value, chainer.Variable):
         return value.array
     return value
