@@ -35,7 +35,7 @@ def run_case(case, inputs, folder):
             links = find_links(execute(case))
             if links:
                 phase = "first forward"
-                prepared = prepared(case, inputs, links)
+                prepared = draw_weights(case, inputs, links)
             else:
                 prepared = None
             phase = "build"
@@ -150,7 +150,7 @@ def _sample(case, inputs):
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def prepared(case, inputs, links):
+def draw_weights(case, inputs, links):
     """Random weights for every parameter and running statistic, of the shapes seen after one forward pass.
 
     Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used.
@@ -179,7 +179,7 @@ def prepared(case, inputs, links):
 
 
 def set_weights(links, weights):
-    """Gives the links the weights that :func:`prepared` drew."""
+    """Gives the links the weights that :func:`draw_weights` drew."""
     for name, link in links.items():
         for path, child in sorted(link.namedlinks()):
             base = name + (path if path != "/" else "")

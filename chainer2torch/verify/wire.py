@@ -101,7 +101,7 @@ class Tree(object):
 
 
 def decode_inputs(spec, arrays, wrap):
-    """The inputs of a case: ``spec`` names arrays of ``inputs.npz``, each of which passes through ``wrap(name, array)``."""
+    """The inputs of a case: ``spec`` names arrays of ``inputs.npz``, each passes through ``wrap(name, array)``."""
     def decode(node, name):
         if isinstance(node, dict) and "array" in node:
             return wrap(name, numpy.array(arrays[node["array"].replace("/", "|")]))
