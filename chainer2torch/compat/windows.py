@@ -104,6 +104,6 @@ def spread_windows(cols: torch.Tensor, size: Sequence[int], stride: Sequence[int
     for axis in size:
         length *= axis
     keep = inside.reshape(-1)
-    values = cols.reshape(cols.shape[0], cols.shape[1], -1)[..., keep]
+    values = cols.flatten(2)[..., keep]
     result = cols.new_zeros((cols.shape[0], cols.shape[1], length))
     return result.index_add(2, flat.reshape(-1)[keep], values).reshape(*cols.shape[:2], *size)
