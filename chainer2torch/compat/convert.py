@@ -48,8 +48,8 @@ def _stack(arrays: Any, padding: Any, device: torch.device | None) -> Any:
         return _send(np.concatenate([np.asarray(array)[None] for array in arrays]), device)
     shape = np.max([array.shape for array in arrays], axis=0).astype(int)
     result = np.full((len(arrays), *shape), padding, dtype=arrays[0].dtype)
-    for row, array in zip(result, arrays, strict=False):
-        row[tuple(slice(n) for n in array.shape)] = array
+    for i, array in enumerate(arrays):
+        result[(i, *(slice(n) for n in array.shape))] = array
     return _send(result, device)
 
 

@@ -142,12 +142,13 @@ def test_concat_examples(name, device):
 
 @pytest.mark.parametrize("batch, padding", [
     ([np.ones(2, "f"), np.ones(3, "f")], 0),
+    ([1, 2], 0),
     ([np.ones((2, 3), "i"), np.ones((4, 1), "i")], -1),
     ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], (0, -1)),
     ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], 7),
     ([{"a": T[:2]}, {"a": T[:3]}], {"a": -1}),
     ([{"a": T[:2]}, {"a": T[:3]}], 5),
-], ids=range(6))
+], ids=range(7))
 def test_concat_examples_with_padding(batch, padding):
     assert plain(convert.concat_examples(batch, padding=padding)) == plain(
         chainer_convert.concat_examples(batch, padding=padding))
