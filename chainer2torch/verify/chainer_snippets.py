@@ -38,6 +38,7 @@ def run_case(case, inputs, folder):
                 prepared = draw_weights(case, inputs, links)
             else:
                 prepared = None
+            initial = _initial(case, inputs, links)
             phase = "build"
             namespace = execute(case)
             links = find_links(namespace)
@@ -49,6 +50,7 @@ def run_case(case, inputs, folder):
             record["weights"] = weights
             arrays.update(gradients(links))
             arrays.update(state(links))
+            arrays.update(initial)
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
@@ -148,6 +150,20 @@ def _sample(case, inputs):
             if not name.startswith("gy/"):
                 samples.setdefault(name, []).append(array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
+
+
+def _initial(case, inputs, links):
+    """The parameters that several builds start with, each after a first forward (for lazy links), stacked by name."""
+    found = {}
+    for build in range(case.get("initial", 0) if links else 0):
+        source = dict(case, seed=case["seed"] + build + 1, compare="allclose", grad=False)
+        namespace = execute(source)
+        run(source, inputs, namespace)
+        for name, link in find_links(namespace).items():
+            for path, param in link.namedparams():
+                if param.data is not None:
+                    found.setdefault("init/" + name + path, []).append(numpy.array(param.data))
+    return {name: numpy.stack(values) for name, values in found.items()}
 
 
 def draw_weights(case, inputs, links):

@@ -79,12 +79,13 @@ def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, toleran
                       f"{actual[at]:.8g} instead of {expected[at]:.8g} ({tolerance})")
 
 
-def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray) -> Difference:
+def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray,
+                    samples: int = tolerances.MOMENT_SAMPLES) -> Difference:
     """Compares two large samples of a random value: mean and variance, each within its standard error, and the
     distribution by the largest gap between the two cumulative frequencies (Kolmogorov-Smirnov).
     """
     dtype = str(expected.dtype)
-    if min(expected.size, actual.size) < tolerances.MOMENT_SAMPLES:
+    if min(expected.size, actual.size) < samples:
         return _different(name, dtype, f"a sample of {min(expected.size, actual.size)} values is too small for moments")
     if expected.dtype.kind != actual.dtype.kind or (expected.dtype.kind == "f" and expected.dtype != actual.dtype):
         return _different(name, dtype, f"dtype {actual.dtype} instead of {expected.dtype}")
@@ -104,6 +105,30 @@ def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray) -> Diff
         return Difference(name, dtype, gap, gap,
                           f"the distributions differ: cumulative frequencies are {gap:.4f} apart (limit {limit:.4f})")
     return Difference(name, dtype, worst, 0.0, None)
+
+
+def compare_initial(name: str, expected: np.ndarray, actual: np.ndarray) -> Difference:
+    """Compares initial values over several builds (the first axis): equal where fixed, else alike in distribution.
+
+    An element is fixed when every build gives it the same value: biases, scales, a forget gate's ones.
+    """
+    dtype = str(expected.dtype)
+    if expected.shape != actual.shape:
+        return _different(name, dtype, f"shape {_shape(actual)} instead of {_shape(expected)}")
+    if expected.dtype.kind != "f" or expected.size == 0:
+        return compare_arrays(name, expected, actual, any_float=True)
+    fixed, other = (np.all(a == a[:1], axis=0) for a in (expected, actual))
+    if not np.array_equal(fixed, other):
+        return _different(name, dtype, "initial values are random on one side and fixed on the other: "
+                                       f"{actual[0][fixed != other][0]:.6g} instead of "
+                                       f"{expected[0][fixed != other][0]:.6g}")
+    difference = compare_arrays(name, expected[0][fixed], actual[0][fixed], any_float=True)
+    if not difference.equal or fixed.all():
+        return difference
+    random = expected[:, ~fixed].ravel().astype(np.float64), actual[:, ~fixed].ravel().astype(np.float64)
+    if random[0].size < tolerances.INITIAL_SAMPLES:
+        return difference
+    return compare_moments(name, *random, samples=tolerances.INITIAL_SAMPLES)
 
 
 def _kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:

@@ -12,7 +12,14 @@ import numpy as np
 
 from chainer2torch.verify import given as given_specs
 from chainer2torch.verify import tolerances, wire
-from chainer2torch.verify.compare import Difference, compare_arrays, compare_moments, compare_trees, leaves
+from chainer2torch.verify.compare import (
+    Difference,
+    compare_arrays,
+    compare_initial,
+    compare_moments,
+    compare_trees,
+    leaves,
+)
 from chainer2torch.verify.run import CHAINER_WORKER, TORCH_WORKER, run_worker
 
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
@@ -42,6 +49,7 @@ class Pair:
     atol: float | None = None
     seed: str = ""
     strided: bool = False
+    initial: bool = False
 
 
 @dataclasses.dataclass
@@ -130,6 +138,7 @@ def case_of(pair: Pair, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
     sizes = [max(1, array.size) for array in drawn.values() if array.dtype.kind == "f"] or [1]
     return {"id": pair.id, "inputs": spec, "dtype": pair.dtype, "mode": pair.mode, "compare": pair.compare,
             "grad": pair.grad, "arrays": list(pair.arrays), "strided": pair.strided,
+            "initial": tolerances.INITIAL_BUILDS if pair.initial else 0,
             "seed": wire.seed_of(pair.seed or pair.row),
             "repeat": max(1, min(2000, max(40000 // max(sizes), 4000 // min(sizes))))}
 
@@ -175,6 +184,7 @@ def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, A
     if x["outputs"]["t"] == "value" and not outputs:
         outcome.compared += 1
     _judge_gradients(outcome, a, b)
+    _judge_initial(outcome, a, b)
     if not outcome.compared and outcome.status == PASSED:
         outcome.status = UNVERIFIED
         outcome.reasons.append("nothing in the result can be compared")
@@ -195,6 +205,14 @@ def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> 
             assert expected is not None and actual is not None
             note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
                                           any_float=prefix == "state/"), gradient=prefix != "state/")
+
+
+def _judge_initial(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+    for name in sorted(name for name in a if name.startswith("init/")):
+        if name not in b:
+            outcome.fail(f"{name}: missing on PyTorch's side")
+            continue
+        note(outcome, dataclasses.replace(compare_initial(name, a[name], b[name]), max_rel=0.0))
 
 
 def _judge_moments(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:

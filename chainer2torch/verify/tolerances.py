@@ -34,6 +34,9 @@ MOMENT_SIGMAS = 6.0
 KS_LIMIT = 3.5
 # A sample smaller than this proves nothing.
 MOMENT_SAMPLES = 1000
+# Initial weights: over so many builds of a link, if they are so many values together.
+INITIAL_BUILDS = 24
+INITIAL_SAMPLES = 100
 
 
 def for_dtype(dtype: str, rtol: float | None = None, atol: float | None = None) -> Tolerance:

@@ -42,8 +42,11 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
                     module.double()
                 module.to(job.get("device", "cpu"))
                 module.train(case.get("mode", "train") == "train")
+            phase = "initial weights"
+            initial = _initial(case, inputs, job)
             phase = "run"
             record, arrays = run(case, inputs, job, namespace)
+            arrays.update(initial)
             for name in case.get("weights", {}):
                 arrays.update(prefixed("pgrad/" + name, compat_module.gradients(modules[name])))
                 arrays.update(prefixed("state/" + name, compat_module.chainer_arrays(modules[name])))
@@ -143,6 +146,22 @@ def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: d
         for name, array in arrays.items():
             samples.setdefault(name, []).append(array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
+
+
+def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that several builds start with, each after a first forward (for lazy modules), stacked by name."""
+    found: dict[str, list[Any]] = {}
+    for build in range(case.get("initial", 0) if case.get("weights") else 0):
+        source = dict(case, seed=case["seed"] + build + 1, differentiated=[])
+        namespace = execute(source)
+        modules = find_modules(namespace)
+        for module in modules.values():
+            module.train(case.get("mode", "train") == "train")
+        run(source, inputs, job, namespace)
+        for name in case["weights"]:
+            for key, value in compat_module.chainer_arrays(modules[name]).items():
+                found.setdefault(f"init/{name}/{key}", []).append(value)
+    return {name: numpy.stack(values) for name, values in found.items()}
 
 
 def prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,47 @@ FAULTS = {
     "chainer crash": (X, "F.no_such_function(x)", "x", {}),
 }
 
+# name: (inputs, Chainer's link, PyTorch's module, Chainer's expression, PyTorch's expression, options)
+LINEAR = ({"x": "f32[5,4]"}, "l = L.Linear(4, 4)",
+          "l = compat.initialize(nn.Linear(4, 4), W=compat.LeCunNormal(), b=0)", "l(x)", "l(x)", {"initial": True})
+NORM = ({"x": "f32[4,3,2,2]"}, "l = L.BatchNormalization(3)", "l = nn.BatchNorm2d(3, eps=2e-5)", "l(x)", "l(x)", {})
+EMBED = ({"i": "i32[6]<5"}, "l = L.EmbedID(5, 3)", "l = nn.Embedding(5, 3)", "l(i)", "l(i)", {})
+LINKS = {
+    "linear": LINEAR, "norm": NORM, "embed": EMBED, "norm in test mode": (*NORM[:5], {"mode": "eval"}),
+    "lazy linear": (LINEAR[0], "l = L.Linear(None, 4)", "l = nn.LazyLinear(4)", "l(x)", "l(x)", {}),
+    "norm in float64": (*NORM[:5], {"dtype": "float64"}),
+}
+LINK_FAULTS = {
+    "transposed weight": (LINEAR, {4: "F.linear(x, l.weight.t(), l.bias)"}),
+    "dropped bias": (LINEAR, {4: "F.linear(x, l.weight)"}),
+    "swapped units": (LINEAR, {4: "l(x)[:, [1, 0, 2, 3]]"}),
+    "detached weight": (LINEAR, {4: "F.linear(x, l.weight.detach(), l.bias)"}),
+    "bias counted twice in the gradient": (LINEAR, {4: "l(x) + l.bias - l.bias.detach()"}),
+    "initial weights": (LINEAR, {2: "l = nn.Linear(4, 4)"}),
+    "initial bias": (LINEAR, {2: "l = compat.initialize(nn.Linear(4, 4), W=compat.LeCunNormal(), b=1)"}),
+    "initial scale": (LINEAR, {2: "l = compat.initialize(nn.Linear(4, 4), W=compat.HeNormal(), b=0)"}),
+    "no bias": (LINEAR, {2: "l = nn.Linear(4, 4, bias=False)"}),
+    "another name": (LINEAR, {2: "m = nn.Linear(4, 4)", 4: "m(x)"}),
+    "another size": (LINEAR, {2: "l = nn.Linear(4, 5)"}),
+    "eps": (NORM, {2: "l = nn.BatchNorm2d(3, eps=1e-3)"}),
+    "momentum": (NORM, {2: "l = nn.BatchNorm2d(3, eps=2e-5, momentum=0.9)"}),
+    "momentum and decay": (NORM, {2: "l = nn.BatchNorm2d(3, eps=2e-5, momentum=0.2)"}),
+    "no running statistics": (NORM, {4: "F.batch_norm(x, None, None, l.weight, l.bias, True, eps=2e-5)"}),
+    "train mode in test mode": (LINKS["norm in test mode"], {
+        4: "F.batch_norm(x, l.running_mean, l.running_var, l.weight, l.bias, True, eps=2e-5)"}),
+    "index shifted": (EMBED, {4: "l((i + 1) % 5)"}),
+    "row without gradient": (EMBED, {2: "l = nn.Embedding(5, 3, padding_idx=2)"}),
+}
+
+
+def _link_pair(kind, name, row):
+    given, link, module, before, after, options = row
+    names = ", ".join(given)
+    return Pair(f"{kind}-{name}".replace(" ", "_"), name, name,
+                f"{CHAINER}{link}\ndef run({names}):\n    return {before}\n",
+                f"{TORCH}import chainer_compat as compat\n{module}\ndef run({names}):\n    return {after}\n", given,
+                **options)
+
 
 def _pair(kind, name, given, before, after, options):
     names = ", ".join(given)
@@ -64,6 +105,11 @@ def _pair(kind, name, given, before, after, options):
 def batch():
     pairs = [_pair("equal", name, *row) for name, row in EQUAL.items()]
     pairs += [_pair("fault", name, *row) for name, row in FAULTS.items()]
+    pairs += [_link_pair("link", name, row) for name, row in LINKS.items()]
+    for name, (row, changes) in LINK_FAULTS.items():
+        row = [changes.get(i, part) for i, part in enumerate(row)]
+        assert any(row[i] != part for i, part in enumerate(LINK_FAULTS[name][0]))
+        pairs.append(_link_pair("broken", name, row))
     result = run_pairs(pairs, timeout=120)
     assert result.problems == []
     return {outcome.pair.id: outcome for outcome in result.outcomes}
@@ -79,5 +125,19 @@ def test_equal(batch, name):
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_fault_is_found(batch, name):
     outcome = batch[f"fault-{name}".replace(" ", "_")]
+    assert outcome.status == FAILED
+    assert outcome.reasons
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_equal_links(batch, name):
+    outcome = batch[f"link-{name}".replace(" ", "_")]
+    assert (outcome.status, outcome.reasons) == (PASSED, [])
+    assert outcome.compared >= 3
+
+
+@pytest.mark.parametrize("name", LINK_FAULTS)
+def test_planted_fault_in_a_link_is_found(batch, name):
+    outcome = batch[f"broken-{name}".replace(" ", "_")]
     assert outcome.status == FAILED
     assert outcome.reasons
