@@ -1,5 +1,5 @@
 """Where each tensor of a module stands in Chainer's files."""
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,16 +38,44 @@ def chainer_slots(module: nn.Module, path: str = "") -> Iterator[Slot]:
         return
     for slot in _own_slots(module):
         yield slot._replace(key=path + slot.key)
-    for name, child in _link_children(module):
+    for name, child in link_children(module):
         yield from chainer_slots(child, f"{path}{name}/")
 
 
-def _link_children(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The children that are links, with their names in Chainer, in Chainer's order."""
     children = [(name, child) for name, child in module._modules.items() if child is not None]
     if isinstance(module, nn.Sequential):
-        links = [child for _, child in children if not _stands_for_function(child)]
-        children = [(str(i), child) for i, child in enumerate(links)]
-    yield from children
+        return [(str(i), link) for i, link in enumerate(sequential_links([
+            child if not _stands_for_function(child) else None for _, child in children]))]
+    if isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children):
+        return children
+    return sorted(children)
+
+
+def sequential_links(layers: Sequence[Any]) -> list[Any]:
+    """The links of a Sequential in the order in which Chainer 7 counts them; None stands for a function in between.
+
+    Not the order in which they run: with a link in front, Chainer counts ``0, 1, 2, 3`` as ``0, 3, 2, 1``. Its files
+    have it that way, so the counting is repeated here, one append after the other.
+    """
+    links: list[Any] = []
+    first = 0
+    for position, layer in enumerate(layers):
+        if layer is None:
+            continue
+        if links:
+            links.insert(first + 1, layer)
+        else:
+            first = position
+            links.append(layer)
+    return links
+
+
+def parameter_names(module: nn.Module) -> list[tuple[str, str]]:
+    """(Chainer's name, attribute) of the module's own parameters, sorted as in Chainer."""
+    names = _names(module)
+    return sorted((names.get(name, name), name) for name, p in module._parameters.items() if p is not None)
 
 
 def _stands_for_function(module: nn.Module) -> bool:

@@ -1,0 +1,240 @@
+"""Walks modules as Chainer walks links: its orders, its paths, and what it does to whole trees of parameters."""
+import copy
+import functools
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn as nn
+from torch.nn.parameter import UninitializedParameter, is_lazy
+
+from chainer2torch.compat.initializers import NaN, as_initializer, generate_array
+from chainer2torch.compat.layer_init import initialize
+from chainer2torch.compat.link_slots import link_children, parameter_names
+from chainer2torch.compat.links_base import ChainerLayer
+
+
+def children(module: nn.Module) -> Iterator[nn.Module]:
+    """The child links in Chainer's order: by name, or by position in lists. Source: chainer.Link.children."""
+    for _, child in link_children(module):
+        yield child
+
+
+def namedlinks(module: nn.Module, skipself: bool = False) -> Iterator[tuple[str, nn.Module]]:
+    """All links with their paths (``/``, ``/l1``, ``/blocks/0``), depth first. Source: chainer.Link.namedlinks."""
+    if not skipself:
+        yield "/", module
+    for name, child in link_children(module):
+        yield "/" + name, child
+        for path, link in namedlinks(child, skipself=True):
+            yield "/" + name + path, link
+
+
+def links(module: nn.Module, skipself: bool = False) -> Iterator[nn.Module]:
+    """All links, depth first. Source: chainer.Link.links."""
+    for _, link in namedlinks(module, skipself):
+        yield link
+
+
+def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tuple[str, Any]]:
+    """All parameters with their paths and names in Chainer (``/l1/W``), sorted by name at every level.
+
+    A parameter that is reached twice comes twice. ``include_uninit=False`` leaves out those without a shape.
+    Source: chainer.Link.namedparams.
+    """
+    for key, name in parameter_names(module):
+        parameter = getattr(module, name)
+        if include_uninit or not is_lazy(parameter):
+            yield "/" + key, parameter
+    for name, child in link_children(module):
+        for path, parameter in namedparams(child, include_uninit):
+            yield "/" + name + path, parameter
+
+
+def params(module: nn.Module, include_uninit: bool = True) -> Iterator[Any]:
+    """All parameters in Chainer's order. Source: chainer.Link.params."""
+    for _, parameter in namedparams(module, include_uninit):
+        yield parameter
+
+
+def count_params(module: nn.Module) -> int:
+    """How many numbers the parameters hold; those without a shape are left out, with a warning.
+
+    Source: chainer.Link.count_params.
+    """
+    size = 0
+    for path, parameter in namedparams(module):
+        if is_lazy(parameter):
+            warnings.warn(f"parameter '{path}' has no shape yet and is not counted")
+        else:
+            size += parameter.numel()
+    return size
+
+
+def zerograds(module: nn.Module) -> None:
+    """Sets every gradient to zeros. Source: chainer.Link.zerograds."""
+    for parameter in module.parameters():
+        if not is_lazy(parameter):
+            parameter.grad = torch.zeros_like(parameter)
+
+
+def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True) -> None:
+    """Copies the values of another module of the same structure; buffers too unless ``copy_persistent`` is false.
+
+    A missing part raises AttributeError, another shape RuntimeError. Source: chainer.Link.copyparams.
+    """
+    with torch.no_grad():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                _copy_tensor(parameter, getattr(link, name))
+        if copy_persistent:
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    _copy_tensor(buffer, getattr(link, name))
+            for name in vars(module).get("_chainer_persistent", ()):
+                setattr(module, name, copy.deepcopy(getattr(link, name)))
+    for name, child in module._modules.items():
+        if child is not None:
+            copyparams(child, getattr(link, name), copy_persistent)
+
+
+def _copy_tensor(target: Any, source: torch.Tensor) -> None:
+    if is_lazy(source):
+        return
+    if is_lazy(target):
+        target.materialize(source.shape)
+    if target.shape != source.shape:
+        raise RuntimeError(f"cannot copy a tensor of shape {tuple(source.shape)} to one of {tuple(target.shape)}")
+    target.copy_(source)
+
+
+def addgrads(module: nn.Module, link: nn.Module) -> None:
+    """Adds the gradients of another module of the same structure. Source: chainer.Link.addgrads."""
+    for name, parameter in module._parameters.items():
+        if parameter is not None:
+            grad = getattr(link, name).grad
+            if grad is not None:
+                grad = grad.to(parameter.device)
+                parameter.grad = grad.clone() if parameter.grad is None else parameter.grad + grad
+    for name, child in module._modules.items():
+        if child is not None:
+            addgrads(child, getattr(link, name))
+
+
+def set_update_enabled(module: nn.Module, enabled: bool) -> None:
+    """Lets optimizers change the parameters, or not.
+
+    Parameters of this tool's optimizers keep getting gradients, as in Chainer; others get none, so that torch's
+    optimizers pass over them. Source: chainer.Link.enable_update and disable_update.
+    """
+    for parameter in module.parameters():
+        rule = getattr(parameter, "update_rule", None)
+        if rule is None:
+            parameter.requires_grad_(enabled)
+        else:
+            rule.enabled = enabled
+
+
+def is_update_enabled(module: nn.Module) -> bool:
+    """Whether some parameter may be changed. Source: chainer.Link.update_enabled."""
+    rules = [(parameter, getattr(parameter, "update_rule", None)) for parameter in module.parameters()]
+    return any(parameter.requires_grad if rule is None else rule.enabled for parameter, rule in rules)
+
+
+def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.float32,
+              initializer: Any = None) -> None:
+    """Registers a parameter: NaN without an initializer, without a shape if ``shape`` is None.
+
+    A name that is taken raises AttributeError. Source: chainer.Link.add_param.
+    """
+    if hasattr(module, name):
+        raise AttributeError(f"cannot register a new parameter {name}: attribute exists")
+    setattr(module, name, new_parameter(NaN(dtype) if initializer is None else initializer, shape))
+
+
+def new_parameter(initializer: Any = None, shape: Any = None, name: Any = None) -> nn.Parameter:
+    """A parameter of ``shape``, filled by an initializer, a number or an array (None: NaN).
+
+    Without a shape an array is the value itself; any other parameter has no shape until ``initialize_parameter``.
+    Source: chainer.Parameter.
+    """
+    array = isinstance(initializer, (np.ndarray, torch.Tensor))
+    fill = as_initializer(initializer, NaN())
+    if shape is None and array:
+        parameter: Any = nn.Parameter(torch.as_tensor(initializer).detach().clone())
+    elif shape is None:
+        dtype = getattr(fill, "dtype", None)
+        parameter = UninitializedParameter(**({} if dtype is None else {"dtype": dtype}))
+    else:
+        # an array decides the dtype here, while an initializer's own goes before torch's default
+        parameter = nn.Parameter(generate_array(fill, shape))
+    parameter.initializer = fill
+    return parameter
+
+
+def initialize_parameter(parameter: Any, shape: Any) -> None:
+    """Gives a parameter of ``new_parameter`` a shape and fills it (again, if it has one).
+
+    Source: chainer.Parameter.initialize.
+    """
+    if is_lazy(parameter):
+        parameter.materialize((shape,) if isinstance(shape, int) else tuple(shape))
+    with torch.no_grad():
+        parameter.initializer(parameter)
+
+
+def copy_link(module: nn.Module, mode: str = "share") -> Any:
+    """A copy: 'share' has parameters of its own on the same memory, 'copy' is deep, 'init' is deep and filled anew.
+
+    Another mode raises ValueError, as does sharing a parameter that has no shape yet, or filling one anew whose
+    initializer is not known. Source: chainer.Link.copy.
+    """
+    if mode == "copy":
+        return copy.deepcopy(module)
+    if mode == "init":
+        result = copy.deepcopy(module)
+        for link, original in zip(result.modules(), module.modules(), strict=True):
+            _fill_again(link, original)
+        return result
+    if mode != "share":
+        raise ValueError(f"mode is 'init', 'copy' or 'share', not {mode!r}")
+    result = copy.copy(module)
+    for table in ("_parameters", "_buffers", "_modules"):
+        result.__dict__[table] = dict(module.__dict__[table])
+    for name, parameter in module._parameters.items():
+        if parameter is not None:
+            if is_lazy(parameter):
+                raise ValueError(f"parameter {name} has no shape yet and cannot be shared: call the model once before")
+            result._parameters[name] = nn.Parameter(parameter.data, parameter.requires_grad)
+    copies = {id(child): copy_link(child) for child in module._modules.values() if child is not None}
+    for name, child in module._modules.items():
+        result._modules[name] = None if child is None else copies[id(child)]
+    if isinstance(vars(module).get("_layers"), list):  # a Sequential's list, of which the children are a part
+        result.__dict__["_layers"] = [copies.get(id(layer), layer) for layer in module.__dict__["_layers"]]
+    return result
+
+
+def _fill_again(link: nn.Module, original: nn.Module) -> None:
+    reset = vars(link).get("reset_parameters")
+    if isinstance(reset, functools.partial):
+        reset()
+        return
+    own = {name: p for name, p in link._parameters.items() if p is not None and not is_lazy(p)}
+    if isinstance(link, ChainerLayer):
+        for name, parameter in own.items():
+            link._initializers[name](parameter)
+        return
+    statistics = {name: b.clone() for name, b in link._buffers.items() if b is not None}
+    if own and type(link).__module__.startswith("torch.nn.modules") and type(link) is not nn.Module:
+        initialize(link)
+        for name, buffer in statistics.items():
+            link._buffers[name].copy_(buffer)  # type: ignore[union-attr]
+        return
+    for name, parameter in own.items():
+        initializer = getattr(original._parameters[name], "initializer", None)
+        if initializer is None:
+            raise ValueError(f"the initializer of parameter {name} is not known")
+        with torch.no_grad():
+            initializer(parameter)

@@ -1,0 +1,294 @@
+"""Trees of links: orders, paths, copies, Sequential, persistent values, against Chainer."""
+import copy
+import io
+
+import chainer
+import chainer.functions as CF
+import numpy as np
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from chainer import links as L
+
+from chainer2torch.compat import link_tree as T
+from chainer2torch.compat import persistent as P
+from chainer2torch.compat.layer_init import init_like_chainer
+from chainer2torch.compat.linear import Linear
+from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.sequential import Sequential, repeat_link
+from chainer2torch.compat.serializers import load_npz, save_npz
+from tests.support.links import arrays_of, check_link, npz_of
+
+
+class CNet(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.z = L.Linear(3, 4)
+            self.blocks = chainer.ChainList(
+                L.Linear(4, 4), L.BatchNormalization(4), *[L.Linear(4, 4) for _ in range(10)])
+            self.a = L.Linear(None, 2)
+            self.scale = chainer.Parameter(1, (4,))
+
+    def forward(self, x):
+        h = self.z(x)
+        for link in self.blocks:
+            h = CF.tanh(link(h))
+        return self.a(h * CF.broadcast_to(self.scale, h.shape))
+
+
+class TNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.z = nn.Linear(3, 4)
+        self.blocks = nn.ModuleList(
+            [nn.Linear(4, 4), nn.BatchNorm1d(4, eps=2e-5), *[nn.Linear(4, 4) for _ in range(10)]])
+        self.a = nn.LazyLinear(2)
+        self.scale = T.new_parameter(1, (4,))
+        init_like_chainer(self)
+
+    def forward(self, x):
+        h = self.z(x)
+        for link in self.blocks:
+            h = torch.tanh(link(h))
+        return self.a(h * self.scale)
+
+
+def test_a_model():
+    check_link(CNet, TNet, ["f32[5,3]"])
+
+
+def test_orders_and_paths():
+    link, module = CNet(), TNet()
+    for skip in (False, True):
+        assert [p for p, _ in T.namedlinks(module, skip)] == [p for p, _ in link.namedlinks(skip)]
+        assert len(list(T.links(module, skip))) == len(list(link.links(skip)))
+    assert [p for p, _ in T.namedparams(module)] == [p for p, _ in link.namedparams()]
+    # a lazy layer of torch has no bias either before its first call
+    assert [p for p, _ in T.namedparams(module, False)] == [p for p, _ in link.namedparams(False) if p != "/a/b"]
+    assert [type(c).__name__ for c in T.children(module)] == ["LazyLinear", "ModuleList", "Linear"]
+    with pytest.warns(UserWarning, match="/a/W"):
+        T.count_params(module)
+    link(np.ones((2, 3), "f"))
+    module(torch.ones(2, 3))
+    assert T.count_params(module) == link.count_params()
+    assert [p for p, _ in T.namedparams(module, False)] == [p for p, _ in link.namedparams(False)]
+    assert [tuple(p.shape) for p in T.params(module)] == [p.shape for p in link.params()]
+
+
+def layers(sizes, linear, relu):
+    return [relu if n is None else linear(n, n) for n in sizes]
+
+
+@pytest.mark.parametrize("sizes", [(2, None, 2, 2, None, 2, 2), (None, 2, 2, 2, 2), (None, None, 2, 2, 2, 2, 2),
+                                   (2,), (None, 2, None), (2, 2), (2, 2, 2)])
+def test_sequential_keeps_chainers_count_of_its_links(sizes):
+    make_link = lambda: chainer.Sequential(*layers(sizes, L.Linear, CF.relu))  # noqa: E731
+    check_link(make_link, lambda: Sequential(*layers(sizes, nn.Linear, F.relu)), ["f32[3,2]"], steps=1)
+    check_link(make_link, lambda: nn.Sequential(*layers(sizes, nn.Linear, nn.ReLU())), ["f32[3,2]"], steps=1)
+
+
+def test_sequential_is_a_list():
+    c_relu, t_relu = CF.relu, F.relu
+    link = chainer.Sequential(*layers((1, 2, None, 3), L.Linear, c_relu))
+    module = Sequential(*layers((1, 2, None, 3), nn.Linear, t_relu))
+
+    def same():
+        assert [getattr(x, "out_size", None) for x in link] == [getattr(x, "out_features", None) for x in module]
+        assert [x.out_size for x in link.children()] == [x.out_features for x in T.children(module)]
+        assert len(link) == len(module)
+
+    same()
+    for action in (lambda s, lin, relu: s.insert(0, lin(4, 4)), lambda s, lin, relu: s.insert(2, lin(5, 5)),
+                   lambda s, lin, relu: s.insert(-1, relu), lambda s, lin, relu: s.append(lin(6, 6)),
+                   lambda s, lin, relu: s.extend([lin(7, 7), relu]), lambda s, lin, relu: s.pop(),
+                   lambda s, lin, relu: s.__setitem__(1, lin(8, 8)),
+                   lambda s, lin, relu: s.remove(relu), lambda s, lin, relu: s.remove_by_layer_type("relu")):
+        action(link, L.Linear, c_relu)
+        action(module, nn.Linear, t_relu)
+        same()
+    assert module.count_by_layer_type("Linear") == link.count_by_layer_type("Linear") == len(module)
+    assert module.index(module[2]) == 2 and module.count(module[2]) == 1 and module[2] in module
+    assert [m.out_features for m in reversed(module)] == [m.out_size for m in reversed(link)]
+    assert len(module + module) == 2 * len(module) and isinstance(module[1:3], list)
+    nested_link = chainer.Sequential(chainer.Sequential(L.Linear(1, 1), c_relu), c_relu).flatten()
+    assert len(Sequential(Sequential(nn.Linear(1, 1), t_relu), t_relu).flatten()) == len(nested_link) == 3
+    module.clear()
+    assert len(module) == 0 and list(module.parameters()) == []
+
+
+def test_sequential_passes_tuples_on():
+    link = chainer.Sequential(lambda x, y: (x + y, x * y), lambda a, b: a - b)
+    module = Sequential(lambda x, y: (x + y, x * y), lambda a, b: a - b)
+    x, y = np.ones(3, "f"), np.arange(3).astype("f")
+    np.testing.assert_array_equal(module(torch.tensor(x), torch.tensor(y)).numpy(), link(x, y))
+
+
+@pytest.mark.parametrize("act,error", [
+    (lambda s: s(1), RuntimeError), (lambda s: s.insert(1, abs), IndexError), (lambda s: s.append(3), ValueError),
+    (lambda s: s + [], ValueError), (lambda s: s.remove(abs), ValueError),
+    (lambda s: s.__setitem__(0, abs), ValueError),
+    (lambda s: s.copyparams([]), ValueError),
+])
+def test_sequential_errors(act, error):
+    for sequential in (chainer.Sequential(), Sequential()):
+        with pytest.raises(error):
+            act(sequential)
+
+
+def test_repeat_and_copy():
+    module = repeat_link(Linear(3, 3, initial_bias=5), 4)
+    assert len(module) == 4 and not torch.equal(module[0].weight, module[1].weight)
+    assert module[3].bias.tolist() == [5.0] * 3
+    assert len(repeat_link(Linear(3, 3), 0)) == 0
+    check_link(lambda: L.Linear(3, 3).repeat(4), lambda: repeat_link(Linear(3, 3), 4), ["f32[2,3]"], steps=1)
+    same = repeat_link(nn.Linear(3, 3), 3, "copy")
+    assert torch.equal(same[0].weight, same[2].weight) and same[0].weight is not same[2].weight
+
+
+@pytest.mark.parametrize("mode", ["share", "copy", "init"])
+def test_copy_modes(mode):
+    link, module = CNet(), TNet()
+    link(np.ones((2, 3), "f"))
+    module(torch.ones(2, 3))
+    link.blocks[1].avg_mean[...] = 7
+    with torch.no_grad():
+        module.blocks[1].running_mean.fill_(7)
+    link2, module2 = link.copy(mode), T.copy_link(module, mode)
+    with torch.no_grad():
+        for net in (module2.z.weight, module2.blocks[0].weight):
+            net.add_(1)
+    for param in (link2.z.W, link2.blocks[0].W):
+        param.array += 1
+    for a, b in ((module.z.weight, module2.z.weight), (module.blocks[0].weight, module2.blocks[0].weight)):
+        assert torch.equal(a, b) is (mode == "share")
+        assert a is not b
+    assert np.array_equal(link.z.W.array, link2.z.W.array) is (mode == "share")
+    module2.z.weight.grad = torch.ones(4, 3)
+    assert module.z.weight.grad is None
+    assert module2.blocks[1].running_mean.tolist() == list(link2.blocks[1].avg_mean) == [7.0] * 4
+    assert module2.scale.tolist() == list(link2.scale.array)
+    assert module2.z.bias.tolist() == list(link2.z.b.array)
+
+
+def test_copy_errors():
+    with pytest.raises(ValueError):
+        T.copy_link(nn.Linear(1, 1), "deep")
+    with pytest.raises(ValueError):
+        L.Linear(1, 1).copy("deep")
+    with pytest.raises(ValueError, match="no shape yet"):
+        T.copy_link(nn.LazyLinear(1))
+    odd = nn.Module()
+    odd.w = nn.Parameter(torch.ones(2))
+    with pytest.raises(ValueError, match="initializer"):
+        T.copy_link(odd, "init")
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_copyparams_and_addgrads(persistent):
+    source, target = TNet(), TNet()
+    source(torch.randn(4, 3)).sum().backward()
+    T.copyparams(target, source, persistent)
+    for (name, a), (_, b) in zip(target.named_parameters(), source.named_parameters(), strict=True):
+        assert torch.equal(a, b), name
+    assert torch.equal(target.blocks[1].running_mean, source.blocks[1].running_mean) is persistent
+    T.addgrads(target, source)
+    T.addgrads(target, source)
+    torch.testing.assert_close(target.z.weight.grad, 2 * source.z.weight.grad)
+    assert target.z.weight.grad is not source.z.weight.grad
+    T.zerograds(target)
+    assert target.a.bias.grad.tolist() == [0, 0]
+    with pytest.raises(RuntimeError):
+        T.copyparams(nn.Linear(2, 3), nn.Linear(1, 3))
+    with pytest.raises(AttributeError):
+        T.copyparams(target, nn.Linear(1, 3))
+
+
+def test_switching_updates_off():
+    module = TNet()
+    T.set_update_enabled(module.z, False)
+    assert not T.is_update_enabled(module.z) and T.is_update_enabled(module)
+    module(torch.randn(4, 3)).sum().backward()
+    assert module.z.weight.grad is None and module.a.weight.grad is not None
+    T.set_update_enabled(module.z, True)
+    assert T.is_update_enabled(module.z)
+
+
+def test_parameters_of_ones_own():
+    module = nn.Module()
+    T.add_param(module, "w", (2, 3), initializer=4)
+    T.add_param(module, "n", (2,))
+    T.add_param(module, "later", initializer=2.5)
+    assert module.w.tolist() == [[4.0] * 3] * 2 and module.n.isnan().all()
+    T.initialize_parameter(module.later, 3)
+    assert module.later.tolist() == [2.5] * 3
+    with torch.no_grad():
+        module.later.fill_(0)
+    T.initialize_parameter(module.later, (3,))
+    assert module.later.tolist() == [2.5] * 3
+    with pytest.raises(AttributeError):
+        T.add_param(module, "w", (1,))
+    assert sorted(dict(module.named_parameters())) == ["later", "n", "w"]
+    array = np.arange(3.)
+    assert T.new_parameter(array).dtype == torch.float64 and chainer.Parameter(array).dtype == np.float64
+    assert T.new_parameter(array, (3,)).dtype == torch.float32 and chainer.Parameter(array, (3,)).dtype == np.float32
+    assert T.new_parameter(np.float64(2), (3,)).dtype == torch.float32
+
+
+def test_persistent_values():
+    class CLink(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(2, 2)
+                self.frozen = chainer.Parameter(3, (2,))
+            self.add_persistent("mean", np.arange(3).astype("f"))
+            self.add_persistent("count", 5)
+            self.rate = 0.25
+            self.register_persistent("rate")
+            self.register_persistent("frozen")
+
+    class TLink(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(2, 2)
+            self.frozen = T.new_parameter(3, (2,))
+            P.add_persistent(self, "mean", np.zeros(3, "f"))
+            P.add_persistent(self, "count", 0)
+            self.rate = 0.0
+            P.register_persistent(self, "rate")
+            P.register_persistent(self, "frozen")
+
+    link, module = CLink(), TLink()
+    load_npz(npz_of_plain(link), module)
+    assert module.mean.tolist() == [0, 1, 2] and module.count == 5 and module.rate == 0.25
+    assert isinstance(module.count, int) and isinstance(module.rate, float)
+    assert sorted(dict(module.named_parameters())) == ["l.bias", "l.weight"]
+    other = TLink()
+    other.load_state_dict(copy.deepcopy(module).state_dict())
+    assert other.count == 5 and other.rate == 0.25 and other.mean.tolist() == [0, 1, 2]
+    module.count += 1
+    assert int(arrays_of(module)["count"]) == 6
+    file = io.BytesIO()
+    save_npz(file, module)
+    file.seek(0)
+    again = CLink()
+    again.frozen = again.frozen.array  # Chainer saves a former Parameter only as an array
+    chainer.serializers.load_npz(file, again)
+    assert again.count == 6 and again.rate == 0.25
+    for act in (lambda m: P.add_persistent(m, "mean", 1), lambda m: P.register_persistent(m, "nothing")):
+        with pytest.raises(AttributeError):
+            act(module)
+
+
+def npz_of_plain(link):
+    link.frozen = link.frozen.array
+    return npz_of(link)
+
+
+def test_batch_norm_in_a_copy_shares_statistics():
+    layer = BatchNormalization(3)
+    shared = T.copy_link(layer)
+    shared(torch.randn(5, 3))
+    assert torch.equal(shared.running_mean, layer.running_mean) and layer.running_mean.abs().sum() > 0
