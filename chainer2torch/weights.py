@@ -1,4 +1,123 @@
-"""Chainer's weight files (``.npz``) and PyTorch modules: the same code as the helpers that are vendored."""
-from chainer2torch.compat.serializers import load_npz, save_npz
+"""Chainer's trained weights for PyTorch models, and back.
 
-__all__ = ["load_npz", "save_npz"]
+The reading and writing is the code that migrated projects get too: chainer2torch/compat/serializers.py.
+"""
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.compat import serializers
+
+SUFFIXES = (".pt", ".pth", ".safetensors", ".npz")
+
+
+class WeightsError(Exception):
+    """The weights cannot be converted; the message says what to change."""
+
+
+def load_npz(path: Any, model: Any, strict: bool = True, *, prefix: str = "") -> None:
+    """Loads a file of Chainer's ``save_npz`` into a torch module.
+
+    ``prefix`` is the part of the file to load, such as ``updater/model:main/`` in a trainer's snapshot. With
+    ``strict=False`` keys that are missing or left over are skipped. Nothing is unpickled. On an error the model is as
+    it was: KeyError for a missing key, ValueError for one left over or of another shape or dtype; both name the key.
+    """
+    serializers.load_npz(path, model, path=prefix, strict=strict)
+
+
+def save_npz(path: Any, model: Any, *, compression: bool = True) -> None:
+    """Writes a torch module in Chainer's layout, so that the original Chainer model can load it."""
+    serializers.save_npz(path, model, compression)
+
+
+def find_model(spec: str, args: Any = None) -> Any:
+    """The model of ``MODULE:CLASS``, made with ``args``: a list of arguments, a dictionary of keywords, or None.
+
+    MODULE is a dotted name, looked up from the current folder too, or a path that ends in ``.py``. This imports the
+    migrated project. Raises WeightsError when it cannot be found or made.
+    """
+    module_name, _, class_name = spec.rpartition(":")
+    if not module_name or not class_name:
+        raise WeightsError(f"{spec}: expected MODULE:CLASS, such as net:MLP or models/net.py:MLP")
+    folder = os.getcwd()
+    if module_name.endswith(".py"):
+        folder, module_name = str(Path(module_name).resolve().parent), Path(module_name).stem
+    sys.path.insert(0, folder)
+    try:
+        found = importlib.import_module(module_name)
+        for part in class_name.split("."):
+            found = getattr(found, part)
+        positional, keywords = ((), args) if isinstance(args, Mapping) else (args or (), {})
+        return found(*positional, **keywords)  # type: ignore[operator]
+    except Exception as error:  # noqa: B902 - importing and making the model runs the user's code
+        raise WeightsError(f"{spec}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
+
+
+def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathLike[str] | None = None, *,
+            strict: bool = True, prefix: str = "") -> list[str]:
+    """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
+
+    ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``), .safetensors, or .npz (Chainer's layout, for the
+    way back: then ``source`` may also be a .pt). Raises WeightsError with the file, the key and the remedy.
+    """
+    out = Path(Path(source).with_suffix(".pt") if out is None else out)
+    if out.suffix not in SUFFIXES:
+        raise WeightsError(f"{out}: expected a name that ends in {', '.join(SUFFIXES)}")
+    module = find_model(model, args) if isinstance(model, str) else model
+    try:
+        serializers.load_npz(str(source), module, path=prefix, strict=strict)
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise WeightsError(f"{source}: {text}") from error
+    return write(module, out)
+
+
+def write(module: Any, out: str | os.PathLike[str]) -> list[str]:
+    """Writes the weights of a module in the format of the file's ending; the keys written.
+
+    The file appears as a whole or not at all. Raises WeightsError for a lazy module in a format that cannot have one.
+    """
+    import torch
+    from torch.nn.parameter import is_lazy
+    out = Path(out)
+    part = out.with_name(out.name + ".part")
+    state = module.state_dict()
+    try:
+        if out.suffix == ".npz":
+            serializers.save_npz(str(part), module)
+            keys = sorted(serializers.chainer_entries(module))
+        elif out.suffix == ".safetensors":
+            _write_safetensors(state, part)
+            keys = list(state)
+        else:
+            lazy = [key for key, value in state.items() if isinstance(value, torch.Tensor) and is_lazy(value)]
+            if lazy:
+                raise WeightsError(f"{lazy[0]} has no shape: the Chainer model was saved before it was first used")
+            torch.save(state, part)
+            keys = list(state)
+        os.replace(part, out)
+    finally:
+        part.unlink(missing_ok=True)
+    return keys
+
+
+def _write_safetensors(state: Mapping[str, Any], path: Path) -> None:
+    try:
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise WeightsError("writing .safetensors needs the package safetensors: pip install safetensors") from error
+    import torch
+    from torch.nn.parameter import is_lazy
+    tensors = {}
+    for key, value in state.items():
+        if not isinstance(value, torch.Tensor) or is_lazy(value):
+            raise WeightsError(f"{key} cannot be written to .safetensors: {type(value).__name__}")
+        tensors[key] = value.detach().cpu().contiguous().clone()  # tied weights share memory, which the format forbids
+    save_file(tensors, str(path))

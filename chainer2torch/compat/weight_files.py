@@ -1,6 +1,7 @@
 """Opens files of weights: .npz by Chainer, and zip files by torch.save. Nothing in them is executed."""
 import pickle
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def read_npz(file: Any) -> dict[str, Any]:
                 with archive.open(name) as member:
                     entries[name.removesuffix(".npy").lstrip("/")] = _read_array(member)
             return entries
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file} is not a complete .npz file: {error}") from error
