@@ -127,8 +127,8 @@ class Recorder(object):
         self._losses, self._reported = [], []
 
 
-def run_script(job, recorder, notes):
-    """Runs the script of the job as ``__main__`` in its folder, and records how it ended."""
+def run_script(job, recorder, notes, at_end=lambda: None):
+    """Runs the script of the job as ``__main__`` in its folder, and records how it ended after a call of ``at_end``."""
     tree = os.path.abspath(job["tree"])
     script = os.path.join(tree, job["argv"][0])
     os.chdir(tree)
@@ -144,6 +144,7 @@ def run_script(job, recorder, notes):
             how = {"status": "error", "type": "SystemExit", "message": str(error.code), "trace": ""}
     except BaseException as error:
         how = wire.failure("script", error)
+    at_end()
     recorder.end(how, notes)
 
 

@@ -168,6 +168,7 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
             problems.append(f"the script failed under {name}: {how['type']}: {how['message']}\n{_indent(how['trace'])}")
     if ends[1] is not None:
         problems += ends[1]["notes"]["problems"]
+        unverified += ends[1]["notes"]["unverified"]
     updates = [[record for key, record in result.records.items() if key.startswith("update-")]
                for result in (left, right)]
     steps: list[Step] = []
