@@ -118,7 +118,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         return
     names = Names.of(plan.source, removed)
     try:
-        applied = apply(result.source, edits, names)
+        applied = apply(plan.source, edits, names)
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
         return
@@ -126,7 +126,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         _mark_failed(plan, applied.failed)
         edits = [e for e in _live(plan) if e not in applied.failed]
         names = Names.of(plan.source, imports.unused_imports(plan))
-        applied = apply(result.source, edits, names)
+        applied = apply(plan.source, edits, names)
     result.code = applied.code
     output = ast.parse(result.code)
     result.helpers = frozenset(_helpers(names, output))

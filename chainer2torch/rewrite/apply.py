@@ -2,18 +2,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import libcst as cst
 
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
     Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark, Unwrap,
     Wrap,
 )
 from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.names import Names
-from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, training, wrap
+from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | StatementEdit
 
@@ -26,9 +28,9 @@ class Applied:
     failed: list[Edit]
 
 
-def apply(text: str, edits: Sequence[Edit], names: Names) -> Applied:
-    """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when it does not parse."""
-    module = cst.parse_module(text)
+def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
+    """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
+    module = cst.parse_module(source.text)
     wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
     for edit in edits:
         operands: Iterable[Any] = ()
@@ -38,20 +40,20 @@ def apply(text: str, edits: Sequence[Edit], names: Names) -> Applied:
             operands = edit.operands.values()
         wanted |= {o.span for o in operands if o.span is not None}
     starts = {e.start for e in edits if isinstance(e, StatementEdit)}
-    located = spans.locate(module, wanted, starts)
-    transformer = _Apply(edits, located, names)
-    transformer.top = {s for s in module.body}
-    result = module.visit(transformer)
-    found = {*located.expressions.values(), *located.statements.values()}
-    failed = transformer.failed + [
+    located = spans.locate(module, source, wanted, starts)
+    rewriter = _Rewriter(edits, located, names, module)
+    result = rewriter.rebuild(module)
+    found = {*located.expressions.values(), *located.statements.values(), *located.small.values()}
+    failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
     result = imports.insert(result, names.statements())
     return Applied(result.code, [e for e in failed if not isinstance(e, Comment)])
 
 
-class _Apply(cst.CSTTransformer):
-    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names):
-        super().__init__()
+class _Rewriter:
+    """Rebuilds the nodes on the way to the edits, children first; everything else is kept as it is."""
+
+    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names, module: cst.Module):
         self.located, self.names = located, names
         self.replaces: dict[Span, Replace] = {e.span: e for e in edits if isinstance(e, Replace)}
         self.wraps: dict[Span, Wrap] = {e.span: e for e in edits if isinstance(e, Wrap)}
@@ -62,132 +64,210 @@ class _Apply(cst.CSTTransformer):
         self.updated: dict[Span, cst.BaseExpression] = {}
         self.failed: list[Edit] = []
         self.placed = False
-        self.top: set[cst.CSTNode] = set()
+        self.top: set[cst.CSTNode] = set(module.body)
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        return node in self.located.paths
+    def rebuild(self, node: Any) -> Any:
+        """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""
+        paths = self.located.paths
+        changes: dict[str, Any] = {}
+        for name in _fields(type(node)):
+            value = getattr(node, name)
+            if isinstance(value, cst.CSTNode):
+                if value in paths:
+                    new = self.rebuild(value)
+                    changes[name] = (new[0] if new else None) if isinstance(new, list) else new
+            elif isinstance(value, (tuple, list)) and not paths.isdisjoint(value):
+                changes[name] = items = []
+                for item in value:
+                    new = self.rebuild(item) if item in paths else item
+                    items.extend(new if isinstance(new, list) else [new])
+        return self._leave(node, node.with_changes(**changes) if changes else node)
 
-    def on_leave(self, original: cst.CSTNode, updated: Any) -> Any:  # type: ignore[override]
+    def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
         span = self.located.expressions.get(original)
         if span is not None:
             assert isinstance(original, cst.BaseExpression)
-            edit = self.replaces.get(span)
-            if edit is not None:
-                try:
-                    updated = instantiate(
-                        edit, original, updated, self.located.expressions, self.updated.get, self.names)
-                except Unplaced:
-                    self.failed.append(edit)
-            if span in self.wraps:
-                updated = wrap(self.wraps[span].template, updated, self.names)
-            self.updated[span] = updated
-            return updated
+            return self._expression(original, updated, span)
+        if original in self.located.small:
+            return self._small(updated, self.statements[self.located.small[original]])
+        if original in self.located.commented:
+            updated = _keep_comments(original, updated)
         start = self.located.statements.get(original)
-        if start is not None:
-            return self._statement(original, updated, self.statements[start])
-        if isinstance(original, (cst.IndentedBlock, cst.SimpleStatementSuite)) and not updated.body:
-            return cst.IndentedBlock([_pass()])
+        edits = self.statements[start] if start is not None else []
+        if edits or isinstance(original, cst.SimpleStatementLine):
+            return self._statement(original, updated, edits)
+        if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
+            return updated.with_changes(body=[*updated.body, _pass()])
+        if isinstance(original, cst.SimpleStatementSuite) and not updated.body:
+            return updated.with_changes(body=[cst.Pass()])
         return updated
 
-    def _statement(self, original: cst.CSTNode, node: Any, edits: list[StatementEdit]) -> Any:
-        """Comments last, so that they end up above whatever the statement has become."""
-        lines: list[Any] = [node]
-        for edit in sorted(edits, key=lambda e: isinstance(e, Comment)):
+    def _expression(self, original: cst.BaseExpression, updated: Any, span: Span) -> Any:
+        edit = self.replaces.get(span)
+        if edit is not None:
             try:
-                lines = self._one(lines, edit)
+                updated = instantiate(edit, original, updated, self.located.expressions, self.updated.get, self.names)
             except Unplaced:
                 self.failed.append(edit)
-        if not self.placed and original in self.top and any(isinstance(e, RemoveImport) for e in edits):
-            self.placed = True
-            lines = [imports.PLACE.with_changes(leading_lines=node.leading_lines), *lines]
-            if len(lines) > 1:
-                lines[1] = lines[1].with_changes(leading_lines=[])
-        return cst.FlattenSentinel(lines) if len(lines) != 1 else lines[0]
+        if span in self.wraps:
+            updated = wrap(self.wraps[span].template, updated, self.names)
+        self.updated[span] = updated
+        return updated
 
-    def _one(self, lines: list[Any], edit: StatementEdit) -> list[Any]:
-        node = lines[0] if lines else None
+    def _small(self, node: Any, edits: list[StatementEdit]) -> list[Any]:
+        """A statement that shares its line with others, or stands behind a colon."""
+        small = [node]
+        for edit in edits:
+            if isinstance(edit, RemoveImport):
+                small = imports.remove_aliases(node, edit.aliases)
+            elif isinstance(edit, ReplaceStatement):
+                small = [part for line in self._code(edit) for part in getattr(line, "body", ())] or small
+        if small and small[-1] is not node:
+            small[-1] = small[-1].with_changes(semicolon=node.semicolon)
+        return small
+
+    def _statement(self, original: Any, node: Any, edits: list[StatementEdit]) -> Any:
+        """Comments last, so that they end up above whatever the statement has become."""
+        lines = _line(original, node) if isinstance(node, cst.SimpleStatementLine) else [node]
+        for edit in sorted(edits, key=lambda e: isinstance(e, Comment)):
+            lines = self._one(original, lines, edit)
+        if not self.placed and original in self.top and self._removes_import(original, edits):
+            self.placed = True
+            rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
+            rest[:1] = [line.with_changes(leading_lines=[]) for line in rest[:1]]
+            lines = [imports.PLACE.with_changes(leading_lines=node.leading_lines), *rest]
+        return lines if len(lines) != 1 else lines[0]
+
+    def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
+        small = [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small] \
+            if isinstance(original, cst.SimpleStatementLine) else []
+        return any(isinstance(e, RemoveImport) for e in [*edits, *(e for s in small for e in self.statements[s])])
+
+    def _one(self, original: Any, lines: list[Any], edit: StatementEdit) -> list[Any]:
         if isinstance(edit, Comment):
-            return self._comment(lines, edit.text)
-        if node is None:
+            return _mark(lines, edit.text)
+        node = lines[0] if lines else None
+        if node is None or isinstance(node, cst.EmptyLine):
             return lines
         if isinstance(edit, Remove):
-            return []
+            return _comments_above(node)
         if isinstance(edit, Unmark):
             kept = [line for line in node.leading_lines if not _marks(line, edit.symbol)]
             return [node.with_changes(leading_lines=kept), *lines[1:]]
         if isinstance(edit, Rename):
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
         if isinstance(edit, Unwrap):
-            return self._unwrap(node, edit)
-        if isinstance(edit, ReplaceStatement):
-            return self._replace(node, edit)
+            return self._unwrap(node, edit, original in self.located.elifs)
+        alone = isinstance(node, cst.SimpleStatementLine) and len(original.body) == 1
         if isinstance(edit, RemoveImport):
-            return imports.remove_aliases(node, edit.aliases)
+            if alone:
+                kept = imports.remove_aliases(node.body[0], edit.aliases)
+                lines = [node.with_changes(body=kept)] if kept else _comments_above(node)
+            return lines
+        if isinstance(edit, ReplaceStatement):
+            return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
 
-    @staticmethod
-    def _comment(lines: list[Any], text: str) -> list[Any]:
-        if not lines:
-            return lines
-        first = lines[0]
-        if any(line.comment and line.comment.value == text for line in first.leading_lines):
-            return lines
-        marker = cst.EmptyLine(comment=cst.Comment(text))
-        return [first.with_changes(leading_lines=[*first.leading_lines, marker]), *lines[1:]]
+    def _replace(self, node: Any, edit: ReplaceStatement) -> list[Any]:
+        body = self._code(edit)
+        if not body:
+            return [node]
+        if node.trailing_whitespace.comment is not None:
+            body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
+        return imports.above(body, [*node.leading_lines, *_missing([node.with_changes(leading_lines=())], body)])
 
-    def _unwrap(self, node: Any, edit: Unwrap) -> list[Any]:
+    def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
+        above = list(node.leading_lines)
         if edit.branch == "orelse":
             orelse = node.orelse
             if orelse is None:
-                return []
-            if isinstance(orelse, cst.If):
-                return [orelse.with_changes(leading_lines=[*node.leading_lines, *orelse.leading_lines])]
+                return [] if elif_ else _comments_above(node)
+            if elif_ or isinstance(orelse, cst.If):
+                return [orelse.with_changes(leading_lines=[*above, *orelse.leading_lines])]
             block = orelse.body
+            above += orelse.leading_lines
+        elif elif_:
+            return [cst.Else(node.body, leading_lines=above)]
         else:
             block = node.body
+        trailing: list[Any] = []
         if isinstance(block, cst.IndentedBlock):
             body = list(block.body)
+            if block.header.comment is not None:
+                above.append(cst.EmptyLine(comment=block.header.comment))
+            trailing = [line for line in block.footer if line.comment]
         else:
             body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
         if len(body) == 1 and _is_pass(body[0]):
-            body = []
-        if edit.append:
-            body += self._code(edit.append, {}, "")
-        if not body:
-            return []
-        first = body[0]
-        head = [*node.leading_lines, *first.leading_lines]
-        if isinstance(block, cst.IndentedBlock) and block.header.comment is not None:
-            head.append(cst.EmptyLine(comment=block.header.comment))
-        footer = list(block.footer) if isinstance(block, cst.IndentedBlock) else []
-        body[0] = first.with_changes(leading_lines=head)
-        if footer and any(line.comment for line in footer):
-            body[-1] = _with_footer(body[-1], footer)
-        return body
+            body = _comments_above(body[0])
+        behind: list[Any] = statements(edit.append, None, self.names) if edit.append else []
+        return imports.above([*body, *imports.above(behind, trailing)], above)
 
-    def _replace(self, node: Any, edit: ReplaceStatement) -> list[Any]:
-        if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
-            raise Unplaced("several statements on a line")
-        body = self._code(edit.template, edit.operands, edit.training)
-        if body:
-            body[0] = body[0].with_changes(leading_lines=node.leading_lines)
-            if node.trailing_whitespace.comment is not None:
-                body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
-            return body
-        return []
-
-    def _code(self, text: str, operands: Any, training_text: str) -> list[Any]:
+    def _code(self, edit: ReplaceStatement) -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""
-        from chainer2torch.rewrite.template import _Instantiate
-        module = cst.parse_module(text)
-        edit = Replace((0, 0), "", operands, training=training_text)
-        fill = _Instantiate(edit, Operands(operands, self.updated.get), self.names)
-        return [statement.visit(fill) for statement in module.body]
+        try:
+            return statements(edit.template, Operands(edit.operands, self.updated.get), self.names, edit.training)
+        except Unplaced:
+            self.failed.append(edit)
+            return []
+
+
+# -- lines of a suite: statements, and cst.EmptyLine for comments that belong to no statement any more ------------------
+
+
+def _line(original: Any, node: Any) -> list[Any]:
+    """A line of small statements, some of which may have gone."""
+    if not node.body:
+        return _comments_above(node)
+    if len(node.body) != len(original.body):
+        node = node.with_changes(body=[*node.body[:-1], node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+    return [node]
+
+
+def _comments_above(node: Any) -> list[cst.EmptyLine]:
+    """What stays of a statement that is removed."""
+    return [line for line in node.leading_lines if line.comment]
+
+
+def _mark(lines: list[Any], text: str) -> list[Any]:
+    """Lines with a marker right above the first statement, once."""
+    at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
+    if at is None:
+        return lines
+    above = lines[at].leading_lines
+    if any(line.comment and line.comment.value == text for line in above):
+        return lines
+    marked = lines[at].with_changes(leading_lines=[*above, cst.EmptyLine(comment=cst.Comment(text))])
+    return [*lines[:at], marked, *lines[at + 1:]]
 
 
 def _marks(line: cst.EmptyLine, symbol: str) -> bool:
     return line.comment is not None and line.comment.value.startswith("# TODO(chainer2torch ") and \
         f": {symbol}: " in line.comment.value
+
+
+def _keep_comments(original: Any, updated: Any) -> Any:
+    """A statement with the comments above it that its new form has no place for."""
+    missing = _missing([spans.head(original)], [spans.head(updated)])
+    return updated.with_changes(leading_lines=[*updated.leading_lines, *missing]) if missing else updated
+
+
+def _missing(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]) -> list[cst.EmptyLine]:
+    left = [c.value for node in after for c in _comments(node)]
+    missing = []
+    for comment in (c for node in before for c in _comments(node)):
+        if comment.value in left:
+            left.remove(comment.value)
+        else:
+            missing.append(cst.EmptyLine(comment=comment))
+    return missing
+
+
+def _comments(node: cst.CSTNode) -> Iterable[cst.Comment]:
+    if isinstance(node, cst.Comment):
+        yield node
+    for child in node.children:
+        yield from _comments(child)
 
 
 def _pass() -> cst.SimpleStatementLine:
@@ -198,12 +278,9 @@ def _is_pass(node: Any) -> bool:
     return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
 
 
-def _with_footer(node: Any, footer: list[cst.EmptyLine]) -> Any:
-    # comments at the end of an unwrapped block stay behind its last statement, when that can hold them
-    body = getattr(node, "body", None)
-    if isinstance(body, cst.IndentedBlock):
-        return node.with_changes(body=body.with_changes(footer=[*body.footer, *footer]))
-    return node
+@functools.lru_cache(maxsize=None)
+def _fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(node_type))
 
 
 __all__ = ["Applied", "apply", "parse", "training"]

@@ -9,35 +9,14 @@ import libcst as cst
 
 def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
     """An import statement without some of its aliases; nothing when none is left."""
-    if not isinstance(node, cst.SimpleStatementLine):
-        return [node]
-    body = []
-    at = -1
-    for small in node.body:
-        if not isinstance(small, (cst.Import, cst.ImportFrom)) or isinstance(small.names, cst.ImportStar):
-            if isinstance(small, cst.ImportFrom):
-                at += 1
-                if at in indices:
-                    continue
-            body.append(small)
-            continue
-        kept = []
-        for alias in small.names:
-            at += 1
-            if at not in indices:
-                kept.append(alias)
-        if not kept:
-            continue
-        if len(kept) < len(small.names):
-            last = kept[-1]
-            if isinstance(small, cst.Import) or small.rpar is None:
-                last = last.with_changes(comma=cst.MaybeSentinel.DEFAULT)
-            small = small.with_changes(names=[*kept[:-1], last])
-        body.append(small)
-    if not body:
+    if isinstance(node.names, cst.ImportStar):
+        return [node] if 0 not in indices else []
+    kept = [alias for i, alias in enumerate(node.names) if i not in indices]
+    if not kept:
         return []
-    body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-    return [node.with_changes(body=body)]
+    if len(kept) < len(node.names) and (isinstance(node, cst.Import) or node.rpar is None):
+        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return [node.with_changes(names=kept)]
 
 
 PLACE = cst.SimpleStatementLine([cst.Pass()])
@@ -53,8 +32,8 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
     if marked:
         leading = body.pop(place).leading_lines
     if not groups:
-        if leading is not None and place < len(body) and any(line.comment for line in leading):
-            body[place] = body[place].with_changes(leading_lines=[*leading, *body[place].leading_lines])
+        if leading is not None and any(line.comment for line in leading):
+            body[place:] = above(body[place:], leading)
         return module.with_changes(body=body) if marked else module
     lines: list[Any] = []
     for group in groups:
@@ -65,7 +44,7 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
             lines.append(statement)
     if leading is None:
         leading = [_BLANK] if place else []
-        if place == 0 and body:  # comments in the file's header stay above; what follows keeps its distance
+        if place == 0 and body and not isinstance(body[0], cst.EmptyLine):  # comments in the file's header stay above; what follows keeps its distance
             leading = body[0].leading_lines
             body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK])
     elif place < len(body) and len(groups) > 1 and _is_import(body[place]) and not body[place].leading_lines:
@@ -73,6 +52,15 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         body[place] = body[place].with_changes(leading_lines=[_BLANK])
     lines[0] = lines[0].with_changes(leading_lines=leading)
     return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
+    """Lines of a suite (statements, or comments that belong to no statement any more) with others put above them."""
+    if not lines:
+        return [line for line in leading if line.comment]
+    if isinstance(lines[0], cst.EmptyLine):
+        return [*leading, *lines]
+    return [lines[0].with_changes(leading_lines=[*leading, *lines[0].leading_lines]), *lines[1:]]
 
 
 _BLANK = cst.EmptyLine(indent=False)

@@ -1,7 +1,14 @@
-"""Finds the LibCST nodes that a plan names by their offsets, in one run of LibCST's own code generation."""
+"""Finds the LibCST nodes that a plan names by their offsets.
+
+The trees of LibCST and of ``ast`` have the same statements in the same order, so they are walked side by side: only the
+statements that hold an edit are looked at, and positions inside one come from LibCST's own code generation, which starts
+at the offset that ``ast`` gives for the statement.
+"""
 from __future__ import annotations
 
-from collections.abc import Collection
+import ast
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -9,19 +16,25 @@ from typing import Any
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import Span
 
-_STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
 # `ast` counts the parentheses of these as part of the node, LibCST as something around it.
 _WITH_PARENTHESES = frozenset({cst.Tuple, cst.GeneratorExp})
+_EMPTY = cst.IndentedBlock(())
 
 
 class Located:
-    """The nodes that were asked for, in both directions."""
+    """The nodes that were asked for."""
 
     def __init__(self) -> None:
         self.expressions: dict[cst.CSTNode, Span] = {}
+        # lines and compound statements by where they start, and the statements that share a line or stand behind a colon
         self.statements: dict[cst.CSTNode, int] = {}
+        self.small: dict[cst.CSTNode, int] = {}
+        self.elifs: set[cst.CSTNode] = set()
+        # statements with expressions that were asked for and with comments inside
+        self.commented: set[cst.CSTNode] = set()
         # these nodes and everything that holds one of them: where a rewriting pass has to go
         self.paths: set[cst.CSTNode] = set()
 
@@ -43,20 +56,31 @@ class _Mark(AbstractContextManager[None]):
 class _Recorder(CodegenState):
     """A code generator that counts characters instead of keeping them."""
 
-    def __init__(self, module: cst.Module, spans: Collection[Span], starts: Collection[int]):
+    def __init__(self, module: cst.Module, spans: Collection[Span], located: Located):
         super().__init__(module.default_indent, module.default_newline)
         self.offset = 0
-        self.spans, self.starts = spans, starts
-        self.located = Located()
+        self.spans = spans
+        self.located = located
+        self.any = False
         self._open: list[int] = []
         self._stack: list[cst.CSTNode] = []
+
+    def run(self, node: cst.CSTNode, offset: int) -> bool:
+        """Generates a node that starts at an offset; whether something that was asked for is inside."""
+        self.offset, self.any, self._stack = offset, False, []
+        node._codegen(self)
+        return self.any
 
     def add_token(self, value: str) -> None:
         self.offset += len(value)
 
     def add_indent_tokens(self) -> None:
-        for token in self.indent_tokens:
-            self.offset += len(token)
+        self.offset += self.indent
+
+    @property
+    def indent(self) -> int:
+        """The width of the indentation, in characters."""
+        return sum(map(len, self.indent_tokens))
 
     def pop_trailing_newline(self) -> None:
         pass
@@ -68,28 +92,166 @@ class _Recorder(CodegenState):
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         if type(node) in _WITH_PARENTHESES:
-            span = self._open.pop(), self.offset
-            if span in self.spans:
-                self.located.expressions[node] = span
-                self.located.paths.update(self._stack)
+            self._record(node, (self._open.pop(), self.offset))
         self._stack.pop()
 
     def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> _Mark:  # type: ignore[override]
         return _Mark(self, node)
 
     def found(self, node: cst.CSTNode, start: int) -> None:
-        if (start, self.offset) in self.spans and isinstance(node, cst.BaseExpression) \
-                and type(node) not in _WITH_PARENTHESES:
-            self.located.expressions[node] = (start, self.offset)
+        if isinstance(node, cst.BaseExpression) and type(node) not in _WITH_PARENTHESES:
+            self._record(node, (start, self.offset))
+
+    def _record(self, node: cst.CSTNode, span: Span) -> None:
+        if span in self.spans:
+            self.located.expressions[node] = span
             self.located.paths.update(self._stack)
-        elif start in self.starts and isinstance(node, _STATEMENTS):
+            self.any = True
+
+
+class _Locator:
+    """Walks both trees."""
+
+    def __init__(self, module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int]):
+        self.source = source
+        self.starts = frozenset(starts)
+        self.located = Located()
+        self.recorder = _Recorder(module, spans, self.located)
+        self.in_spans = sorted({start for start, _ in spans})
+        self.points = sorted({*self.in_spans, *starts})
+
+    def block(self, body: Sequence[cst.CSTNode], tree: Sequence[ast.stmt]) -> bool:
+        """The statements of a suite; whether one of them holds something that was asked for."""
+        found, at = False, 0
+        for node in body:
+            width = len(node.body) if isinstance(node, cst.SimpleStatementLine) else 1
+            here = tree[at:at + width]
+            at += width
+            decorators = getattr(here[0], "decorator_list", ())
+            if not _within(self.points, self.source.start((decorators or here)[0]), self.source.span(here[-1])[1]):
+                continue
+            if self.simple(node, here) if isinstance(node, cst.SimpleStatementLine) else self.compound(node, here[0]):
+                self.located.paths.add(node)
+                found = True
+        return found
+
+    def simple(self, node: Any, tree: Sequence[ast.stmt]) -> bool:
+        """The statements on one line."""
+        found = False
+        start = self.source.start(tree[0])
+        if start in self.starts and isinstance(node, cst.SimpleStatementLine):
             self.located.statements[node] = start
-            self.located.paths.update(self._stack)
+            found = True
+        for small, statement in zip(node.body, tree):
+            start, end = self.source.span(statement)
+            if start in self.starts and (len(tree) > 1 or isinstance(node, cst.SimpleStatementSuite)):
+                self.located.small[small] = start
+                self.located.paths.add(small)
+                found = True
+            if _within(self.in_spans, start, end) and self.recorder.run(small, start):
+                found = True
+                if "#" in self.source.text[start:end]:
+                    self.located.commented.add(node)
+        return found
+
+    def compound(self, node: Any, tree: Any, elif_: bool = False) -> bool:
+        """A compound statement: its head, then its suites."""
+        start = self.source.start(tree)
+        found = start in self.starts
+        if found:
+            self.located.statements[node] = start
+        for decorator, expression in zip(getattr(node, "decorators", ()), getattr(tree, "decorator_list", ())):
+            if self.expression(decorator.decorator, expression):
+                self.located.paths.add(decorator)
+                found = True
+        if isinstance(node, cst.Match):
+            return self._match(node, tree) or found
+        if not isinstance(node, (cst.Try, cst.TryStar)):
+            found |= self._head(node, start + (2 if elif_ else 0), self.source.start(tree.body[0]))
+        found |= self.suite(node, node.body, tree.body)
+        for handler, subtree in zip(getattr(node, "handlers", ()), getattr(tree, "handlers", ())):
+            begin, first = self.source.start(subtree), self.source.start(subtree.body[0])
+            if self._head(handler, begin, first) | self.suite(handler, handler.body, subtree.body):
+                self.located.paths.add(handler)
+                found = True
+        orelse = getattr(node, "orelse", None)
+        if isinstance(orelse, cst.If):
+            self.located.elifs.add(orelse)
+            if self.compound(orelse, tree.orelse[0], elif_=True):
+                self.located.paths.add(orelse)
+                found = True
+        elif orelse is not None:
+            found |= self.suite(orelse, orelse.body, tree.orelse)
+        if getattr(node, "finalbody", None) is not None:
+            found |= self.suite(node.finalbody, node.finalbody.body, tree.finalbody)
+        return found
+
+    def _match(self, node: cst.Match, tree: ast.Match) -> bool:
+        found = self.expression(node.subject, tree.subject)
+        self.recorder.increase_indent(self.recorder.default_indent if node.indent is None else node.indent)
+        for case, subtree in zip(node.cases, tree.cases):
+            inside = subtree.guard is not None and case.guard is not None and \
+                self.expression(case.guard, subtree.guard)
+            if self.suite(case, case.body, subtree.body) or inside:
+                self.located.paths.add(case)
+                found = True
+        self.recorder.decrease_indent()
+        return found
+
+    def _head(self, node: Any, start: int, end: int) -> bool:
+        """What stands before the colon of a compound statement."""
+        if not _within(self.in_spans, start, end):
+            return False
+        if not self.recorder.run(head(node), start - self.recorder.indent):
+            return False
+        if "#" in self.source.text[start:end]:
+            self.located.commented.add(node)
+        return True
+
+    def suite(self, owner: cst.CSTNode, node: cst.BaseSuite, tree: Sequence[ast.stmt]) -> bool:
+        """The body of a compound statement: on lines of its own, or behind the colon."""
+        if isinstance(node, cst.IndentedBlock):
+            self.recorder.increase_indent(self.recorder.default_indent if node.indent is None else node.indent)
+            found = self.block(node.body, tree)
+            self.recorder.decrease_indent()
+        else:
+            found = self.simple(node, tree)
+        if found:
+            self.located.paths.update((owner, node))
+        return found
+
+    def expression(self, node: cst.BaseExpression, tree: ast.expr) -> bool:
+        """An expression whose place is known from its own counterpart."""
+        start, end = self.source.span(tree)
+        if not _within(self.in_spans, start, end):
+            return False
+        opening = node.lpar[:-1] if type(node) in _WITH_PARENTHESES else node.lpar
+        self.recorder.offset = start
+        for parenthesis in opening:
+            parenthesis._codegen(self.recorder)
+        return self.recorder.run(node, 2 * start - self.recorder.offset)
 
 
-def locate(module: cst.Module, spans: Collection[Span], starts: Collection[int]) -> Located:
+def head(node: Any) -> Any:
+    """A compound statement (or clause of one) without its suites and what stands above it; other nodes as they are."""
+    if not hasattr(node, "body") or isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        return node
+    changes: dict[str, Any] = {"body": _EMPTY, "leading_lines": ()}
+    if hasattr(node, "orelse"):
+        changes["orelse"] = None
+    if hasattr(node, "decorators"):
+        changes.update(decorators=(), lines_after_decorators=())
+    return node.with_changes(**changes)
+
+
+def _within(points: list[int], start: int, end: int) -> bool:
+    at = bisect_left(points, start)
+    return at < len(points) and points[at] < end
+
+
+def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int]) -> Located:
     """The expression nodes with these spans and the statement nodes with these starts."""
-    state = _Recorder(module, spans, starts)
-    state._stack.append(module)
-    module._codegen(state)
-    return state.located
+    locator = _Locator(module, source, spans, starts)
+    if locator.block(module.body, source.tree.body):
+        locator.located.paths.add(module)
+    return locator.located

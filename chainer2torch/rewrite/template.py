@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import libcst as cst
 
@@ -22,6 +23,11 @@ class Unplaced(Exception):
 def parse(text: str) -> cst.BaseExpression:
     """The tree of a template or of a piece of literal code."""
     return cst.parse_expression(text.strip())
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse_statements(text: str) -> tuple[cst.BaseStatement, ...]:
+    return tuple(cst.parse_module(text).body)  # type: ignore[arg-type]
 
 
 class Operands:
@@ -190,6 +196,13 @@ def wrap(template: str, value: cst.BaseExpression, names: Names) -> cst.BaseExpr
     result = parse(template).visit(_Instantiate(edit, Operands(edit.operands, lambda span: value), names))
     assert isinstance(result, cst.BaseExpression)
     return result
+
+
+def statements(text: str, operands: Operands | None, names: Names, training_text: str = "") -> list[Any]:
+    """The statements of a template, with operands filled in and torch names spelled as in this file."""
+    edit = Replace((0, 0), "", {}, training=training_text)
+    fill = _Instantiate(edit, operands or Operands({}, lambda span: None), names)
+    return [statement.visit(fill) for statement in _parse_statements(text)]
 
 
 def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
