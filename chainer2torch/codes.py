@@ -17,8 +17,8 @@ _FAMILIES = {
     "0": "input and tool", "1": "functions", "2": "links", "3": "variables and arrays", "4": "modes and configuration",
     "5": "optimizers", "6": "training and data", "7": "distributed", "8": "serialization",
 }
-_RULE = ("The state and the message of the site say how the rule applies; `chainer2torch rules NAME` shows the rule, its "
-         "examples and how PyTorch differs. A site in state manual stays as Chainer code under a marker comment.")
+_RULE = ("The state and the message of the site say how the rule applies; `chainer2torch rules NAME` shows the rule, "
+         "its examples and how PyTorch differs. A site in state manual stays as Chainer code under a marker comment.")
 
 
 def table() -> dict[str, Code]:

@@ -199,7 +199,7 @@ def _rule(row: Any) -> str:
     if row.alias:
         return f"{row.name}\n  another name of {row.alias}"
     bound = f" (bound {row.bound})" if row.bound else ""
-    lines = [f"{row.name}{row.signature or ''}", f"  state: {row.state}{bound}"]
+    lines = [f"{row.name}{row.signature.text if row.signature else ''}", f"  state: {row.state}{bound}"]
     lines += [f"  when {case.when}: {case.torch}" if case.when else f"  {case.torch}" for case in row.cases]
     if row.fallback:
         lines.append(f"  when that cannot be decided: {row.fallback}")

@@ -79,8 +79,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             old = files.read(target) if os.path.lexists(target) else None
             if old is not None and not vendor.is_ours(old.decode("utf-8", "replace")):
                 raise FileError(
-                    "C2T008", tree.show(relative), "exists and was not written by chainer2torch, which needs that name for "
-                    "its helpers; rename it and its imports, and run the command again")
+                    "C2T008", tree.show(relative), "exists and was not written by chainer2torch, which needs that name "
+                    "for its helpers; rename it and its imports, and run the command again")
             new = vendor.build(names).encode()
         except (FileError, vendor.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
