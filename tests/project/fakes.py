@@ -1,0 +1,54 @@
+"""A stand-in for the engine, so that input and output are tested without it: every `chainer.old` becomes `torch.new`."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Site:
+    line: int
+    column: int
+    symbol: str
+    state: str
+    code: str
+    message: str
+
+
+@dataclasses.dataclass
+class Result:
+    source: str
+    code: str
+    sites: list
+    helpers: frozenset = frozenset()
+    root: str = ""
+    left: int = 0
+    error: str | None = None
+
+    @property
+    def changed(self):
+        return self.code != self.source
+
+
+class Engine:
+    """Records what it was given."""
+
+    def __init__(self, helpers=(), root="", fail=()):
+        self.calls, self.helpers, self.root, self.fail = [], frozenset(helpers), root, set(fail)
+
+    def __call__(self, texts):
+        self.calls.append(dict(texts))
+        if self.fail & set(texts):
+            raise RuntimeError("a defect")
+        return {path: self._one(text) for path, text in texts.items()}
+
+    def _one(self, text):
+        try:
+            compile(text, "x", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return Result(text, text, [], error=f"line {error.lineno}: {error.msg}")
+        sites = [Site(i, 1, "chainer.old", "exact", "C2T100", "") for i, line in enumerate(text.splitlines(), 1)
+                 if "chainer.old" in line]
+        sites += [Site(i, 1, "chainer.hard", "manual", "C2T200", "cannot") for i, line in enumerate(text.splitlines(), 1)
+                  if "chainer.hard" in line]
+        code = text.replace("chainer.old", "torch.new")
+        left = code.count("chainer.hard")
+        used = self.helpers if code != text else frozenset()
+        return Result(text, code, sites, used, self.root, left)

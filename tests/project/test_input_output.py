@@ -1,0 +1,378 @@
+"""Nothing is lost and nothing half-written: bytes, modes, links and everything that can be wrong with a file."""
+import os
+import stat
+import subprocess
+
+import pytest
+
+from chainer2torch import files, gitstate, output, project, vendor
+from tests.project.fakes import Engine
+
+OLD, NEW = b"import chainer\nx = chainer.old\n", b"import chainer\nx = torch.new\n"
+
+
+def tree(folder, **contents):
+    for name, data in contents.items():
+        path = folder / (name if "." in name or "/" in name else name.replace("_py", ".py"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def run(source, engine=None, exclude=()):
+    found = project.collect([source], exclude)
+    project.analyse(found, engine or Engine())
+    return found
+
+
+def migrate(source, out, engine=None, force=False, exclude=()):
+    found = run(source, engine, exclude)
+    output.write_out(found, output.changes(found), out, force)
+    return found
+
+
+def in_place(source, engine=None, force=False):
+    found = run(source, engine)
+    output.write_back(found, output.changes(found), force)
+    return found
+
+
+def codes(found):
+    return [problem.code for problem in found.problems]
+
+
+@pytest.fixture
+def src(tmp_path):
+    return tree(tmp_path / "src", a_py=OLD)
+
+
+def test_everything_else_is_copied_as_it_is(src, tmp_path):
+    tree(src, **{"data/x.bin": bytes(range(256)), "plain_py": b"import numpy\r\n\tx=1", ".hidden": b"h"})
+    (src / "empty").mkdir(mode=0o750)
+    (src / "run").write_bytes(b"#!/bin/sh\n")
+    (src / "run").chmod(0o755)
+    (src / "secret").write_bytes(b"s")
+    (src / "secret").chmod(0o400)
+    (src / "link.py").symlink_to("a.py")
+    (src / "broken").symlink_to("nowhere/at all")
+    (src / "loop").symlink_to("..")
+    found = migrate(src, tmp_path / "out")
+    out = tmp_path / "out"
+    assert not found.problems
+    assert (out / "a.py").read_bytes() == NEW
+    for name in ("data/x.bin", "plain.py", ".hidden", "run", "secret"):
+        assert (out / name).read_bytes() == (src / name).read_bytes()
+        assert stat.S_IMODE((out / name).stat().st_mode) == stat.S_IMODE((src / name).stat().st_mode)
+    assert stat.S_IMODE((out / "empty").stat().st_mode) == 0o750
+    assert [os.readlink(out / name) for name in ("link.py", "broken", "loop")] == ["a.py", "nowhere/at all", ".."]
+    assert (src / "a.py").read_bytes() == OLD
+
+
+def test_mode_of_a_migrated_file_is_kept(src, tmp_path):
+    (src / "a.py").chmod(0o751)
+    migrate(src, tmp_path / "out")
+    assert stat.S_IMODE((tmp_path / "out/a.py").stat().st_mode) == 0o751
+
+
+@pytest.mark.parametrize("raw", [
+    b"\xef\xbb\xbf# chainer.old \xc3\xa9\n",
+    b"# -*- coding: latin-1 -*-\n# chainer.old \xe9\n",
+    b"#!/usr/bin/python\n# vim: set fileencoding=shift_jis :\ns = '\x93\xfa'  # chainer.old\n",
+    b"# chainer.old\r\nif x:\r\n\ty = 1\r\n",
+    b"# chainer.old\rx = 1\r",
+    b"# chainer.old\r\nx = 1\ny = 2\r\n",
+    b"\x0c\n# chainer.old no newline at the end",
+    "# chainer.old \u2028 \x85 ü\n".encode(),
+])
+def test_encodings_and_line_ends_survive(tmp_path, raw):
+    src = tree(tmp_path / "src", a_py=raw)
+    found = migrate(src, tmp_path / "out")
+    assert not found.problems
+    assert (tmp_path / "out/a.py").read_bytes() == raw.replace(b"chainer.old", b"torch.new")
+    in_place(src)
+    assert (src / "a.py").read_bytes() == raw.replace(b"chainer.old", b"torch.new")
+
+
+def test_files_without_chainer_are_never_handed_to_the_engine(src):
+    tree(src, b_py=b"import numpy\n", c_py=b"syntax error here (\n", d_py=b"import b\n")
+    engine = Engine()
+    found = run(src, engine)
+    assert [sorted(call) for call in engine.calls] == [["a.py"]] and not found.problems
+
+
+def test_files_that_use_chainer_through_others_are_handed_over(src):
+    tree(src, b_py=b"from a import F\n", c_py=b"from pkg import (x,\n  b)\n", a_py=OLD + b"import util\n",
+         util_py=b"", other_py=b"import c_not\n")
+    engine = Engine()
+    run(src, engine)
+    assert sorted(engine.calls[0]) == ["a.py", "b.py", "c.py", "util.py"]
+
+
+def test_no_engine_at_all_without_chainer(tmp_path):
+    engine = Engine()
+    run(tree(tmp_path / "src", a_py=b"import numpy\n"), engine)
+    assert engine.calls == []
+
+
+@pytest.mark.parametrize("raw, code, line, words", [
+    (b"# chainer\nx = (\n", "C2T004", 2, "syntax error"),
+    (b"import chainer\nprint 'x'\n", "C2T005", 2, "2to3"),
+    (b"import chainer\ntry:\n  pass\nexcept A, e:\n  pass\n", "C2T005", 4, "2to3"),
+    (b"import chainer\nx = 0777\n", "C2T005", 2, "octal"),
+    (b"import chainer\nexec 'a' in b\n", "C2T005", 2, "exec"),
+    (b"import chainer\nraise E, 'b'\n", "C2T005", 2, "raise"),
+    (b"import chainer\nif a <> b: pass\n", "C2T005", 2, "<>"),
+    (b"import chainer\n# \xe9\n", "C2T003", 2, "coding"),
+    (b"# -*- coding: klingon -*-\nimport chainer\n", "C2T003", None, "klingon"),
+])
+def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, words):
+    tree(src, bad_py=raw)
+    found = migrate(src, tmp_path / "out")
+    assert [(p.code, p.line) for p in found.problems] == [(code, line)]
+    assert words in found.problems[0].message and "bad.py" in found.problems[0].path
+    assert (tmp_path / "out/bad.py").read_bytes() == raw, "it is copied as it is"
+    assert (tmp_path / "out/a.py").read_bytes() == NEW, "the others are done"
+    assert {row.path[-6:]: row.status for row in found.report(True).files}["bad.py"] == "error"
+
+
+def test_missing_path_and_the_rest_done(src, tmp_path):
+    found = project.collect([tmp_path / "nowhere", src])
+    assert codes(found) == ["C2T001"] and "nowhere" in found.problems[0].path and len(found.trees) == 1
+
+
+def test_special_files_are_named_and_left_out(src, tmp_path):
+    os.mkfifo(src / "pipe.py")
+    found = migrate(src, tmp_path / "out")
+    assert codes(found) == ["C2T006"] and not (tmp_path / "out/pipe.py").exists()
+    assert codes(project.collect([src / "pipe.py"])) == ["C2T006"]
+
+
+def test_an_unreadable_file(src, tmp_path, monkeypatch):
+    tree(src, locked_py=OLD)
+    real = files.Path.read_bytes
+
+    def refuse(path):
+        if path.name == "locked.py":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(files.Path, "read_bytes", refuse)
+    found = run(src)
+    assert codes(found) == ["C2T002"] and "Permission denied" in found.problems[0].message
+    assert output.changes(found)[0].relative == "a.py"
+
+
+def test_engine_defect_in_one_file_does_not_cost_the_others(src, tmp_path):
+    tree(src, b_py=OLD, c_py=OLD)
+    found = migrate(src, tmp_path / "out", Engine(fail=["b.py"]))
+    assert codes(found) == ["C2T009"] and "RuntimeError: a defect" in found.problems[0].message
+    assert [(tmp_path / "out" / name).read_bytes() for name in ("a.py", "b.py", "c.py")] == [NEW, OLD, NEW]
+
+
+@pytest.mark.parametrize("place", ["src/out", "src", "src/deep/er", "."])
+def test_output_inside_or_around_the_source_is_refused(src, tmp_path, place):
+    with pytest.raises(output.UsageError, match="source"):
+        migrate(src, tmp_path / place, force=True)
+    assert sorted(path.name for path in src.iterdir()) == ["a.py"]
+
+
+def test_output_inside_through_a_link_is_refused(src, tmp_path):
+    (tmp_path / "alias").symlink_to("src")
+    with pytest.raises(output.UsageError, match="inside the source"):
+        migrate(src, tmp_path / "alias/out")
+
+
+def test_output_that_exists(src, tmp_path):
+    out = tree(tmp_path / "out", keep=b"k", a_py=b"old")
+    with pytest.raises(output.UsageError, match="--force"):
+        migrate(src, out)
+    assert (out / "a.py").read_bytes() == b"old"
+    assert not migrate(src, out, force=True).problems
+    assert (out / "a.py").read_bytes() == NEW and (out / "keep").read_bytes() == b"k"
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(output.UsageError, match="not a folder"):
+        migrate(src, tmp_path / "file", force=True)
+    (tmp_path / "empty").mkdir()
+    assert not migrate(src, tmp_path / "empty").problems
+
+
+def test_one_file_to_one_file(src, tmp_path):
+    migrate(src / "a.py", tmp_path / "b.py")
+    assert (tmp_path / "b.py").read_bytes() == NEW
+    migrate(src / "a.py", tmp_path / "folder")
+    assert (tmp_path / "folder/a.py").read_bytes() == NEW
+    with pytest.raises(output.UsageError):
+        migrate(src / "a.py", src / "a.py", force=True)
+    with pytest.raises(output.UsageError):
+        migrate(src / "a.py", src, force=True)
+
+
+def test_several_folders_stand_side_by_side(tmp_path):
+    first, second = tree(tmp_path / "one", a_py=OLD), tree(tmp_path / "two", a_py=OLD)
+    found = project.collect([first, second])
+    project.analyse(found, Engine())
+    output.write_out(found, output.changes(found), tmp_path / "out", False)
+    assert (tmp_path / "out/one/a.py").read_bytes() == NEW == (tmp_path / "out/two/a.py").read_bytes()
+
+
+def test_read_only_targets(src):
+    tree(src, b_py=OLD)
+    (src / "a.py").chmod(0o444)
+    found = in_place(src)
+    assert codes(found) == ["C2T007"] and "read-only" in found.problems[0].message and "a.py" in found.problems[0].path
+    assert [(src / name).read_bytes() for name in ("a.py", "b.py")] == [OLD, NEW]
+    out = src.parent / "out"
+    out.mkdir()
+    out.chmod(0o555)
+    found = migrate(src, out)
+    assert set(codes(found)) == {"C2T007"} and not list(out.iterdir())
+    out.chmod(0o755)
+
+
+def test_a_full_disk_leaves_the_original_and_no_rubbish(src, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", full)
+    found = in_place(src)
+    assert codes(found) == ["C2T007"] and "No space left" in found.problems[0].message
+    assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == OLD
+
+
+def test_ctrl_c_leaves_no_rubbish(src, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        in_place(src)
+    assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == OLD
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(src):
+    found = run(src)
+    (src / "a.py").write_bytes(b"edited")
+    output.write_back(found, output.changes(found), False)
+    assert codes(found) == ["C2T007"] and (src / "a.py").read_bytes() == b"edited"
+
+
+def test_links_stay_links_when_written_in_place(src):
+    (src / "link.py").symlink_to("a.py")
+    in_place(src)
+    assert os.readlink(src / "link.py") == "a.py" and (src / "a.py").read_bytes() == NEW
+
+
+def git(folder, *arguments):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=folder, check=True,
+                   capture_output=True)
+
+
+def test_write_refuses_uncommitted_changes(src):
+    git(src, "init")
+    with pytest.raises(output.UsageError, match="a.py.*--force"):  # not tracked
+        in_place(src)
+    git(src, "add", ".")
+    git(src, "commit", "-m", "x")
+    tree(src, untouched_py=b"1")  # dirty, but not ours to touch
+    (src / "a.py").write_bytes(OLD + b"#\n")
+    with pytest.raises(output.UsageError, match="not committed"):
+        in_place(src)
+    assert (src / "a.py").read_bytes() == OLD + b"#\n"
+    git(src, "checkout", "a.py")
+    assert not in_place(src).problems and (src / "a.py").read_bytes() == NEW
+    (src / "a.py").write_bytes(OLD)
+    in_place(src, force=True)
+    assert (src / "a.py").read_bytes() == NEW
+
+
+def test_git_state_of_odd_names_and_sub_folders(tmp_path):
+    odd = tree(tmp_path, **{"sub/ö x.txt": b"1", "sub/b": b"2"})
+    git(odd, "init")
+    paths = [odd / "sub/ö x.txt", odd / "sub/b"]
+    assert gitstate.uncommitted(paths) == sorted(paths)
+    git(odd, "add", ".")
+    git(odd, "commit", "-m", "x")
+    assert gitstate.uncommitted(paths) == []
+    assert gitstate.uncommitted([tmp_path.parent / "elsewhere"]) == []
+
+
+def test_helpers_are_written_once_per_import_root(src, tmp_path):
+    tree(src, **{"sub/b.py": OLD})
+    out = tmp_path / "out"
+    migrate(src, out, Engine(helpers=["leaky_relu"]))
+    assert "def leaky_relu" in (out / vendor.FILE_NAME).read_text()
+    assert not (out / "sub" / vendor.FILE_NAME).exists()
+    migrate(src, tmp_path / "out2", Engine(helpers=["leaky_relu"], root="sub"))
+    assert (tmp_path / "out2/sub" / vendor.FILE_NAME).is_file()
+
+
+def test_helpers_of_files_that_were_migrated_before_are_kept(src):
+    tree(src, done_py=b"import chainer_compat as compat\ncompat.get_device(0)\n")
+    in_place(src, Engine(helpers=["leaky_relu"]))
+    text = (src / vendor.FILE_NAME).read_text()
+    assert "def leaky_relu" in text and "def get_device" in text
+    again = run(src, Engine(helpers=["leaky_relu"]))
+    assert output.changes(again) == [], "twice is once"
+
+
+def test_a_module_of_that_name_is_not_overwritten(src):
+    tree(src, chainer_compat_py=b"mine = 1\n")
+    found = in_place(src, Engine(helpers=["leaky_relu"]))
+    assert codes(found) == ["C2T008"] and (src / "chainer_compat.py").read_bytes() == b"mine = 1\n"
+    assert (src / "a.py").read_bytes() == OLD, "without its helpers a file is not migrated"
+
+
+def test_text_that_the_encoding_cannot_hold(tmp_path):
+    class Marks(Engine):
+        def _one(self, text):
+            result = super()._one(text)
+            result.code = result.code.replace("torch", "τorch")
+            return result
+
+    src = tree(tmp_path / "src", a_py=b"# coding: ascii\nx = chainer.old\n")
+    found = in_place(src, Marks())
+    assert codes(found) == ["C2T003"] and b"chainer.old" in (src / "a.py").read_bytes()
+
+
+def test_exclude_is_copied_but_not_migrated(src, tmp_path):
+    tree(src, **{"third/b.py": OLD, "third/c.py": b"import chainer\n((("})
+    found = migrate(src, tmp_path / "out", exclude=["third/"])
+    assert not found.problems and (tmp_path / "out/third/b.py").read_bytes() == OLD
+    assert (tmp_path / "out/a.py").read_bytes() == NEW
+
+
+def test_environments_and_history_are_not_source(src, tmp_path):
+    tree(src, **{"env/pyvenv.cfg": b"", "env/lib/b.py": OLD, ".git/config": b"", "node_modules/x.py": OLD})
+    found = migrate(src, tmp_path / "out")
+    assert [row.path for row in found.report(True).files] == [f"{src.as_posix()}/a.py"]
+    assert (tmp_path / "out/env/lib/b.py").read_bytes() == OLD and not (tmp_path / "out/.git").exists()
+
+
+def test_scripts_without_an_ending(src, tmp_path):
+    tree(src, train=b"#!/usr/bin/env python3\n# chainer.old\n", notes=b"chainer.old\n")
+    migrate(src, tmp_path / "out")
+    assert b"torch.new" in (tmp_path / "out/train").read_bytes()
+    assert (tmp_path / "out/notes").read_bytes() == b"chainer.old\n"
+
+
+def test_patch_applies(src):
+    tree(src, **{"b_py": b"a = 1\r\nx = chainer.old\r\n# no end", "c_py": b"x = 1\x0c\nchainer.old = '\xe2\x80\xa8'\n"})
+    engine = Engine(helpers=["leaky_relu"])
+    found = run(src, engine)
+    found.trees[0].shown = ""
+    text = "".join(output.patch(output.changes(found)))
+    subprocess.run(["git", "apply", "-p1", "-"], input=text.encode(), cwd=src, check=True)
+    assert (src / "a.py").read_bytes() == NEW and (src / "b.py").read_bytes() == b"a = 1\r\nx = torch.new\r\n# no end"
+    assert b"def leaky_relu" in (src / vendor.FILE_NAME).read_bytes()
+
+
+def test_named_files_see_what_they_import(tmp_path):
+    src = tree(tmp_path / "src", train_py=b"import net\nx = chainer.old\n", net_py=OLD, other_py=OLD,
+               **{"pkg/__init__.py": b"", "pkg/m.py": OLD})
+    engine = Engine()
+    found = run(src / "train.py", engine)
+    assert sorted(engine.calls[0]) == ["net.py", "train.py"]
+    assert [change.relative for change in output.changes(found)] == ["train.py"]
+    inside = project.collect([src / "pkg" / "m.py"])
+    assert inside.trees[0].base == src and inside.trees[0].reported == ["pkg/m.py"]
+    assert inside.trees[0].show("pkg/m.py") == (src / "pkg/m.py").as_posix()
