@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
@@ -18,6 +18,8 @@ from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.rules import Rules, load_rules
 
 Edit = Replace | Wrap | StatementEdit
+# edits whose place is not found are left out in the next attempt
+_ATTEMPTS = 4
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
     "keep": links.keep,
@@ -116,19 +118,24 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     if not edits:
         result.left = len(left_over(plan.source.tree))
         return
-    names = Names.of(plan.source, removed)
     try:
-        applied = apply(plan.source, edits, names)
+        for _ in range(_ATTEMPTS):
+            names = Names.of(plan.source, removed)
+            applied = apply(plan.source, edits, names)
+            if not applied.failed:
+                break
+            _mark_failed(plan, applied.failed)
+            removed = imports.unused_imports(plan)
+            edits = [e for e in _live(plan) if e not in applied.failed]
+        output = ast.parse(applied.code)
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
         return
-    if applied.failed:
-        _mark_failed(plan, applied.failed)
-        edits = [e for e in _live(plan) if e not in applied.failed]
-        names = Names.of(plan.source, imports.unused_imports(plan))
-        applied = apply(plan.source, edits, names)
+    except (SyntaxError, RecursionError) as error:
+        result.error = f"left as it is: the rewritten text would not be valid Python ({error})" \
+            if isinstance(error, SyntaxError) else "left as it is: expressions are nested too deeply"
+        return
     result.code = applied.code
-    output = ast.parse(result.code)
     result.helpers = frozenset(_helpers(names, output))
     result.left = len(left_over(output))
 
@@ -146,16 +153,24 @@ def _live(plan: Plan) -> list[Edit]:
 
 def _mark_failed(plan: Plan, failed: list[Any]) -> None:
     """Sites whose edit found no place in the tree stay as they were, and say so."""
-    for node, edit in list(plan.edits.items()):
-        if edit not in failed:
-            continue
-        del plan.edits[node]
-        for part in ast.walk(node):
-            site = plan.sites.get(part)
-            if site is not None:
-                plan.sites[part] = dataclasses.replace(
-                    site, state="manual", code="C2T011", message="the rewriter could not place the change here")
-            plan.consumed.discard(part)
+    nodes = [n for planned in (plan.edits, plan.wraps) for n, edit in planned.items() if edit in failed]
+    for node in nodes:
+        plan.edits.pop(node, None)
+        plan.wraps.pop(node, None)
+    for node in nodes:
+        parts = list(_own_parts(plan, node))
+        sites = {part: plan.sites.pop(part) for part in parts if part in plan.sites}
+        plan.consumed.difference_update(parts)
+        for part, symbol in [(p, s.symbol) for p, s in sites.items()] or [(node, ast.unparse(node)[:60])]:
+            plan.mark(part, None, symbol, "manual", "the rewriter could not place the change here", "C2T011")
+
+
+def _own_parts(plan: Plan, node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, without the parts that have edits of their own."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if child not in plan.edits:
+            yield from _own_parts(plan, child)
 
 
 def _helpers(names: Any, tree: ast.Module) -> set[str]:

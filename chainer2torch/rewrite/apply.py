@@ -70,7 +70,7 @@ class _Rewriter:
         """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""
         paths = self.located.paths
         changes: dict[str, Any] = {}
-        for name in _fields(type(node)):
+        for name in _fields(node.__class__):
             value = getattr(node, name)
             if isinstance(value, cst.CSTNode):
                 if value in paths:
@@ -192,7 +192,7 @@ class _Rewriter:
             block = node.body
         trailing: list[Any] = []
         if isinstance(block, cst.IndentedBlock):
-            body = list(block.body)
+            body: list[Any] = list(block.body)
             if block.header.comment is not None:
                 above.append(cst.EmptyLine(comment=block.header.comment))
             trailing = [line for line in block.footer if line.comment]
@@ -212,7 +212,7 @@ class _Rewriter:
             return []
 
 
-# -- lines of a suite: statements, and cst.EmptyLine for comments that belong to no statement any more ------------------
+# -- lines of a suite: statements, and cst.EmptyLine for comments that belong to no statement any more -------------
 
 
 def _line(original: Any, node: Any) -> list[Any]:
@@ -220,7 +220,8 @@ def _line(original: Any, node: Any) -> list[Any]:
     if not node.body:
         return _comments_above(node)
     if len(node.body) != len(original.body):
-        node = node.with_changes(body=[*node.body[:-1], node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+        last = node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+        node = node.with_changes(body=[*node.body[:-1], last])
     return [node]
 
 
@@ -278,8 +279,8 @@ def _is_pass(node: Any) -> bool:
     return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
 
 
-@functools.lru_cache(maxsize=None)
-def _fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
+@functools.cache
+def _fields(node_type: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(node_type))
 
 

@@ -44,7 +44,8 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
             lines.append(statement)
     if leading is None:
         leading = [_BLANK] if place else []
-        if place == 0 and body and not isinstance(body[0], cst.EmptyLine):  # comments in the file's header stay above; what follows keeps its distance
+        # comments in the file's header stay above; what follows keeps its distance
+        if place == 0 and body and not isinstance(body[0], cst.EmptyLine):
             leading = body[0].leading_lines
             body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK])
     elif place < len(body) and len(groups) > 1 and _is_import(body[place]) and not body[place].leading_lines:

@@ -71,7 +71,8 @@ class Names:
             return self.existing[module]
         if module in self.needed:
             return self.needed[module]
-        for alias in (_ALIASES.get(module), _SPARE.get(module), f"_{module}" if module in ("torch", "compat") else None):
+        last = f"_{module}" if module in ("torch", "compat") else None
+        for alias in (_ALIASES.get(module), _SPARE.get(module), last):
             if alias is not None and alias not in self.taken and alias not in self.needed.values():
                 self.needed[module] = alias
                 return alias

@@ -1,8 +1,8 @@
 """Finds the LibCST nodes that a plan names by their offsets.
 
 The trees of LibCST and of ``ast`` have the same statements in the same order, so they are walked side by side: only the
-statements that hold an edit are looked at, and positions inside one come from LibCST's own code generation, which starts
-at the offset that ``ast`` gives for the statement.
+statements that hold an edit are looked at, and positions inside one come from LibCST's own code generation, which
+starts at the offset that ``ast`` gives for the statement.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Located:
 
     def __init__(self) -> None:
         self.expressions: dict[cst.CSTNode, Span] = {}
-        # lines and compound statements by where they start, and the statements that share a line or stand behind a colon
+        # lines and compound statements by where they start; statements that share a line or stand behind a colon
         self.statements: dict[cst.CSTNode, int] = {}
         self.small: dict[cst.CSTNode, int] = {}
         self.elifs: set[cst.CSTNode] = set()

@@ -19,7 +19,7 @@ class Unplaced(Exception):
     """An operand could not be found in the tree; the edit is not made and its site stays manual."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=4096)
 def parse(text: str) -> cst.BaseExpression:
     """The tree of a template or of a piece of literal code."""
     return cst.parse_expression(text.strip())
@@ -27,7 +27,7 @@ def parse(text: str) -> cst.BaseExpression:
 
 @functools.lru_cache(maxsize=1024)
 def _parse_statements(text: str) -> tuple[cst.BaseStatement, ...]:
-    return tuple(cst.parse_module(text).body)  # type: ignore[arg-type]
+    return tuple(cst.parse_module(text).body)
 
 
 class Operands:
@@ -95,7 +95,8 @@ class _Instantiate(cst.CSTTransformer):
             if isinstance(operand, cst.Name) and operand.value in self.edit.long:
                 return value
             return cst.Call(cst.Attribute(atom(value), cst.Name("long")))
-        return updated_node.with_changes(func=atom(updated_node.func), args=self._arguments(original_node, updated_node))
+        args = self._arguments(original_node, updated_node)
+        return updated_node.with_changes(func=atom(updated_node.func), args=args)
 
     def _arguments(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg]:
         args: list[cst.Arg] = []
