@@ -238,3 +238,8 @@ def _fill_again(link: nn.Module, original: nn.Module) -> None:
             raise ValueError(f"the initializer of parameter {name} is not known")
         with torch.no_grad():
             initializer(parameter)
+
+
+def link_device(module: nn.Module) -> torch.device:
+    """Where the parameters and buffers of a module are; the CPU for one without. Source: chainer.Link.device."""
+    return next((t.device for t in (*module.parameters(), *module.buffers())), torch.device("cpu"))

@@ -9,7 +9,7 @@ import torch
 from chainer import links as L
 
 from chainer2torch.compat import initializers as ti
-from chainer2torch.compat import recurrent as T
+from chainer2torch.compat import recurrent_links as T
 from chainer2torch.compat.serializers import load_npz
 from chainer2torch.compat.variables import unchain_backward
 from tests.support.links import check_link, npz_of
