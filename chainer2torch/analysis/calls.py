@@ -20,6 +20,8 @@ _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "
           "repr": "str", "isinstance": "bool", "hasattr": "bool", "callable": "bool", "any": "bool", "all": "bool"}
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
+# what moves an array to a device
+_SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 _STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
 
 
@@ -243,6 +245,9 @@ class Calls:
             loaded = data.loaded(name[1], bound)
             if loaded is not None:
                 return loaded
+        elif row.name in _SENDS and isinstance(bound.get("x", bound.get("array", bound.get("arrays"))), HostArray):
+            sent = bound.get("x", bound.get("array", bound.get("arrays")))
+            return Tensor(sent.rank, sent.dtype, array=True)  # type: ignore[union-attr]
         elif row.name == "chainer.dataset.concat_examples":
             return data.batched(element_of(bound.get("batch", UNKNOWN)))
         kind = parse_spec(row.returns, bound)

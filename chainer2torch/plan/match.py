@@ -250,4 +250,15 @@ def constants_of(template: str) -> tuple[str, ...]:
                  if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST")
 
 
+@functools.lru_cache(maxsize=None)
+def renames(template: str, value: str, given: frozenset[str]) -> bool:
+    """Whether a template passes all given arguments on under their own names to ``value``, which takes them as Chainer."""
+    call = parsed(template)
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != value:
+        return False
+    passed = {a.id for a in call.args if isinstance(a, ast.Name)}
+    passed |= {k.arg for k in call.keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg and k.arg}
+    return len(passed) == len(call.args) + len(call.keywords) and given <= passed
+
+
 __all__ = ["UNDECIDED", "Question", "Scalar", "choose", "constant", "evaluate"]

@@ -15,7 +15,7 @@ from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of
+from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, renames
 from chainer2torch.plan.receivers import unknown_receiver
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
@@ -240,7 +240,9 @@ class Plan:
                     self.use(site)
             return
         self.templates[call] = template
-        if not self._keeps_spelling(call, template, receiver):
+        if receiver is None and row.value is not None and renames(template, row.value, frozenset(bound.given)):
+            self.replace(call.func, row.value, {})  # the arguments stay exactly as they are
+        elif not self._keeps_spelling(call, template, receiver):
             self.edits[call] = self._replacement(call, row, template, question)
         if receiver is None:
             self.use(site)
