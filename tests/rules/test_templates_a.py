@@ -48,3 +48,20 @@ def test_every_public_name_of_the_five_packages_has_a_row():
 def test_a_row_has_a_proof_and_a_value(name):
     row = ROWS[name]
     assert row["state"] == "exact" and row["example"] and row["value"] and row["returns"]
+
+
+def _takes_one_tensor(name):
+    given = ROWS[name]["example"][0].get("given", {})
+    # Chainer makes float64 noise of the integers that gumbel_softmax gets: nobody means that.
+    return len(given) == 1 and str(*given.values()).startswith("f32[") and name != "gumbel_softmax"
+
+
+@pytest.mark.parametrize("name", [n for n in ROWS if _takes_one_tensor(n)])
+def test_integers_are_refused_or_the_note_says_so(name):
+    """Most of Chainer's functions take floats only; where torch would take integers in silence the row must say so."""
+    chainers, ours = function_rows.outcomes(ROWS, name, 0, "case", [np.array([[1, 2], [3, 5]], "i")])
+    if isinstance(chainers, Exception):
+        assert isinstance(ours, Exception) or "float" in ROWS[name]["note"]
+    elif not isinstance(ours, Exception):
+        np.testing.assert_array_equal(ours, chainers)
+        assert ours.dtype == chainers.dtype

@@ -61,6 +61,19 @@ def sample(rows, name, index, way):
     return differential.run(*sides, list(example["given"].values()))
 
 
+def outcomes(rows, name, index, way, inputs):
+    """Returns what an example gives for other inputs, (Chainer's, torch's): a result, or the error that was raised."""
+    example = {**rows[name]["example"][index], "grad": False}
+    results = []
+    for functions, convert in ((chainer.functions, differential.to_chainer),
+                               (_torch_functions(rows, name, way), differential.to_torch)):
+        try:
+            results.append(_side(example, functions, False)(*convert(inputs)))
+        except Exception as error:  # noqa: BLE001 - every refusal counts
+            results.append(error)
+    return results
+
+
 def _side(example, functions, grad):
     *statements, last = ast.parse(example.get("setup", "") + "\n" + example["before"]).body
     program = compile(ast.Module(statements, []), "<setup>", "exec"), compile(ast.Expression(last.value), "<x>", "eval")
