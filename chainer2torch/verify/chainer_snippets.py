@@ -45,6 +45,8 @@ def run_case(case, inputs, folder):
             if prepared is not None:
                 set_weights(links, prepared)
             weights = save_weights(case, links, folder)
+            for link in links.values():
+                link.cleargrads()  # a gradient that was never computed is NaN until then
             phase = "run"
             record, arrays, _ = run(case, inputs, namespace)
             record["weights"] = weights
