@@ -54,14 +54,25 @@ def using_device(device_spec: Any) -> contextlib.AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext(device)
 
 
-def device_of(x: Any) -> torch.device:
-    """The device of a tensor, or of the first parameter of a module; the CPU for everything else.
+def find_device(*args: Any) -> torch.device:
+    """The device of the first tensor, module or GPU number among the arguments; the CPU when there is none.
 
-    Source: chainer.backend.get_device_from_array.
+    Source: chainer.backend.get_device_from_array, chainer.backends.cuda.get_device, get_device_from_id.
     """
-    if isinstance(x, torch.nn.Module):
-        x = next(x.parameters(), None)
-    return x.device if isinstance(x, torch.Tensor) else torch.device("cpu")
+    for arg in args:
+        if isinstance(arg, torch.nn.Module):
+            arg = next(arg.parameters(), None)
+        if isinstance(arg, torch.Tensor):
+            return arg.device
+        if isinstance(arg, (torch.device, int, np.integer)) and not isinstance(arg, bool):
+            return get_device(arg)
+    return torch.device("cpu")
+
+
+def check_cuda_available() -> None:
+    """Raises RuntimeError when there is no GPU. Source: chainer.backends.cuda.check_cuda_available."""
+    if not torch.cuda.is_available():
+        raise RuntimeError("CUDA environment is not correctly set up: torch.cuda.is_available() is False")
 
 
 def to_device(device: Any, x: Any) -> Any:

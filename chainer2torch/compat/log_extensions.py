@@ -125,19 +125,6 @@ class _FigureWriter:
         pass
 
 
-class VariableStatisticsPlot(ppe_extensions.VariableStatisticsPlot):
-    """Plots statistics of parameters; see pytorch-pfn-extras. Source: chainer.training.extensions."""
-
-    def __init__(self, targets: Any, max_sample_size: int = 1000, report_data: bool = True, report_grad: bool = True,
-                 plot_mean: bool = True, plot_std: bool = True, percentile_sigmas: Any = (0, 0.13, 2.28, 15.87, 50,
-                                                                                        84.13, 97.72, 99.87, 100),
-                 trigger: Any = (1, "epoch"), filename: str | None = None, figsize: Any = None, marker: Any = None,
-                 grid: bool = True, *, file_name: str = "statistics.png") -> None:
-        super().__init__(targets, max_sample_size, report_data, report_grad, plot_mean, plot_std, percentile_sigmas,
-                         get_trigger(trigger), filename=filename or file_name, figsize=figsize, marker=marker,
-                         grid=grid)
-
-
 class MicroAverage(ppe_extensions.MicroAverage):
     """Reports a ratio of sums over an interval. Source: chainer.training.extensions.MicroAverage."""
 

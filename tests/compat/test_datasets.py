@@ -200,7 +200,8 @@ def test_moving_arrays():
     assert devices.to_cpu([tensor, 3])[1] == 3
     read_only = np.broadcast_to(np.float32(1), (2, 2))
     assert devices.to_device(None, (read_only, "text"))[1] == "text"
-    assert devices.device_of(torch.nn.Linear(1, 1)) == torch.device("cpu")
+    assert devices.find_device(None, torch.nn.Linear(1, 1), 3) == torch.device("cpu") == devices.find_device()
+    assert devices.find_device(np.zeros(2), np.int64(2)) == torch.device("cuda:2") and str(devices.find_device(-1)) == "cpu"
     with devices.using_device(-1):
         assert devices.use_device("@numpy") == torch.device("cpu")
 

@@ -73,7 +73,6 @@ class Extensions:
     Evaluator, LogReport, PrintReport = evaluator.Evaluator, log_extensions.LogReport, log_extensions.PrintReport
     PlotReport, MicroAverage = log_extensions.PlotReport, log_extensions.MicroAverage
     ParameterStatistics = log_extensions.ParameterStatistics
-    VariableStatisticsPlot = log_extensions.VariableStatisticsPlot
     ProgressBar = ppe_extensions.ProgressBar
     snapshot, snapshot_object = staticmethod(snapshot.snapshot), staticmethod(snapshot.snapshot_object)
     observe_lr, observe_value = staticmethod(extensions.observe_lr), staticmethod(extensions.observe_value)
@@ -521,7 +520,8 @@ def test_evaluators(tmp_path):
         made.extend(Mine(api.SerialIterator(data, 7, repeat=False, shuffle=False), model,
                          eval_hook=lambda e: hooked.append(e.name)), name="mine")
         made.extend(api.extensions.Evaluator(
-            {"main": api.SerialIterator(data, 23, repeat=False, shuffle=False)}, {"main": model, "other": model.predictor},
+            {"main": api.SerialIterator(data, 23, repeat=False, shuffle=False)},
+            {"main": model, "other": model.predictor},
             eval_func=lambda x, t: api.report({"mean": model.predictor(x)[0, 0]}, model.predictor)))
         made.extend(api.extensions.LogReport())
         alone = api.extensions.Evaluator(api.SerialIterator(data, 23, repeat=False, shuffle=False), model)
