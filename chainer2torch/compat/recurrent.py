@@ -1,328 +1,206 @@
-"""Chainer's recurrent links that take one time step at a time."""
-from typing import Any, ClassVar
+"""Recurrent steps and layers of chainer.functions.rnn."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 
-from chainer2torch.compat.initializers import as_initializer
-from chainer2torch.compat.linear import Linear
-from chainer2torch.compat.links_base import ChainerLayer
-from chainer2torch.compat.variables import live
+from chainer2torch.compat.modes import is_training
+
+_Weights = Sequence[Sequence[torch.Tensor]]
+_Step = Callable[..., tuple[torch.Tensor, Any]]
 
 
-def _lstm_step(c: torch.Tensor, gates: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """New cell and output from Chainer's gates (batch, 4 * size), interleaved a, i, f, o for each unit.
+def _gates(x: torch.Tensor, count: int) -> tuple[torch.Tensor, ...]:
+    """The gates of each unit lie side by side: (n, units * count, ...) becomes ``count`` tensors (n, units, ...)."""
+    return x.unflatten(1, (x.shape[1] // count, count)).unbind(dim=2)
 
-    The rows of ``c`` beyond the batch belong to sequences that have ended: they stay.
+
+def lstm(c_prev: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of an LSTM without its weights.
+
+    Args:
+        c_prev: cells, shape (n, units, ...).
+        x: shape (m, 4 * units, ...) with ``m <= n``; the gates of a unit lie side by side, in the order cell input,
+            input gate, forget gate, output gate.
+    Returns:
+        The new cells, shape (n, units, ...), of which those behind the first m are the old ones, and the outputs of
+        shape (m, units, ...).
+    Raises:
+        RuntimeError, ValueError: the shapes do not fit.
+    Source: chainer.functions.lstm.
     """
-    a, i, f, o = gates.unflatten(1, (-1, 4)).unbind(2)
-    batch = len(gates)
-    new = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c[:batch]
-    h = torch.sigmoid(o) * torch.tanh(new)
-    return (new if batch == len(c) else torch.cat([new, c[batch:]])), h
+    a, i, f, o = _gates(x, 4)
+    if len(x) > len(c_prev) or a.shape[1:] != c_prev.shape[1:]:
+        raise ValueError(f"c_prev {tuple(c_prev.shape)} and x {tuple(x.shape)} do not fit")
+    c = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c_prev[:len(x)]
+    h = torch.sigmoid(o) * torch.tanh(c)
+    return (torch.cat([c, c_prev[len(x):]]) if len(x) < len(c_prev) else c), h
 
 
-class StatefulLayer(ChainerLayer):
-    """Base of layers that keep tensors from one call to the next, in the attributes that ``_state_names`` lists.
+def slstm(c_prev1: torch.Tensor, c_prev2: torch.Tensor, x1: torch.Tensor,
+          x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of an S-LSTM, which joins two nodes of a tree.
 
-    The state moves with the layer to another device; a copy or pickle of the layer has the values, without their graph.
+    Args:
+        c_prev1, c_prev2: cells, shape (n, units, ...).
+        x1, x2: shape (n, 4 * units, ...), gates as in :func:`lstm`; the two output gates are added.
+    Returns:
+        The new cells and the outputs, both of shape (n, units, ...).
+    Source: chainer.functions.slstm.
     """
-
-    _state_names: ClassVar[tuple[str, ...]] = ("c", "h")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reset_state()
-
-    def reset_state(self) -> None:
-        """Forgets the state."""
-        for name in self._state_names:
-            setattr(self, name, None)
-
-    def _live_state(self) -> None:
-        """Lets go of the part of the graph that ``unchain_backward`` has cut."""
-        for name in self._state_names:
-            setattr(self, name, live(getattr(self, name)))
-
-    def detach_state(self) -> None:
-        """Cuts the graph behind the state, as Chainer's ``unchain_backward`` does for truncated backpropagation."""
-        for name in self._state_names:
-            if getattr(self, name) is not None:
-                setattr(self, name, getattr(self, name).detach())
-
-    def __getstate__(self) -> dict[str, Any]:
-        # torch copies and pickles only tensors that no graph led to
-        values = {name: getattr(self, name) for name in self._state_names}
-        return {**self.__dict__, **{name: t.detach() for name, t in values.items() if t is not None}}
-
-    def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        for name in self._state_names:
-            if getattr(self, name) is not None:
-                setattr(self, name, fn(getattr(self, name)))
-        return super()._apply(fn, recurse)
+    a1, i1, f1, o1 = _gates(x1, 4)
+    a2, i2, f2, o2 = _gates(x2, 4)
+    c = (torch.tanh(a1) * torch.sigmoid(i1) + torch.tanh(a2) * torch.sigmoid(i2)
+         + torch.sigmoid(f1) * c_prev1 + torch.sigmoid(f2) * c_prev2)
+    return c, torch.sigmoid(o1 + o2) * torch.tanh(c)
 
 
-class _LSTMBase(ChainerLayer):
-    """``upward`` (with a bias) and ``lateral`` (without), each with four interleaved gates for every unit."""
+def tree_lstm(*inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of an N-ary tree LSTM.
 
-    upward: Linear
-    lateral: Linear
-
-    def __init__(self, in_size: Any, out_size: Any = None, lateral_init: Any = None, upward_init: Any = None,
-                 bias_init: Any = None, forget_bias_init: Any = None) -> None:
-        super().__init__()
-        if out_size is None:
-            in_size, out_size = None, in_size
-        self.state_size: int = out_size
-        self.upward = Linear(in_size, 4 * out_size, initialW=_EachGate(upward_init, out_size),
-                             initial_bias=_GateBiases(bias_init, forget_bias_init))
-        self.lateral = Linear(out_size, 4 * out_size, nobias=True, initialW=_EachGate(lateral_init, out_size))
-
-
-class _EachGate:
-    """Fills a weight gate by gate, as Chainer does: it matters to Orthogonal, and to fans that count outputs."""
-
-    def __init__(self, initializer: Any, size: int) -> None:
-        self.initializer = as_initializer(initializer)
-        self.size = size
-
-    def __call__(self, weight: torch.Tensor) -> None:
-        for gate in weight.detach().split(self.size):
-            self.initializer(gate)
-
-
-class _GateBiases:
-    """Fills the bias of the forget gates (by default 1) apart from the others (0)."""
-
-    def __init__(self, initializer: Any, forget_initializer: Any) -> None:
-        self.initializer = as_initializer(initializer, 0)
-        self.forget_initializer = as_initializer(forget_initializer, 1)
-
-    def __call__(self, bias: torch.Tensor) -> None:
-        gates = bias.detach().view(1, -1, 4, 1)  # the shape that Chainer hands to the initializers, gate by gate
-        for gate in range(4):
-            (self.forget_initializer if gate == 2 else self.initializer)(gates[:, :, gate])
-
-
-class StatelessLSTM(_LSTMBase):
-    """One step of an LSTM: ``c, h = layer(c, h, x)``, with x (batch, ...) and c, h (batch, out_size) or None.
-
-    Source: chainer.links.StatelessLSTM. The forget gates' biases start at 1.
+    Args:
+        inputs: the cells of the N children, shape (n, units), and last ``x`` of shape (n, (3 + N) * units): all cell
+            inputs, all input gates, all output gates, and the forget gates of each child. (Unlike in :func:`lstm` the
+            gates of a unit do not lie side by side.)
+    Returns:
+        The new cells and the outputs, both of shape (n, units).
+    Source: chainer.functions.tree_lstm.
     """
-
-    def forward(self, c: torch.Tensor | None, h: torch.Tensor | None,
-                x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        gates = self.upward(x)
-        if h is not None:
-            gates = gates + self.lateral(h)
-        if c is None:
-            c = x.new_zeros(len(x), self.state_size)
-        return _lstm_step(c, gates)
+    *cells, x = inputs
+    a, i, o, *forget = x.unflatten(1, (3 + len(cells), -1)).unbind(dim=1)
+    c = torch.tanh(a) * torch.sigmoid(i)
+    for f, child in zip(forget, cells, strict=True):
+        c = c + torch.sigmoid(f) * child
+    return c, torch.sigmoid(o) * torch.tanh(c)
 
 
-class LSTM(_LSTMBase, StatefulLayer):
-    """An LSTM that keeps its state: ``h = layer(x)``, with x (batch, ...) and h (batch, out_size).
+def _lstm_step(x: torch.Tensor, h: torch.Tensor, c: torch.Tensor, w: Sequence[torch.Tensor],
+               b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    i, f, a, o = (F.linear(x, w[k], b[k]) + F.linear(h, w[k + 4], b[k + 4]) for k in range(4))
+    c = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c
+    return torch.sigmoid(o) * torch.tanh(c), c
 
-    ``c`` and ``h`` are None until the first call and after ``reset_state()``; ``set_state(c, h)`` sets them. Batches
-    may shrink from call to call (sequences sorted by length): the state of the rows that have ended is kept. One that
-    grows raises TypeError. ``in_size`` None is inferred, and ``LSTM(n)`` means ``LSTM(None, n)``. The forget gates'
-    biases start at 1. Source: chainer.links.LSTM.
+
+def _gru_step(x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor],
+              b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, None]:
+    r, z = (torch.sigmoid(F.linear(x, w[k], b[k]) + F.linear(h, w[k + 3], b[k + 3])) for k in range(2))
+    h_bar = torch.tanh(F.linear(x, w[2], b[2]) + r * F.linear(h, w[5], b[5]))
+    return (1 - z) * h_bar + z * h, None
+
+
+def _rnn_step(activation: str) -> _Step:
+    functions = {"tanh": torch.tanh, "relu": torch.relu}
+    if activation not in functions:
+        raise ValueError(f'"activation" must be "tanh" or "relu", not {activation!r}')
+
+    def step(x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor],
+             b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, None]:
+        return functions[activation](F.linear(x, w[0], b[0]) + F.linear(h, w[1], b[1])), None
+
+    return step
+
+
+def _n_step(step: _Step, n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor | None, ws: _Weights,
+            bs: _Weights, xs: Sequence[torch.Tensor], directions: int, training: bool | None) -> tuple[Any, Any, Any]:
+    """Runs the layers over ``xs``: the inputs of each time step, with fewer and fewer sequences that go on."""
+    if xs[0].shape[1] != ws[0][0].shape[1]:
+        raise ValueError("Inconsistent input size in input values and weight parameters: "
+                         f"{xs[0].shape[1]} != {ws[0][0].shape[1]}")
+    training = is_training() if training is None else training
+    last_h, last_c, layer_input = [], [], list(xs)
+    for layer in range(n_layers):
+        outputs = []
+        for direction in range(directions):
+            k = directions * layer + direction
+            inputs = layer_input
+            if layer > 0:
+                inputs = [F.dropout(x, dropout_ratio, training=training) for x in layer_input]
+            h, c, ys = _run(step, inputs, hx[k], None if cx is None else cx[k], ws[k], bs[k], reverse=direction == 1)
+            last_h.append(h)
+            last_c.append(c)
+            outputs.append(ys)
+        layer_input = outputs[0] if directions == 1 else [torch.cat(pair, dim=1) for pair in zip(*outputs, strict=True)]
+    return torch.stack(last_h), None if cx is None else torch.stack(last_c), tuple(layer_input)
+
+
+def _run(step: _Step, xs: Sequence[torch.Tensor], h: torch.Tensor, c: torch.Tensor | None, w: Sequence[torch.Tensor],
+         b: Sequence[torch.Tensor], reverse: bool) -> tuple[torch.Tensor, Any, list[torch.Tensor]]:
+    ys = []
+    for x in (reversed(xs) if reverse else xs):
+        n = len(x)  # the first n sequences have an element at this time; the others keep their state
+        new_h, new_c = step(x, h[:n], None if c is None else c[:n], w, b)
+        ys.append(new_h)
+        h = torch.cat([new_h, h[n:]])
+        c = None if c is None else torch.cat([new_c, c[n:]])
+    return h, c, ys[::-1] if reverse else ys
+
+
+def n_step_lstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor, ws: _Weights, bs: _Weights,
+                xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any, Any]:
+    """Layers of LSTM over sequences of different lengths.
+
+    Args:
+        n_layers: number of layers.
+        dropout_ratio: dropout between the layers, in train mode.
+        hx, cx: first states and cells, shape (n_layers, n, units).
+        ws, bs: eight weights and eight biases for each layer: of the input and then of the state, each for input gate,
+            forget gate, cell input, output gate.
+        xs: the inputs of each time step, shape (n_t, in) with ``n_t`` decreasing (see :func:`transpose_sequence`).
+        training: the mode; None: what :func:`is_training` says.
+    Returns:
+        (last states, last cells, outputs of each time step).
+    Raises:
+        ValueError: the sizes of inputs and weights differ.
+    Source: chainer.functions.n_step_lstm.
     """
-
-    c: torch.Tensor | None
-    h: torch.Tensor | None
-
-    def __init__(self, in_size: Any, out_size: Any = None, lateral_init: Any = None, upward_init: Any = None,
-                 bias_init: Any = None, forget_bias_init: Any = None) -> None:
-        super().__init__(in_size, out_size, lateral_init, upward_init, bias_init, forget_bias_init)
-
-    def set_state(self, c: torch.Tensor, h: torch.Tensor) -> None:
-        """Takes ``c`` and ``h``, both (batch, out_size), on the device of the layer."""
-        self.c = c.to(self.lateral.weight.device)
-        self.h = h.to(self.lateral.weight.device)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self._live_state()
-        batch = len(x)
-        gates = self.upward(x)
-        ended = None
-        if self.h is not None:
-            if len(self.h) < batch:
-                raise TypeError(f"a batch of {batch} after one of {len(self.h)}: batches may only get smaller")
-            gates = gates + self.lateral(self.h[:batch])
-            ended = self.h[batch:]
-        if self.c is None:
-            self.c = x.new_zeros(batch, self.state_size)
-        self.c, y = _lstm_step(self.c, gates)
-        self.h = y if ended is None or len(ended) == 0 else torch.cat([y, ended])
-        return y
+    return _n_step(_lstm_step, n_layers, dropout_ratio, hx, cx, ws, bs, xs, 1, training)
 
 
-class StatefulPeepholeLSTM(StatefulLayer):
-    """An LSTM whose gates also see the cell; ``h = layer(x)``, state as in LSTM. All biases start at 0.
+def n_step_bilstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor, ws: _Weights, bs: _Weights,
+                  xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any, Any]:
+    """:func:`n_step_lstm` in both directions: two entries a layer in ``hx``, ``cx``, ``ws`` and ``bs``, forward first.
 
-    Source: chainer.links.StatefulPeepholeLSTM.
+    The outputs of both directions lie side by side. Source: chainer.functions.n_step_bilstm.
     """
-
-    c: torch.Tensor | None
-    h: torch.Tensor | None
-
-    def __init__(self, in_size: Any, out_size: int) -> None:
-        super().__init__()
-        self.state_size = out_size
-        self.upward = Linear(in_size, 4 * out_size)
-        self.lateral = Linear(out_size, 4 * out_size, nobias=True)
-        self.peep_i = Linear(out_size, out_size, nobias=True)
-        self.peep_f = Linear(out_size, out_size, nobias=True)
-        self.peep_o = Linear(out_size, out_size, nobias=True)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self._live_state()
-        gates = self.upward(x)
-        if self.h is not None:
-            gates = gates + self.lateral(self.h)
-        c = x.new_zeros(len(x), self.state_size) if self.c is None else self.c
-        a, i, f, o = gates.unflatten(1, (-1, 4)).unbind(2)
-        c = torch.tanh(a) * torch.sigmoid(i + self.peep_i(c)) + torch.sigmoid(f + self.peep_f(c)) * c
-        self.c = c
-        self.h = torch.sigmoid(o + self.peep_o(c)) * torch.tanh(c)
-        return self.h
+    return _n_step(_lstm_step, n_layers, dropout_ratio, hx, cx, ws, bs, xs, 2, training)
 
 
-class StatefulZoneoutLSTM(StatefulLayer):
-    """An LSTM that in training keeps each value of the old cell or output with probability ``c_ratio``, ``h_ratio``.
+def n_step_gru(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
+               xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any]:
+    """Layers of GRU over sequences of different lengths; arguments as in :func:`n_step_lstm`.
 
-    ``h = layer(x)``, state as in LSTM. Source: chainer.links.StatefulZoneoutLSTM.
+    ``ws`` and ``bs`` hold six entries a layer: of the input and then of the state, each for reset gate, update gate,
+    candidate. Returns (last states, outputs of each time step). Source: chainer.functions.n_step_gru.
     """
-
-    c: torch.Tensor | None
-    h: torch.Tensor | None
-
-    def __init__(self, in_size: Any, out_size: int, c_ratio: float = 0.5, h_ratio: float = 0.5) -> None:
-        super().__init__()
-        self.state_size = out_size
-        self.c_ratio = c_ratio
-        self.h_ratio = h_ratio
-        self.upward = Linear(in_size, 4 * out_size)
-        self.lateral = Linear(out_size, 4 * out_size, nobias=True)
-
-    def set_state(self, c: torch.Tensor, h: torch.Tensor) -> None:
-        """Takes ``c`` and ``h``, both (batch, out_size), on the device of the layer."""
-        self.c = c.to(self.lateral.weight.device)
-        self.h = h.to(self.lateral.weight.device)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self._live_state()
-        gates = self.upward(x)
-        if self.h is not None:
-            gates = gates + self.lateral(self.h)
-        zeros = x.new_zeros(len(x), self.state_size)
-        c = zeros if self.c is None else self.c
-        h = zeros if self.h is None else self.h
-        # the output follows the new cell, also where the cell itself is kept
-        new_c, new_h = _lstm_step(c, gates)
-        self.c = self._zone_out(c, new_c, self.c_ratio)
-        self.h = self._zone_out(h, new_h, self.h_ratio)
-        return self.h
-
-    def _zone_out(self, old: torch.Tensor, new: torch.Tensor, ratio: float) -> torch.Tensor:
-        return torch.where(torch.rand_like(new) < ratio, old, new) if self.training else new
+    hy, _, ys = _n_step(_gru_step, n_layers, dropout_ratio, hx, None, ws, bs, xs, 1, training)
+    return hy, ys
 
 
-class _GRUBase(ChainerLayer):
-    W_r: Linear
-    U_r: Linear
-    W_z: Linear
-    U_z: Linear
-    W: Linear
-    U: Linear
-
-    def __init__(self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None,
-                 bias_init: Any = None) -> None:
-        super().__init__()
-        for gate in ("_r", "_z", ""):
-            self.add_module("W" + gate, Linear(in_size, out_size, initialW=init, initial_bias=bias_init))
-            self.add_module("U" + gate, Linear(out_size, out_size, initialW=inner_init, initial_bias=bias_init))
+def n_step_bigru(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
+                 xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any]:
+    """:func:`n_step_gru` in both directions. Source: chainer.functions.n_step_bigru."""
+    hy, _, ys = _n_step(_gru_step, n_layers, dropout_ratio, hx, None, ws, bs, xs, 2, training)
+    return hy, ys
 
 
-class StatelessGRU(_GRUBase):
-    """One step of a GRU: ``h = layer(h, x)``; both (batch, size).
+def n_step_rnn(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
+               xs: Sequence[torch.Tensor], activation: str = "tanh", *,
+               training: bool | None = None) -> tuple[Any, Any]:
+    """Layers of plain recurrent units over sequences of different lengths; arguments as in :func:`n_step_lstm`.
 
-    ``h' = (1 - z) h + z tanh(W x + U (r h))``: nn.GRU has z the other way round and r after the product.
-    Source: chainer.links.StatelessGRU.
+    ``ws`` and ``bs`` hold two entries a layer, of the input and of the state; ``activation`` is ``'tanh'`` or
+    ``'relu'``. Returns (last states, outputs of each time step). Source: chainer.functions.n_step_rnn.
     """
-
-    def forward(self, h: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        r = torch.sigmoid(self.W_r(x) + self.U_r(h))
-        z = torch.sigmoid(self.W_z(x) + self.U_z(h))
-        return torch.lerp(h, torch.tanh(self.W(x) + self.U(r * h)), z)
+    hy, _, ys = _n_step(_rnn_step(activation), n_layers, dropout_ratio, hx, None, ws, bs, xs, 1, training)
+    return hy, ys
 
 
-class StatefulGRU(_GRUBase, StatefulLayer):
-    """A GRU that keeps its state: ``h = layer(x)``; ``reset_state()``, ``set_state(h)``.
-
-    Without a state the terms of h are left out, with their biases. Source: chainer.links.StatefulGRU.
-    """
-
-    _state_names: ClassVar[tuple[str, ...]] = ("h",)
-    h: torch.Tensor | None
-
-    def __init__(self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None,
-                 bias_init: Any = 0) -> None:
-        super().__init__(in_size, out_size, init, inner_init, bias_init)
-        self.state_size = out_size
-
-    def set_state(self, h: torch.Tensor) -> None:
-        """Takes ``h``, (batch, out_size), on the device of the layer."""
-        self.h = h.to(next(self.parameters()).device)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self._live_state()
-        z, candidate = self.W_z(x), self.W(x)
-        if self.h is None:
-            self.h = torch.sigmoid(z) * torch.tanh(candidate)
-        else:
-            r = torch.sigmoid(self.W_r(x) + self.U_r(self.h))
-            candidate = torch.tanh(candidate + self.U(r * self.h))
-            self.h = torch.lerp(self.h, candidate, torch.sigmoid(z + self.U_z(self.h)))
-        return self.h
-
-
-class GRU(StatefulGRU):
-    """StatefulGRU under its other name; more than one argument raises TypeError. Source: chainer.links.GRU."""
-
-
-class StatelessMGU(ChainerLayer):
-    """One step of a minimal gated unit: ``h = layer(h, x)``; both (batch, size). Source: chainer.links.StatelessMGU."""
-
-    def __init__(self, n_inputs: int, n_units: int) -> None:
-        super().__init__()
-        self.W_f = Linear(n_inputs + n_units, n_units)
-        self.W_h = Linear(n_inputs + n_units, n_units)
-
-    def forward(self, h: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        f = torch.sigmoid(self.W_f(torch.cat([h, x], 1)))
-        return torch.lerp(h, torch.tanh(self.W_h(torch.cat([f * h, x], 1))), f)
-
-
-class StatefulMGU(StatelessMGU, StatefulLayer):
-    """A minimal gated unit that keeps its state: ``h = layer(x)``; ``reset_state()``, ``set_state(h)``.
-
-    Source: chainer.links.StatefulMGU.
-    """
-
-    _state_names: ClassVar[tuple[str, ...]] = ("h",)
-    h: torch.Tensor | None
-
-    def __init__(self, in_size: int, out_size: int) -> None:
-        super().__init__(in_size, out_size)
-        self._state_size = out_size
-
-    def set_state(self, h: torch.Tensor) -> None:
-        """Takes ``h``, (batch, out_size), on the device of the layer."""
-        self.h = h.to(self.W_f.weight.device)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        self._live_state()
-        h = x.new_zeros(len(x), self._state_size) if self.h is None else self.h
-        self.h = super().forward(h, x)
-        return self.h
+def n_step_birnn(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
+                 xs: Sequence[torch.Tensor], activation: str = "tanh", *,
+                 training: bool | None = None) -> tuple[Any, Any]:
+    """:func:`n_step_rnn` in both directions. Source: chainer.functions.n_step_birnn."""
+    hy, _, ys = _n_step(_rnn_step(activation), n_layers, dropout_ratio, hx, None, ws, bs, xs, 2, training)
+    return hy, ys

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 import chainer2torch.compat
+from chainer2torch.compat import modes
 from tests.support import differential
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
@@ -72,8 +73,7 @@ def prove(rows, name, index, variant):
 
     inputs = list(example.get("given", {}).values())
     for train in {"train": (True,), "eval": (False,), "both": (True, False)}[example.get("mode", "train")]:
-        torch_names["TRAINING"] = train
-        with chainer.using_config("train", train):
+        with chainer.using_config("train", train), modes.using_train(train):
             if example.get("raises"):
                 differential.check_raises(chainer_fn, torch_fn, inputs)
             else:
@@ -238,6 +238,6 @@ def _environment(names, given=()):
         "is_tensor": lambda x: isinstance(x, torch.Tensor), "is_array": lambda x: isinstance(x, np.ndarray),
         "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool), "is_tuple": lambda x: isinstance(x, tuple),
         "is_none": lambda x: x is None, "is_callable": callable,
-        "LONG": lambda t: t.long(), "CONST": lambda value: value,
+        "TRAINING": modes.is_training(), "LONG": lambda t: t.long(), "CONST": lambda value: value,
     }
     return {"torch": torch, "numpy": np, "compat": compat_namespace(), **guards, **names}
