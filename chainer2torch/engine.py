@@ -98,7 +98,7 @@ def _migrate_file(analysis: Analysis, module: ModuleInfo, text: str, options: Op
     plan = make_plan(analysis, module, options)
     if "# TODO(chainer2torch " in text:
         plan.extra_edits += [
-            Unmark(module.source.start(module.source.statement(node)), site.symbol)
+            Unmark(module.source.start(module.source.line_statement(node)), site.symbol)
             for node, site in plan.sites.items() if site.state in ("exact", "close")]
     result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
     if rewrite:

@@ -181,10 +181,18 @@ class Analysis(Expressions, Calls):
 
     def block(self, body: list[ast.stmt]) -> bool:
         """Runs statements in order; True when control does not reach the end."""
-        for statement in body:
+        for i, statement in enumerate(body):
             if self.statement(statement):
+                self._unreachable(body[i + 1:])
                 return True
         return False
+
+    def _unreachable(self, body: list[ast.stmt]) -> None:
+        # It never runs, but what it names still has to be told apart from the user's own names.
+        env = dict(self.scopes[0])
+        for statement in body:
+            self.statement(statement)
+        self._restore(env)
 
     def statement(self, node: ast.stmt) -> bool:
         """Runs one statement; True when control does not go on behind it."""
@@ -202,6 +210,7 @@ class Analysis(Expressions, Calls):
             self.assign(target, kind)
 
     def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.expr(node.annotation)
         if node.value is not None:
             self.assign(node.target, self.expr(node.value))
 
@@ -315,6 +324,16 @@ class Analysis(Expressions, Calls):
 
     def _stmt_Match(self, node: ast.Match) -> bool:
         self.expr(node.subject)
+        for case in node.cases:
+            for part in ast.walk(case.pattern):
+                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
+                    self.store(part.name, UNKNOWN)
+                elif isinstance(part, ast.MatchMapping) and part.rest:
+                    self.store(part.rest, UNKNOWN)
+                elif isinstance(part, ast.expr) and part not in self.facts:
+                    self.expr(part)
+            if case.guard is not None:
+                self.expr(case.guard)
         return self._branches([*(case.body for case in node.cases), []])
 
     # -- definitions -----------------------------------------------------------------------------------------------
@@ -346,8 +365,14 @@ class Analysis(Expressions, Calls):
             self.enqueue(info)
         elif info.scopes is not scopes:
             info.scopes = scopes
-        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+        a = node.args
+        for default in [*a.defaults, *filter(None, a.kw_defaults)]:
             self.expr(default)
+        for p in [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, [a.vararg, a.kwarg])]:
+            if p.annotation is not None:
+                self.expr(p.annotation)
+        if not isinstance(node, ast.Lambda) and node.returns is not None:
+            self.expr(node.returns)
         return info
 
     def _stmt_ClassDef(self, node: ast.ClassDef) -> None:

@@ -73,6 +73,30 @@ class Source:
             node = self.parents[node]
         return node
 
+    def line_statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds a node and begins its line, so that a comment can stand above it."""
+        statement = self.statement(node)
+        while self.text[self.line_starts[statement.lineno - 1]:self.start(statement)].strip():
+            before = self._before_on_line(statement)
+            if before is None:
+                return statement
+            statement = before
+        return statement
+
+    def _before_on_line(self, statement: ast.stmt) -> ast.stmt | None:
+        """What stands in front of a statement on its line: the first of those joined by ``;``, or the ``if x:``."""
+        parent = self.parents[statement]
+        for siblings in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
+            if isinstance(siblings, list) and statement in siblings:
+                joined = [s for s in siblings if s.lineno == statement.lineno]
+                if joined[0] is not statement:
+                    return joined[0]
+        while not isinstance(parent, ast.stmt):
+            if parent not in self.parents:
+                return None
+            parent = self.parents[parent]
+        return parent
+
     def enclosing(self, node: ast.AST, *types: type[ast.AST]) -> ast.AST | None:
         """The innermost ancestor of one of the types."""
         return next((a for a in self.ancestors(node) if isinstance(a, types)), None)

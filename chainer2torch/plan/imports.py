@@ -31,6 +31,8 @@ def unused_imports(plan: Plan) -> frozenset[str]:
         removable |= {name for s, i, name in found if s is statement and i in gone}
         if gone:
             plan.edits[statement] = RemoveImport(plan.source.start(statement), gone)
+        else:
+            plan.edits.pop(statement, None)
     return frozenset(removable - keep)
 
 
@@ -47,7 +49,7 @@ def _remaining_uses(plan: Plan) -> set[str]:
     uses: set[str] = set()
     for node in plan.source.nodes:
         if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load) and node not in plan.consumed and node not in gone:
+            if not isinstance(node.ctx, ast.Store) and node not in plan.consumed and node not in gone:
                 uses.add(node.id)
         elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             uses.update(c.value for c in ast.walk(node.value)

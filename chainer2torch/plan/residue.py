@@ -35,7 +35,7 @@ def left_over(tree: ast.Module) -> list[tuple[int, str]]:
         while isinstance(root, ast.Attribute):
             parts.append(root.attr)
             root = root.value
-        if isinstance(root, ast.Name) and root.id in bound and isinstance(root.ctx, ast.Load):
+        if isinstance(root, ast.Name) and root.id in bound and not isinstance(root.ctx, ast.Store):
             used.add(root.id)
             found.append((node.lineno, ".".join([bound[root.id], *reversed(parts)])))
     found += [(line, dotted) for line, name, dotted in imported if name not in used]

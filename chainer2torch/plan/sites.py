@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, options,
+    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, renames
+from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, parsed, renames
 from chainer2torch.plan.receivers import unknown_receiver
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
@@ -72,8 +72,7 @@ class Plan:
 
     def _commented(self, node: ast.AST) -> ast.stmt:
         """The statement above which a marker can stand: a definition's decorators come before it."""
-        statement = self.source.statement(node)
-        return statement
+        return self.source.line_statement(node)
 
     def use(self, node: ast.expr) -> None:
         """The edit replaces this reference: its root name no longer keeps the import alive."""
@@ -118,6 +117,10 @@ class Plan:
             reference = self.reference(node, kind)
             if reference is not None:
                 self._reference(node, reference)
+            elif isinstance(kind, Union) and isinstance(node, (ast.Name, ast.Attribute)):
+                self._ambiguous(node, kind)
+                if isinstance(node, ast.Attribute):
+                    self._member(node)
             elif isinstance(node, ast.Attribute):
                 self._member(node)
             elif isinstance(node, ast.Call):
@@ -126,7 +129,7 @@ class Plan:
 
     def reference(self, node: ast.AST, kind: Kind | None = None) -> str | None:
         """The dotted Chainer name that a Name or Attribute is, when no larger expression around it is one."""
-        if not isinstance(node, (ast.Name, ast.Attribute)) or isinstance(node.ctx, ast.Del):
+        if not isinstance(node, (ast.Name, ast.Attribute)):
             return None
         kind = self.analysis.kind(node) if kind is None else kind
         if not isinstance(kind, Ref) or kind.name.split(".")[0] not in LIBRARIES:
@@ -140,6 +143,15 @@ class Plan:
             if isinstance(outer, Ref) and outer.name.split(".")[0] in LIBRARIES:
                 return None
         return kind.name if self._names_library(node) else None
+
+    def _ambiguous(self, node: ast.Name | ast.Attribute, kind: Union) -> None:
+        """A name that is bound more than once, to something of Chainer's among others."""
+        names = _chainer_names(kind)
+        parent = self.source.parents.get(node)
+        inner = isinstance(parent, ast.Attribute) and _chainer_names(self.analysis.kind(parent))
+        if names and not inner and isinstance(node.ctx, ast.Load) and self._names_library(node):
+            self.mark(node, self.rules.rows.get(names[0]), names[0], "manual",
+                      f"the name stands for different things: {' or '.join(names)}, or something else")
 
     def _names_library(self, node: ast.expr) -> bool:
         """Whether the expression itself spells a Chainer name, rather than a variable that happens to hold one."""
@@ -183,6 +195,9 @@ class Plan:
         parent = self.source.parents.get(node)
         if row is None:
             self.mark(node, None, name, "manual", "no rule for this name")
+            return
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
+            self.mark(node, row, name, "manual", "deleted here; nothing of PyTorch's is deleted in its place")
             return
         if row.function is not None:
             self.hard_cases[row.function](self, node, row)
@@ -250,8 +265,17 @@ class Plan:
 
     @staticmethod
     def _keeps_spelling(call: ast.Call, template: str, receiver: ast.expr | None) -> bool:
-        return receiver is not None and isinstance(call.func, ast.Attribute) and \
-            template.startswith(f"self.{call.func.attr}(") and template.count("(") == 1
+        """Whether the template is the very call of the source: same method, same arguments under the same names."""
+        if receiver is None or not isinstance(call.func, ast.Attribute) or \
+                not template.startswith(f"self.{call.func.attr}("):
+            return False
+        tree = parsed(template)
+        if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != f"self.{call.func.attr}":
+            return False
+        plain = all(isinstance(a.value if isinstance(a, ast.Starred) else a, ast.Name) for a in tree.args)
+        same = {k.arg for k in tree.keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg}
+        return plain and len(same) == len(tree.keywords) and all(k.arg in same for k in call.keywords) and \
+            (len(call.args) <= len(tree.args) or any(isinstance(a, ast.Starred) for a in tree.args))
 
     def _starred(self, call: ast.Call, row: Row, site: ast.expr, receiver: ast.expr | None) -> None:
         if row.value is None or receiver is not None:
@@ -259,6 +283,9 @@ class Plan:
                 self.mark(site, row, row.name, row.state, row.note)
                 return
             self.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
+            return
+        if call.keywords and not row.value.startswith("compat."):
+            self.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
             return
         self.replace(call.func, row.value, {})
         self.use(site)
@@ -396,6 +423,10 @@ class Plan:
             values.to_number(self, node, callee.name[9:])
         elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
             flatten_input(self, node)
+
+
+def _chainer_names(kind: Kind) -> list[str]:
+    return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES)
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]
