@@ -1,4 +1,5 @@
 """Chain and ChainList as classes of their own, for code that makes or extends them directly."""
+from collections.abc import Iterable
 from typing import Any
 
 import torch.nn as nn
@@ -16,8 +17,6 @@ class Chain(nn.Module):
             add_link(self, name, link)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._modules:
-            raise KeyError(name)
         return getattr(self, name)
 
 
@@ -30,6 +29,41 @@ class ChainList(nn.ModuleList):
     def add_link(self, link: nn.Module) -> None:
         """Adds a link at the end."""
         self.append(link)
+
+    def append(self, value: nn.Module) -> Any:
+        """Adds a link at the end."""
+        return super().append(value)
+
+    def extend(self, values: Iterable[nn.Module]) -> Any:
+        """Adds links at the end."""
+        return super().extend(values)
+
+    def insert(self, index: int, link: nn.Module) -> None:
+        """Puts a link at a position; those behind it move on."""
+        super().insert(index, link)
+
+    def pop(self, index: int = -1) -> nn.Module:  # type: ignore[override]
+        """Removes the link at a position and returns it; IndexError beyond the end."""
+        link = self[index]
+        del self[index]
+        return link
+
+    def remove(self, value: nn.Module) -> None:
+        """Removes a link; ValueError if it is not there."""
+        del self[self.index(value)]
+
+    def reverse(self) -> None:
+        """Turns the order round."""
+        for i, link in enumerate(list(self)[::-1]):
+            self[i] = link
+
+    def index(self, value: nn.Module, start: int = 0, stop: int | None = None) -> int:
+        """The position of a link; ValueError if it is not there."""
+        return list(self).index(value, start, len(self) if stop is None else stop)
+
+    def count(self, value: nn.Module) -> int:
+        """How often a link occurs."""
+        return list(self).count(value)
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]

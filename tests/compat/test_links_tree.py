@@ -292,3 +292,49 @@ def test_batch_norm_in_a_copy_shares_statistics():
     shared = T.copy_link(layer)
     shared(torch.randn(5, 3))
     assert torch.equal(shared.running_mean, layer.running_mean) and layer.running_mean.abs().sum() > 0
+
+
+def test_chain_and_chainlist():
+    from chainer2torch.compat.chains import Chain, ChainList, add_link
+    c_links, t_links = [L.Linear(n, n) for n in range(1, 7)], [nn.Linear(n, n) for n in range(1, 7)]
+    for links, make in ((c_links, chainer.ChainList), (t_links, ChainList)):
+        net = make(*links[:3])
+        net.append(links[3])
+        net.extend(links[4:5])
+        net.insert(1, links[5])
+        assert [links.index(x) for x in net] == [0, 5, 1, 2, 3, 4]
+        assert net.pop() is links[4] and net.pop(0) is links[0]
+        net.remove(links[2])
+        net.reverse()
+        assert [links.index(x) for x in net] == [3, 1, 5] and net[0:2] == [links[3], links[1]] and net[-1] is links[5]
+        assert net.index(links[1]) == 1 and net.count(links[0]) == 0 and len(net) == 3
+        net[0] = links[0]
+        del net[1]
+        net.add_link(links[1])
+        assert [links.index(x) for x in net] == [0, 5, 1]
+        for bad in (lambda: net.remove(links[2]), lambda: net.index(links[2])):  # noqa: B023
+            with pytest.raises(ValueError):
+                bad()
+        with pytest.raises(IndexError):
+            net.pop(9)
+    for make, link in ((chainer.Chain, c_links[0]), (Chain, t_links[0])):
+        chain = make(a=link)
+        assert chain["a"] is link is chain.a
+        with pytest.raises((KeyError, AttributeError)):
+            chain["b"]
+    with pytest.raises(AttributeError):
+        add_link(chain, "a", t_links[1])
+    with pytest.raises(TypeError):
+        add_link(chain, "c", 1)
+    check_link(lambda: _run_both(chainer.ChainList, L.Linear), lambda: _run_both(ChainList, nn.Linear), ["f32[2,3]"])
+
+
+def _run_both(base, linear):
+    class Net(base):
+        def __init__(self):
+            super().__init__(linear(3, 3), linear(3, 2))
+
+        def forward(self, x):
+            return self[1](self[0](x))
+
+    return Net()
