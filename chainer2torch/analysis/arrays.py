@@ -5,7 +5,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Const, HostArray, Kind, Lst, Method, Scalar, Tensor, Tup, parse_spec, scalar_type,
+    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options, parse_spec, scalar_type,
 )
 from chainer2torch.rules import Rules
 
@@ -22,7 +22,8 @@ def dtype_of(kind: Kind | None) -> str | None:
     """The dtype that an argument names: ``np.float32``, ``'f'``, ``'int32'``, ``float``."""
     if isinstance(kind, Const) and isinstance(kind.value, str):
         return kind.value if kind.value in _NAMES else DTYPES.get(kind.value)
-    name = getattr(kind, "name", "").rsplit(".", 1)
+    spelled = kind.cls if isinstance(kind, Inst) and isinstance(kind.cls, str) else getattr(kind, "name", "")
+    name = spelled.rsplit(".", 1)
     if len(name) == 2 and name[0] in ("numpy", "cupy", "builtins"):
         return {"float": "float64", "int": "int64", "bool_": "bool"}.get(name[1], name[1] if name[1] in _NAMES else None)
     return None
@@ -101,9 +102,61 @@ def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
 _ARRAY_OF = frozenset({"data", "array", "raw_array", "grad"})
 
 
+XP = Inst("xp.Module")           # an array module on the device side: tensors in, tensors out
+EITHER = Inst("xp.Either")       # NumPy or that, decided when the program runs
+CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
+_MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
+_MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chainer.backend.Device.xp"})
+
+
+def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind | None:
+    """The results of array modules and of what finds them; None: the row's ``returns`` says it."""
+    if name in _MODULE_OF:
+        return module_of([k for a in args for k in options(a)])
+    if name in _MODULE_OF_OBJECT:
+        return XP
+    if not name.startswith("xp."):
+        return None
+    if not isinstance(receiver, Inst) or receiver == EITHER:
+        return UNKNOWN
+    function = name.split(".", 2)[-1]
+    prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
+    return on_device(numpy_call(prefix + function, args, keywords))
+
+
+def module_of(args: list[Kind]) -> Kind:
+    """The array module of these values: NumPy if all are host arrays, not known if that is not known."""
+    if any(isinstance(k, (Tensor, Batch)) for k in args):
+        return XP
+    return Ref("numpy") if args and all(isinstance(k, (HostArray, Const, Scalar)) for k in args) else EITHER
+
+
+def on_device(kind: Kind) -> Kind:
+    """What a function of NumPy's returns when it is called on the device side."""
+    if isinstance(kind, HostArray):
+        return Tensor(kind.rank, kind.dtype, array=True)
+    return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
+
+
+def chosen_module(a: Kind, b: Kind) -> Kind | None:
+    """The module behind ``cuda.cupy if gpu >= 0 else numpy``: arrays of the device side, on whichever device."""
+    names = {k.name for k in (a, b) if isinstance(k, Ref)}
+    return XP if len(names) == 2 and "numpy" in names and names & CUPY else None
+
+
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
-_SAME_SHAPE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "exp", "log", "sqrt", "abs", "tanh",
-                         "maximum", "minimum", "clip", "square", "sign"})
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "clip", "sort", "copy", "flip", "roll"})
+_FLOAT_UNARY = frozenset({"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sin", "cos", "tan", "arctan",
+                          "arcsin", "arccos", "sinh", "cosh"})
+_UNARY = frozenset({"abs", "absolute", "square", "sign", "negative", "floor", "ceil", "rint", "trunc"})
+_BINARY = frozenset({"maximum", "minimum", "add", "subtract", "multiply", "divide", "true_divide", "power", "mod",
+                     "remainder", "floor_divide", "fmax", "fmin"})
+_PREDICATES = frozenset({"isnan", "isinf", "isfinite", "logical_not", "signbit"})
+_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
+                          "logical_or", "logical_xor"})
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any", "argmax", "argmin"})
+_DRAWS = {"random.uniform": 2, "random.normal": 2, "random.randint": 2, "random.standard_normal": 0,
+          "random.random_sample": 0, "random.gumbel": 2, "random.binomial": 2, "random.random": 0}
 _CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
 
 
@@ -116,23 +169,67 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         if dtype is None and "dtype" not in keywords:
             dtype = dtype_of(args[at]) if len(args) > at else "float64" if name != "full" else None
         return HostArray(rank_of_shape(keywords.get("shape", first)), dtype)
-    if name in _SAME_SHAPE:
-        return HostArray(first.rank, dtype or first.dtype) if isinstance(first, HostArray) else UNKNOWN
+    if name in _LIKE:
+        return HostArray(first.rank, dtype or first.dtype) if isinstance(first, (HostArray, Tensor)) else UNKNOWN
     if name in _CONVERT:
         if dtype is None and len(args) > 1:
             dtype = dtype_of(args[1])
         return convert(first, dtype)
     if name == "arange":
-        return HostArray(1, dtype)
+        return HostArray(1, dtype or _arange_dtype(args, keywords))
+    if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
+        method = {"amax": "max", "amin": "min"}.get(name, name)
+        return array_method(HostArray(first.rank, first.dtype), method, args[1:], keywords)
+    elementwise = _elementwise(name, args)
+    if elementwise is not None:
+        return elementwise
+    return _drawn(name, args, keywords, dtype)
+
+
+def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:
+    types = {scalar_type(k) for k in args}
+    return None if "dtype" in keywords or not types else "int64" if types == {"int"} else \
+        "float64" if types <= {"int", "float"} else None
+
+
+def _elementwise(name: str, args: list[Kind]) -> Kind | None:
+    arrays = [HostArray(k.rank, k.dtype) if isinstance(k, Tensor) else k for k in args]
+    if not any(isinstance(k, HostArray) for k in arrays):
+        return None
+    if name in _FLOAT_UNARY | _UNARY | _PREDICATES and isinstance(arrays[0], HostArray):
+        kind = arrays[0]
+        if name in _PREDICATES:
+            return HostArray(kind.rank, "bool")
+        floating = name in _UNARY or (kind.dtype or "").startswith("float")
+        return kind if floating else HostArray(kind.rank)
+    if name in _BINARY | _COMPARISONS and len(arrays) == 2:
+        kind = broadcast(*arrays)
+        assert isinstance(kind, HostArray)
+        if name in _COMPARISONS:
+            return HostArray(kind.rank, "bool")
+        return kind if (kind.dtype or "").startswith("float") else HostArray(kind.rank)
+    return None
+
+
+def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | None) -> Kind:
+    """Random numbers, joined arrays, and what else has a result of which little is known."""
     if name in ("random.permutation", "random.choice"):
         return HostArray(1)
     if name in ("random.rand", "random.randn"):
-        return HostArray(len(args), "float64")
-    if name in ("random.uniform", "random.normal", "random.randint"):
-        size = keywords.get("size", args[2] if len(args) > 2 else None)
-        return HostArray(rank_of_shape(size)) if size is not None else UNKNOWN
-    if name in ("concatenate", "stack", "vstack", "hstack", "load", "transpose", "where", "random.shuffle"):
-        return HostArray() if name not in ("random.shuffle", "load") else UNKNOWN
+        return HostArray(len(args), dtype or "float64") if args else UNKNOWN
+    if name in _DRAWS:
+        at = _DRAWS[name]
+        size = keywords.get("size", args[at] if len(args) > at else None)
+        floating = name not in ("random.randint", "random.binomial")
+        return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None)) if size is not None else UNKNOWN
+    if name in ("concatenate", "stack", "vstack", "hstack", "transpose", "dot", "matmul", "tensordot", "tile", "repeat",
+                "broadcast_to", "reshape", "expand_dims", "squeeze", "eye", "linspace", "cumsum", "argsort", "ravel",
+                "ascontiguousarray", "outer", "einsum"):
+        return HostArray()
+    if name == "where":
+        return HostArray() if len(args) == 3 else Lst(HostArray(1, "int64"))
+    if name in ("split", "array_split", "nonzero"):
+        return Lst(HostArray())
     return UNKNOWN
 
 
@@ -153,7 +250,7 @@ def convert(value: Kind, dtype: str | None) -> Kind:
     return HostArray(None, dtype)
 
 
-_KEEP = frozenset({"copy", "clip", "round", "__neg__", "__abs__"})
+_KEEP = frozenset({"copy", "round", "__neg__", "__abs__"})
 
 
 def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
@@ -171,7 +268,13 @@ def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords
     if name in ("ravel", "flatten"):
         return dataclasses.replace(kind, rank=1)
     if name in ("sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"):
-        return _reduced(kind, args, keywords)
+        return dataclasses.replace(_reduced(kind, args, keywords), dtype=_reduced_dtype(kind.dtype, name, keywords))
+    if name in ("cumsum", "argsort", "clip", "repeat", "take", "swapaxes", "dot", "diagonal"):
+        return dataclasses.replace(kind, rank=None, dtype=None)
+    if name == "get":
+        return HostArray(kind.rank, kind.dtype)
+    if name == "nonzero":
+        return Lst(dataclasses.replace(kind, rank=1, dtype="int64"))
     if name in ("item",):
         return Scalar("float" if (kind.dtype or "").startswith("float") else "int" if kind.dtype else "float")
     if name == "tolist":
@@ -181,7 +284,17 @@ def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords
     return UNKNOWN
 
 
-def _reduced(kind: Tensor | HostArray, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
+def _reduced_dtype(dtype: str | None, name: str, keywords: dict[str, Kind]) -> str | None:
+    if name in ("argmax", "argmin", "all", "any"):
+        return "int64" if name[:3] == "arg" else "bool"
+    if "dtype" in keywords:
+        return dtype_of(keywords["dtype"])
+    if dtype is None or name in ("max", "min") or dtype.startswith("float"):
+        return dtype
+    return "float64" if name in ("mean", "std", "var") else "int64" if dtype != "uint8" else None
+
+
+def _reduced(kind: Tensor | HostArray, args: list[Kind], keywords: dict[str, Kind]) -> Tensor | HostArray:
     axis = keywords.get("axis", args[0] if args else None)
     keepdims = keywords.get("keepdims")
     if isinstance(keepdims, Const) and keepdims.value:

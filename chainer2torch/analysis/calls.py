@@ -233,6 +233,9 @@ class Calls:
     def row_result(  # type: ignore[misc]
             self: Analysis, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         """What a rule says of the result."""
+        found = arrays.row_kind(row.name, args, keywords, receiver)
+        if found is not None:
+            return found
         bound = bind_kinds(row, args, keywords, receiver)
         name = row.name.rsplit(".", 1)
         if name[0] == "chainer.functions" or name[0] == "chainer.Variable":

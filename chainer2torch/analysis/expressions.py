@@ -119,7 +119,8 @@ class Expressions:
 
     def _expr_IfExp(self: Analysis, node: ast.IfExp) -> Kind:  # type: ignore[misc]
         self.expr(node.test)
-        return join(self.expr(node.body), self.expr(node.orelse))
+        body, orelse = self.expr(node.body), self.expr(node.orelse)
+        return arrays.chosen_module(body, orelse) or join(body, orelse)
 
     def _expr_NamedExpr(self: Analysis, node: ast.NamedExpr) -> Kind:  # type: ignore[misc]
         kind = self.expr(node.value)
@@ -220,6 +221,8 @@ class Expressions:
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, Ref):
+            if kind.name in arrays.CUPY and self.rules.member("xp.Module", name) is not None:
+                return self._member(arrays.XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, (Mod, Folder)):
             return self._module_attribute(kind, name)
@@ -281,7 +284,7 @@ class Expressions:
         if row is None:
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
-            return parse_spec(row.returns)
+            return arrays.row_kind(row.name, [], {}, None) or parse_spec(row.returns)
         return Method(receiver, name)
 
 

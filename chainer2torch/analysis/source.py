@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Iterator
 
@@ -47,6 +48,13 @@ class Source:
             return start + column
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return start + len(self.text[start:end].encode()[:column].decode(errors="replace"))
+
+    def line_at(self, offset: int) -> tuple[str, int]:
+        """The line in which an offset lies, and the offset of its start."""
+        number = bisect.bisect_right(self.line_starts, offset) - 1
+        start = self.line_starts[number]
+        end = self.line_starts[number + 1] if number + 1 < len(self.line_starts) else len(self.text)
+        return self.text[start:end], start
 
     def start(self, node: ast.AST) -> int:
         """The offset at which a node starts."""

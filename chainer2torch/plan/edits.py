@@ -28,6 +28,7 @@ class Replace:
     long: frozenset[str] = frozenset()      # parameters known to be int64: LONG leaves them alone
     training: str = "compat.is_training()"
     parenthesize: bool = False
+    callee_only: bool = False               # the template is a name: the call keeps its arguments as they are
     extra: tuple[Operand, ...] = ()         # what `*args` of the template stands for
     extra_keywords: tuple[tuple[str, Operand], ...] = ()
 

@@ -256,7 +256,7 @@ class Plan:
             return
         self.templates[call] = template
         if receiver is None and row.value is not None and renames(template, row.value, frozenset(bound.given)):
-            self.replace(call.func, row.value, {})  # the arguments stay exactly as they are
+            self.edits[call] = Replace(self.source.span(call), row.value, {}, callee_only=True)
         elif not self._keeps_spelling(call, template, receiver):
             self.edits[call] = self._replacement(call, row, template, question)
         if receiver is None:

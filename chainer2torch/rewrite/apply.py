@@ -14,6 +14,7 @@ from chainer2torch.plan.edits import (
     Wrap,
 )
 from chainer2torch.rewrite import imports, spans
+from chainer2torch.rewrite.layout import realign
 from chainer2torch.rewrite.names import Names
 from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
 
@@ -41,7 +42,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         wanted |= {o.span for o in operands if o.span is not None}
     starts = {e.start for e in edits if isinstance(e, StatementEdit)}
     located = spans.locate(module, source, wanted, starts)
-    rewriter = _Rewriter(edits, located, names, module)
+    rewriter = _Rewriter(edits, located, names, module, source)
     result = rewriter.rebuild(module)
     found = {*located.expressions.values(), *located.statements.values(), *located.small.values()}
     failed = rewriter.failed + [
@@ -53,8 +54,9 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
 class _Rewriter:
     """Rebuilds the nodes on the way to the edits, children first; everything else is kept as it is."""
 
-    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names, module: cst.Module):
-        self.located, self.names = located, names
+    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names, module: cst.Module,
+                 source: Source):
+        self.located, self.names, self.source = located, names, source
         self.replaces: dict[Span, Replace] = {e.span: e for e in edits if isinstance(e, Replace)}
         self.wraps: dict[Span, Wrap] = {e.span: e for e in edits if isinstance(e, Wrap)}
         self.statements: dict[int, list[StatementEdit]] = {}
@@ -109,6 +111,8 @@ class _Rewriter:
                 updated = instantiate(edit, original, updated, self.located.expressions, self.updated.get, self.names)
             except Unplaced:
                 self.failed.append(edit)
+            if isinstance(original, cst.Call) and isinstance(updated, cst.Call):
+                updated = realign(original, updated, span[0], *self.source.line_at(span[0]))
         if span in self.wraps:
             updated = wrap(self.wraps[span].template, updated, self.names)
         self.updated[span] = updated

@@ -179,6 +179,8 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
                 spans: Mapping[cst.CSTNode, Span], find: Callable[[Span], cst.BaseExpression | None], names: Names
                 ) -> cst.BaseExpression:
     """The expression that replaces ``original``; its own argument nodes keep their whitespace and comments."""
+    if edit.callee_only:
+        return updated.with_changes(func=parse(names.spell(edit.template)))
     result = parse(edit.template).visit(_Instantiate(edit, Operands(edit.operands, find), names))
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):

@@ -1,0 +1,38 @@
+"""Keeps arguments under each other when the name before their parenthesis has become shorter or longer."""
+from __future__ import annotations
+
+import libcst as cst
+
+_EMPTY = cst.Module([])
+
+
+def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_start: int) -> cst.Call:
+    """Shifts the continuation lines of a call that were aligned with its opening parenthesis.
+
+    ``start`` is the offset of the call, ``line`` the source line it stands on, ``line_start`` that line's offset.
+    """
+    before, after = _EMPTY.code_for_node(original.func), _EMPTY.code_for_node(updated.func)
+    if "\n" in before or "\n" in after or not original.args:
+        return updated
+    shift = len(after) - len(before)
+    column = start - line_start + len(before) + 1
+    indent = len(line) - len(line.lstrip())
+    if not shift or not isinstance(original.whitespace_before_args, cst.SimpleWhitespace):
+        return updated
+    args = [arg.visit(_Shift(column, indent, shift)) for arg in updated.args]
+    return updated.with_changes(args=args)
+
+
+class _Shift(cst.CSTTransformer):
+    def __init__(self, column: int, indent: int, shift: int):
+        super().__init__()
+        self.column, self.indent, self.shift = column, indent, shift
+
+    def leave_ParenthesizedWhitespace(self, original_node: cst.ParenthesizedWhitespace,
+                                      updated_node: cst.ParenthesizedWhitespace) -> cst.ParenthesizedWhitespace:
+        spaces = updated_node.last_line.value
+        width = len(spaces) + (self.indent if updated_node.indent else 0)
+        if width < self.column or spaces.strip(" "):
+            return updated_node
+        kept = max(len(spaces) + self.shift, 0)
+        return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * kept))
