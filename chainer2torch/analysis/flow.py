@@ -353,6 +353,8 @@ class Analysis(Expressions, Calls):
         """The summary of a function, made at the first sight of its definition."""
         info = self.functions.get(node)
         scopes = self.scopes if cls is None else self.scopes[1:]
+        if self.func is None:  # not the names of the module's body in their order: see _visit
+            scopes = tuple(scope for scope in scopes if scope is not self.scopes[-2])
         if info is None:
             info = FuncInfo(getattr(node, "name", "<lambda>"), node, self.module, cls, scopes)
             info.is_generator = node in self.module.source.generators
