@@ -151,7 +151,7 @@ def absolute_error(x0: torch.Tensor, x1: torch.Tensor) -> torch.Tensor:
 
 
 def squared_error(x0: torch.Tensor, x1: torch.Tensor) -> torch.Tensor:
-    """Returns ``(x0 - x1) ** 2`` of each element. Source: chainer.functions.squared_error (and squared_difference).
+    """Returns ``(x0 - x1) ** 2`` of each element. Source: chainer.functions.squared_error.
 
     Raises:
         ValueError: The shapes differ.
@@ -159,6 +159,11 @@ def squared_error(x0: torch.Tensor, x1: torch.Tensor) -> torch.Tensor:
     """
     _check_same("squared_error", x0, x1)
     return torch.square(x0 - x1)
+
+
+def squared_difference(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """Returns ``(x1 - x2) ** 2`` of each element: another name of :func:`squared_error`."""
+    return squared_error(x1, x2)
 
 
 def huber_loss(x: torch.Tensor, t: torch.Tensor, delta: float, reduce: str = "sum_along_second_axis") -> torch.Tensor:

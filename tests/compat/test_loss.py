@@ -140,7 +140,8 @@ class TestErrors:
 
 
 def test_squared_difference_is_squared_error():
-    diff.check(F.squared_difference, loss.squared_error, ["f32[3,4]", "f32[3,4]"], double_backward=True)
+    diff.check(*_both("squared_difference"), ["f32[3,4]", "f32[3,4]"], double_backward=True)
+    diff.check_raises(*_both("squared_difference"), ["f32[3,4]", "f32[4]"])
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (1, 1), (0, 2)])
