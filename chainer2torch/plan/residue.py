@@ -6,6 +6,15 @@ import ast
 LIBRARIES = frozenset({"chainer", "chainermn", "chainerx"})
 
 
+def imported_by_call(call: ast.Call) -> str | None:
+    """The module of Chainer's that ``importlib.import_module("...")`` or ``__import__("...")`` names."""
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if function in ("import_module", "__import__") and isinstance(name, str) and name.split(".")[0] in LIBRARIES:
+        return name
+    return None
+
+
 def left_over(tree: ast.Module) -> list[tuple[int, str]]:
     """Line and dotted name of every reference to Chainer in a tree, imports that nobody uses included."""
     bound: dict[str, str] = {}
@@ -26,6 +35,9 @@ def left_over(tree: ast.Module) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     inner: set[ast.AST] = set()
     for node in ast.walk(tree):
+        dynamic = imported_by_call(node) if isinstance(node, ast.Call) else None
+        if dynamic is not None:
+            found.append((node.lineno, dynamic))  # type: ignore[attr-defined]
         if isinstance(node, ast.Attribute):
             inner.add(node.value)
         if node in inner or not isinstance(node, (ast.Name, ast.Attribute)):

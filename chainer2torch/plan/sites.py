@@ -17,6 +17,7 @@ from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementE
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, parsed, renames
 from chainer2torch.plan.receivers import unknown_receiver
+from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
@@ -203,6 +204,8 @@ class Plan:
             self.hard_cases[row.function](self, node, row)
         elif isinstance(parent, ast.Call) and parent.func is node and row.signature is not None:
             self.call(parent, row, node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            self._store(node, row)
         elif row.signature is None and row.cases:
             self._constant(node, row)
         else:
@@ -336,12 +339,17 @@ class Plan:
     def _member(self, node: ast.Attribute) -> None:
         if node in self.sites:
             return
-        rows = [self._member_row(k, node.attr) for k in options(self.analysis.kind(node.value))]
+        # `loss = 0` before a loop that adds to it: a number has no backward(), so the receiver is the other kind
+        kinds = [k for k in options(self.analysis.kind(node.value)) if not _lacks(k, node.attr)]
+        rows = [self._member_row(k, node.attr) for k in kinds]
         found = [r for r in rows if r is not None]
         if not found:
             unknown_receiver(self, node)
             return
         row = found[0]
+        if isinstance(node.ctx, ast.Del):
+            self.mark(node, row, row.name, "manual", "deleted here, which has no counterpart")
+            return
         if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
             same = {(r.cases, r.set) for r in found}
             if len(same) > 1 or len(found) < len(rows):
@@ -400,7 +408,8 @@ class Plan:
         self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
 
     def _store(self, node: ast.Attribute, row: Row) -> None:
-        if row.set is None and row.cases:
+        kept = all(case.torch == f"self.{node.attr}" for case in row.cases)
+        if row.set is None and not kept:
             self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
             return
         if row.set is None:
@@ -414,6 +423,8 @@ class Plan:
         self.edits[statement] = ReplaceStatement(
             self.source.start(statement), row.set,
             {"self": self.operand(node.value), "value": self.operand(statement.value)})
+        if row.name == self.reference(node):
+            self.use(node)
         self.mark(node, row, row.name, row.state, row.note)
 
     def _object_call(self, node: ast.Call) -> None:
@@ -421,12 +432,20 @@ class Plan:
         callee = self.analysis.kind(node.func)
         if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
             values.to_number(self, node, callee.name[9:])
+        elif imported := imported_by_call(node):
+            self.mark(node, None, imported, "manual", "imported by name at run time; what is used of it is not known here")
         elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
             flatten_input(self, node)
 
 
 def _chainer_names(kind: Kind) -> list[str]:
     return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES)
+
+
+def _lacks(kind: Kind, attribute: str) -> bool:
+    """Whether a plain value has no such attribute."""
+    name = scalar_type(kind)
+    return name is not None and not hasattr({"NoneType": type(None)}.get(name, getattr(builtins, name, object)), attribute)
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]
