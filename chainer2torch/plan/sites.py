@@ -433,7 +433,7 @@ class Plan:
         if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
             values.to_number(self, node, callee.name[9:])
         elif imported := imported_by_call(node):
-            self.mark(node, None, imported, "manual", "imported by name at run time; what is used of it is not known here")
+            self.mark(node, None, imported, "manual", "imported by name at run time; its uses are not known here")
         elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
             flatten_input(self, node)
 
