@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, Union, options,
+    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, Union, options, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import values
@@ -445,7 +445,8 @@ def _chainer_names(kind: Kind) -> list[str]:
 def _lacks(kind: Kind, attribute: str) -> bool:
     """Whether a plain value has no such attribute."""
     name = scalar_type(kind)
-    return name is not None and not hasattr({"NoneType": type(None)}.get(name, getattr(builtins, name, object)), attribute)
+    owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
+    return name is not None and not hasattr(owner, attribute)
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]
