@@ -78,7 +78,7 @@ def _step(link, module, call, batch, kwargs, tolerance):
     for c, t in zip(c_outs, t_outs, strict=True):
         np.testing.assert_allclose(t.detach().numpy(), c.array, **tolerance, err_msg="output")
         assert t.detach().numpy().dtype == c.array.dtype
-        gy = rng.randn(*c.shape).astype(c.dtype)
+        gy = np.asarray(rng.randn(*c.shape)).astype(c.dtype)
         if c.creator_node is not None:
             c_loss = c_loss + chainer.functions.sum(c * gy)
         if t.requires_grad:
