@@ -73,6 +73,56 @@ def stack(xs: Sequence[torch.Tensor], axis: int = 0) -> torch.Tensor:
     return torch.stack(tuple(xs), dim=axis)
 
 
+def vstack(xs: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Puts rows under each other. Source: chainer.functions.vstack."""
+    return torch.vstack(tuple(xs))
+
+
+def hstack(xs: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Puts columns (or vectors) beside each other. Source: chainer.functions.hstack."""
+    return torch.hstack(tuple(xs))
+
+
+def dstack(xs: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Joins tensors along the third axis. Source: chainer.functions.dstack."""
+    return torch.dstack(tuple(xs))
+
+
+def broadcast_to(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Broadcasts ``x`` to a shape.
+
+    Raises:
+        RuntimeError: the shape does not fit.
+    Source: chainer.functions.broadcast_to.
+    """
+    return torch.broadcast_to(x, tuple(shape))
+
+
+def reshape(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """``x`` in another shape, one of whose axes may be -1. Source: chainer.functions.reshape."""
+    return torch.reshape(x, tuple(shape))
+
+
+def flatten(x: torch.Tensor) -> torch.Tensor:
+    """``x`` as a vector, without keeping the first axis. Source: chainer.functions.flatten."""
+    return x.reshape(-1)
+
+
+def moveaxis(x: torch.Tensor, source: Any, destination: Any) -> torch.Tensor:
+    """Moves axes (a number or a tuple) to other places. Source: chainer.functions.moveaxis."""
+    return torch.movedim(x, source, destination)
+
+
+def fliplr(a: torch.Tensor) -> torch.Tensor:
+    """``a`` in reverse order on the second axis. Source: chainer.functions.fliplr."""
+    return torch.fliplr(a)
+
+
+def flipud(a: torch.Tensor) -> torch.Tensor:
+    """``a`` in reverse order on the first axis. Source: chainer.functions.flipud."""
+    return torch.flipud(a)
+
+
 def diagonal(x: torch.Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> torch.Tensor:
     """The diagonals of the planes that two axes span, as the last axis. Source: chainer.functions.diagonal."""
     return torch.diagonal(x, offset=offset, dim1=axis1, dim2=axis2)
