@@ -65,3 +65,13 @@ def test_integers_are_refused_or_the_note_says_so(name):
     elif not isinstance(ours, Exception):
         np.testing.assert_array_equal(ours, chainers)
         assert ours.dtype == chainers.dtype
+
+
+@pytest.mark.parametrize("name", [n for n in ROWS if ROWS[n]["value"].startswith("compat.")])
+def test_a_helper_takes_chainers_arguments_by_their_names(name):
+    """Then a call needs no more than another name, and the helper can stand for the function wherever it is passed."""
+    helper = getattr(row_examples.compat_namespace(), ROWS[name]["value"].removeprefix("compat."))
+    theirs, ours = (
+        [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values()
+         if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)] for f in (getattr(chainer.functions, name), helper))
+    assert ours == theirs
