@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -22,7 +24,6 @@ Edit = Replace | Wrap | StatementEdit
 _ATTEMPTS = 4
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
-    "keep": links.keep,
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
     "train_value": modes.train_value,
@@ -60,6 +61,19 @@ def migrate_source(text: str, path: str | None = None, *, rules: Rules | None = 
     return migrate_sources({path: text}, rules=rules, hints=hints, options=options)[path]
 
 
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Trees are large and free of cycles: looking for garbage in them costs a fifth of the time and finds none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_without_collector()
 def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, hints: Mapping[str, str] | None = None,
                     options: Options | None = None, rewrite: bool = True) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
