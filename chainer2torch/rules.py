@@ -22,7 +22,7 @@ STATES = ("exact", "close", "review", "manual")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 _ROW_KEYS = frozenset({
     "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code",
+    "attribute", "set", "base", "alias", "function", "example", "code", "proof",
 })
 _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
@@ -79,6 +79,7 @@ class Row:
     alias: str | None
     function: str | None
     examples: tuple[Example, ...]
+    proof: str | None
     code: str
 
     @property
@@ -249,7 +250,7 @@ def _row(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Ro
         state=fields.get("state", "manual"), bound=fields.get("bound"), note=fields.get("note", ""),
         next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
         base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
-        examples=tuple(examples), code=fields.get("code") or _default_code(name),
+        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name),
     )
 
 
@@ -258,8 +259,9 @@ def _check(row: Row) -> Iterator[str]:
         return
     if row.state not in STATES:
         yield f"state `{row.state}` is not one of {', '.join(STATES)}"
-    if row.state in ("exact", "close") and not row.examples and not row.function and row.base is None:
-        yield f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof"
+    if row.state in ("exact", "close") and not row.examples and not row.proof:
+        yield (f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof "
+               "(or `proof`: the row or the test that holds it)")
     if row.state == "close" and row.bound is None:
         yield "state `close` needs `bound`, the measured largest relative difference"
     if row.state == "manual" and not row.note:

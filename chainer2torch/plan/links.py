@@ -13,11 +13,6 @@ from chainer2torch.rules import Row
 _INIT_LIKE_CHAINER = "compat.init_like_chainer({receiver})"
 
 
-def keep(plan: Plan, node: ast.AST, row: Row) -> None:
-    """The migrated object has the same method, with the same meaning."""
-    plan.mark(node, row, row.name, row.state)
-
-
 def init_scope(plan: Plan, node: ast.AST, row: Row) -> None:
     """``with self.init_scope():`` disappears: a module registers what is assigned to it anyway."""
     call = plan.source.parents.get(node)
