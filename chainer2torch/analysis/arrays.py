@@ -5,7 +5,8 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options, parse_spec, scalar_type,
+    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options, parse_spec,
+    scalar_type,
 )
 from chainer2torch.rules import Rules
 
@@ -25,7 +26,8 @@ def dtype_of(kind: Kind | None) -> str | None:
     spelled = kind.cls if isinstance(kind, Inst) and isinstance(kind.cls, str) else getattr(kind, "name", "")
     name = spelled.rsplit(".", 1)
     if len(name) == 2 and name[0] in ("numpy", "cupy", "builtins"):
-        return {"float": "float64", "int": "int64", "bool_": "bool"}.get(name[1], name[1] if name[1] in _NAMES else None)
+        known = {"float": "float64", "int": "int64", "bool_": "bool"}
+        return known.get(name[1], name[1] if name[1] in _NAMES else None)
     return None
 
 
@@ -54,6 +56,17 @@ def broadcast(a: Kind, b: Kind) -> Kind:
         # a Variable beside an array stays a Variable
         return Tensor(rank, dtype, array=all(t.array for t in tensors) and len(tensors) == 2)
     return HostArray(rank, dtype)
+
+
+def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
+    """The kind of ``a op b``, at least one of which is an array or tensor."""
+    kind = broadcast(a, b)
+    if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype in _INTEGERS:
+        return dataclasses.replace(kind, dtype="float64")
+    return kind
+
+
+_INTEGERS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 
 def subscript(kind: Tensor | HostArray, node: ast.expr, index: Kind) -> Kind:
@@ -146,15 +159,16 @@ def chosen_module(a: Kind, b: Kind) -> Kind | None:
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
 _LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "clip", "sort", "copy", "flip", "roll"})
-_FLOAT_UNARY = frozenset({"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sin", "cos", "tan", "arctan",
-                          "arcsin", "arccos", "sinh", "cosh"})
+_FLOAT_UNARY = frozenset({"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sin", "cos", "tan",
+                          "arctan", "arcsin", "arccos", "sinh", "cosh"})
 _UNARY = frozenset({"abs", "absolute", "square", "sign", "negative", "floor", "ceil", "rint", "trunc"})
 _BINARY = frozenset({"maximum", "minimum", "add", "subtract", "multiply", "divide", "true_divide", "power", "mod",
                      "remainder", "floor_divide", "fmax", "fmin"})
 _PREDICATES = frozenset({"isnan", "isinf", "isfinite", "logical_not", "signbit"})
 _COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
                           "logical_or", "logical_xor"})
-_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any", "argmax", "argmin"})
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any",
+                         "argmax", "argmin"})
 _DRAWS = {"random.uniform": 2, "random.normal": 2, "random.randint": 2, "random.standard_normal": 0,
           "random.random_sample": 0, "random.gumbel": 2, "random.binomial": 2, "random.random": 0}
 _CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
@@ -197,11 +211,11 @@ def _elementwise(name: str, args: list[Kind]) -> Kind | None:
     if not any(isinstance(k, HostArray) for k in arrays):
         return None
     if name in _FLOAT_UNARY | _UNARY | _PREDICATES and isinstance(arrays[0], HostArray):
-        kind = arrays[0]
+        first = arrays[0]
         if name in _PREDICATES:
-            return HostArray(kind.rank, "bool")
-        floating = name in _UNARY or (kind.dtype or "").startswith("float")
-        return kind if floating else HostArray(kind.rank)
+            return HostArray(first.rank, "bool")
+        floating = name in _UNARY or (first.dtype or "").startswith("float")
+        return first if floating else HostArray(first.rank)
     if name in _BINARY | _COMPARISONS and len(arrays) == 2:
         kind = broadcast(*arrays)
         assert isinstance(kind, HostArray)
@@ -221,7 +235,9 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
         at = _DRAWS[name]
         size = keywords.get("size", args[at] if len(args) > at else None)
         floating = name not in ("random.randint", "random.binomial")
-        return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None)) if size is not None else UNKNOWN
+        if size is None:
+            return UNKNOWN
+        return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None))
     if name in ("concatenate", "stack", "vstack", "hstack", "transpose", "dot", "matmul", "tensordot", "tile", "repeat",
                 "broadcast_to", "reshape", "expand_dims", "squeeze", "eye", "linspace", "cumsum", "argsort", "ravel",
                 "ascontiguousarray", "outer", "einsum"):

@@ -87,10 +87,8 @@ class Expressions:
         """The kind of ``a op b``."""
         if a is BOTTOM or b is BOTTOM:
             return BOTTOM
-        if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return arrays.broadcast(a, b)
-        if isinstance(a, HostArray) or isinstance(b, HostArray):
-            return arrays.broadcast(a, b)
+        if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
+            return arrays.arithmetic(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):
             return _fold(op, a, b)
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):

@@ -48,7 +48,8 @@ class ArrayModule(_Creation, _Shapes, _Reductions):
     float16, float32, float64, bool_ = np.float16, np.float32, np.float64, np.bool_
     int8, int16, int32, int64, uint8 = np.int8, np.int16, np.int32, np.int64, np.uint8
     integer, floating, number, generic = np.integer, np.floating, np.number, np.generic
-    finfo, iinfo, dtype, issubdtype, isscalar = np.finfo, np.iinfo, np.dtype, np.issubdtype, np.isscalar
+    finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
+    issubdtype, isscalar = staticmethod(np.issubdtype), staticmethod(np.isscalar)
 
     def __init__(self, device: Any):
         self.device = torch.device(device)

@@ -147,10 +147,8 @@ def kind(spec: Any, array: bool = False) -> str | None:
     """
     if isinstance(spec, str) and not spec.startswith("="):
         parsed = parse(spec)
-        if array:
-            return "array"
         dtype = "" if parsed.dtype.startswith("float") else f" dtype {parsed.dtype}"
-        return f"tensor rank {len(parsed.shape)}{dtype}"
+        return f"{'device' if array else 'tensor'} rank {len(parsed.shape)}{dtype}"
     if isinstance(spec, (list, tuple)) and spec and all(isinstance(item, str) and is_array(item) for item in spec):
-        return "list of array" if array else "list of tensor"
+        return "list of device" if array else "list of tensor"
     return None

@@ -337,6 +337,7 @@ def test_a_name_that_is_not_there_says_so():
 def test_constants_and_dtypes():
     for name in ("pi", "e", "inf", "newaxis", "float32", "int64", "uint8", "bool_", "finfo", "integer"):
         assert getattr(XP, name) is getattr(np, name)
+    assert XP.isscalar(3) and XP.issubdtype(np.float32, XP.floating) and not XP.issubdtype(np.int32, XP.floating)
     assert np.isnan(XP.nan) and XP.ndarray is torch.Tensor
     assert all(hasattr(np.random, n) or n in ("random_integers", "ranf", "sample") for n in _RANDOM)
 
