@@ -1,0 +1,90 @@
+"""Making Variables and Parameters: chainer.Variable, chainer.Parameter, chainer.as_variable, chainer.as_array."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.parameter import UninitializedParameter, is_lazy
+
+from chainer2torch.compat.initializers import Constant, NaN, as_initializer, generate_array
+
+
+def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_grad: bool = True) -> torch.Tensor:
+    """A tensor that shares the memory of an array and is the start of a graph of its own.
+
+    Args:
+        data: a tensor or ndarray.
+        name: accepted as in Chainer and not used: a tensor has no name.
+        grad: its first gradient.
+        requires_grad: whether a gradient is computed for it. Integers and booleans never have one.
+    Raises:
+        TypeError: ``data`` is no array.
+    Source: chainer.Variable.
+    """
+    if not isinstance(data, (torch.Tensor, np.ndarray)):
+        raise TypeError(f"a tensor or ndarray is expected, not {type(data).__name__}")
+    result = torch.as_tensor(data).detach()
+    result.requires_grad_(requires_grad and result.is_floating_point())
+    if grad is not None:
+        result.grad = torch.as_tensor(grad, device=result.device)
+    return result
+
+
+def as_variable(obj: Any) -> torch.Tensor:
+    """A tensor as it is, an ndarray as a tensor that shares its memory and requires no gradient.
+
+    Source: chainer.as_variable.
+    """
+    return obj if isinstance(obj, torch.Tensor) else torch.as_tensor(obj)
+
+
+def as_array(obj: Any) -> Any:
+    """The array of a tensor: a tensor without a graph that shares its memory. Other objects are returned as they are.
+
+    Source: chainer.as_array.
+    """
+    return obj.detach() if isinstance(obj, torch.Tensor) else obj
+
+
+def parameter(initializer: Any = None, shape: Any = None, name: str | None = None) -> torch.nn.Parameter:
+    """A parameter with its first values.
+
+    Args:
+        initializer: an initializer, a number or an array; None is NaN. An array without ``shape`` is shared.
+        shape: an int or a tuple; None with an initializer: the parameter gets its shape by
+            :func:`initialize_parameter`.
+        name: accepted as in Chainer and not used.
+    Returns:
+        A Parameter of the initializer's dtype, or torch's default. Its gradient is None (in Chainer NaN).
+    Source: chainer.Parameter.
+    """
+    is_array = isinstance(initializer, (torch.Tensor, np.ndarray))
+    if is_array and shape is None:
+        return torch.nn.Parameter(torch.as_tensor(initializer).detach())
+    fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
+    if shape is not None:
+        return torch.nn.Parameter(generate_array(fill, shape))
+    result: Any = UninitializedParameter()
+    result.initializer = fill
+    return result
+
+
+def initialize_parameter(self: torch.nn.Parameter, shape: Any) -> None:
+    """Gives a parameter that has none its shape (an int or a tuple) and its first values.
+
+    Raises:
+        TypeError: the parameter has a shape already.
+    Source: chainer.Parameter.initialize.
+    """
+    if not isinstance(self, UninitializedParameter):
+        raise TypeError("the parameter is initialized already")
+    fill = self.initializer  # type: ignore[attr-defined]
+    values = generate_array(fill, shape, device=self.device)
+    self.materialize(values.shape, dtype=values.dtype)
+    self.data.copy_(values)
+
+
+def parameter_is_initialized(self: torch.nn.Parameter) -> bool:
+    """Whether the parameter has a shape and values. Source: chainer.Parameter.is_initialized."""
+    return not is_lazy(self)
