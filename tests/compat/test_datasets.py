@@ -201,9 +201,20 @@ def test_moving_arrays():
     read_only = np.broadcast_to(np.float32(1), (2, 2))
     assert devices.to_device(None, (read_only, "text"))[1] == "text"
     assert devices.find_device(None, torch.nn.Linear(1, 1), 3) == torch.device("cpu") == devices.find_device()
-    assert devices.find_device(np.zeros(2), np.int64(2)) == torch.device("cuda:2") and str(devices.find_device(-1)) == "cpu"
+    assert devices.find_device(np.zeros(2), np.int64(2)) == torch.device("cuda:2")
+    assert str(devices.find_device(-1)) == "cpu"
     with devices.using_device(-1):
         assert devices.use_device("@numpy") == torch.device("cpu")
+
+
+def test_what_is_available_without_a_gpu():
+    if torch.cuda.is_available():
+        pytest.skip("Chainer sees no GPU here, as it has no CuPy")
+    assert chainer.backends.cuda.available is torch.cuda.is_available()
+    assert chainer.backends.cuda.cudnn_enabled is torch.backends.cudnn.is_available()
+    for check in (chainer.backends.cuda.check_cuda_available, devices.check_cuda_available):
+        with pytest.raises(RuntimeError, match="CUDA"):
+            check()
 
 
 @pytest.fixture
