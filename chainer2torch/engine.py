@@ -11,7 +11,7 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan import fold, imports, links, modes, shadowing
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
@@ -130,7 +130,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     removed = imports.unused_imports(plan)
     edits: list[Edit] = _live(plan)
     if not edits:
-        result.left = len(left_over(plan.source.tree))
+        result.left = len(left_over(plan.source.nodes))
         return
     try:
         for _ in range(_ATTEMPTS):
@@ -141,7 +141,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
             _mark_failed(plan, applied.failed)
             removed = imports.unused_imports(plan)
             edits = [e for e in _live(plan) if e not in applied.failed]
-        output = ast.parse(applied.code)
+        output = nodes_of(ast.parse(applied.code))
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
         return
@@ -187,11 +187,11 @@ def _own_parts(plan: Plan, node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_parts(plan, child)
 
 
-def _helpers(names: Any, tree: ast.Module) -> set[str]:
+def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
     alias = names.needed.get("compat") or names.existing.get("compat")
     if alias is None:
         return set()
-    return {n.attr for n in ast.walk(tree)
+    return {n.attr for n in nodes
             if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias}
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import arrays, data, protocols
@@ -320,6 +321,7 @@ def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], rec
     return bound
 
 
+@functools.lru_cache(maxsize=4096)
 def default_kind(text: str) -> Kind:
     """The kind of a default that is written as a literal."""
     try:

@@ -11,6 +11,22 @@ Span = tuple[int, int]
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """All nodes of a tree, outer ones before inner ones: ``ast.walk`` without its generators."""
+    nodes: list[ast.AST] = [tree]
+    append = nodes.append
+    for node in nodes:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                append(value)
+            elif isinstance(value, list):
+                for child in value:
+                    if isinstance(child, ast.AST):
+                        append(child)
+    return nodes
+
+
 class Source:
     """Text, line starts, and for each node its parent."""
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 LIBRARIES = frozenset({"chainer", "chainermn", "chainerx"})
 
@@ -15,12 +16,12 @@ def imported_by_call(call: ast.Call) -> str | None:
     return None
 
 
-def left_over(tree: ast.Module) -> list[tuple[int, str]]:
-    """Line and dotted name of every reference to Chainer in a tree, imports that nobody uses included."""
+def left_over(nodes: Sequence[ast.AST]) -> list[tuple[int, str]]:
+    """Line and dotted name of every reference to Chainer in the nodes of a tree, imports that nobody uses included."""
     bound: dict[str, str] = {}
     used: set[str] = set()
     imported: list[tuple[int, str, str]] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] in LIBRARIES:
@@ -34,7 +35,7 @@ def left_over(tree: ast.Module) -> list[tuple[int, str]]:
                 imported.append((node.lineno, name, bound[name]))
     found: list[tuple[int, str]] = []
     inner: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         dynamic = imported_by_call(node) if isinstance(node, ast.Call) else None
         if dynamic is not None:
             found.append((node.lineno, dynamic))  # type: ignore[attr-defined]

@@ -15,6 +15,12 @@ _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseString, cst.
           cst.Set, cst.ListComp, cst.DictComp, cst.SetComp, cst.Ellipsis)
 
 
+# everything but whitespace and punctuation, in which there is nothing to replace
+_CODE = (cst.BaseExpression, cst.BaseStatement, cst.BaseSmallStatement, cst.Arg, cst.AssignTarget, cst.BaseElement,
+         cst.BaseDictElement, cst.BaseSlice, cst.SubscriptElement, cst.ComparisonTarget, cst.BaseComp, cst.CompFor,
+         cst.CompIf, cst.Parameters, cst.Param, cst.BaseFormattedStringContent, cst.WithItem, cst.BaseSuite)
+
+
 class Unplaced(Exception):
     """An operand could not be found in the tree; the edit is not made and its site stays manual."""
 
@@ -59,6 +65,12 @@ class _Instantiate(cst.CSTTransformer):
     def __init__(self, edit: Replace, operands: Operands, names: Names):
         super().__init__()
         self.edit, self.operands, self.names = edit, operands, names
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return isinstance(node, _CODE) and super().on_visit(node)
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
+        return super().on_leave(original_node, updated_node) if isinstance(original_node, _CODE) else updated_node
 
     # Attributes and keywords are names too, but not of parameters.
     def visit_Attribute(self, node: cst.Attribute) -> bool:
