@@ -38,6 +38,8 @@ def test_ctc_with_lengths(reduce):
     chainers = lambda xs, t, i, n: F.connectionist_temporal_classification(xs, t, 0, i, n, reduce)  # noqa: E731
     ours = lambda xs, t, i, n: sequence_loss.connectionist_temporal_classification(xs, t, 0, i, n, reduce)  # noqa: E731
     diff.check(chainers, ours, [xs, t, inputs, lengths])
+    with_blank = np.array([[1, 0, 3], [1, 1, -1], [4, 0, 0], [2, -1, -1]], "i")
+    diff.check(chainers, ours, [xs, with_blank, inputs, lengths])
 
 
 def test_ctc_of_labels_that_are_too_long():
