@@ -49,7 +49,7 @@ def connectionist_temporal_classification(
     repeated = (t[:, 1:] == t[:, :-1]) & used[:, 1:]  # these need a blank between them
     too_long = input_length < label_length + repeated.sum(dim=1)
     if bool((used & (t == blank_symbol)).any()):
-        loss = _ctc_by_steps(log_y, t, blank_symbol, input_length, label_length)
+        loss = _ctc_by_steps(log_y, t.masked_fill(~used, blank_symbol), blank_symbol, input_length, label_length)
     else:
         loss = F.ctc_loss(log_y, t, input_length, label_length, blank=blank_symbol, reduction="none",
                           zero_infinity=True)

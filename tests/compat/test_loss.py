@@ -74,7 +74,8 @@ def test_softmax_cross_entropy_soft_targets(options, shape, sums_to_one, dtype):
 def test_softmax_cross_entropy_ignores_soft_targets_in_the_gradient_alone(dtype):
     t = np.eye(4, dtype=dtype)[[0, 2, 3]]  # one-hot targets, and their ones are to be ignored
     diff.check(lambda x: F.softmax_cross_entropy(x, t, ignore_label=1),
-               lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), ignore_label=1), [RNG.randn(3, 4)], dtypes=[dtype])
+               lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), ignore_label=1),
+               [RNG.randn(3, 4)], dtypes=[dtype])
 
 
 def test_softmax_cross_entropy_gives_soft_targets_no_gradient():
