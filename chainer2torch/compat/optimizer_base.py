@@ -204,7 +204,10 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         if lossfun is not None:
             loss = lossfun(*args, **kwds)
             self.zero_grad(set_to_none=self._use_cleargrads)
-            (loss if self._loss_scale is None else loss * self._loss_scale).backward()
+            # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
+            shared = not isinstance(lossfun, torch.nn.Module) or any(
+                isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
+            (loss if self._loss_scale is None else loss * self._loss_scale).backward(retain_graph=shared)
             del loss
         self.step()
 
@@ -262,7 +265,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             self._update_together(together, self._settings(group), self.t)
 
     def _update_together(self, params: list[Any], hp: dict[str, Any], t: int) -> None:
-        masters = params
+        # `.data`: a graph that was built before the update stays usable, and sees the new values, as in Chainer
+        masters = [param.data for param in params]
         if self._use_fp32_update and any(param.dtype == torch.float16 for param in params):
             masters = [self._master(param) for param in params]
         grads = [param.grad if param.dtype == master.dtype else param.grad.to(master.dtype)
@@ -272,12 +276,12 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         states = [self._state_of(param, master) for param, master in zip(params, masters, strict=True)]
         self._update_parameters(masters, grads, states, hp, t)
         for param, master in zip(params, masters, strict=True):
-            if master is not param:
-                param.copy_(master)
+            if master.dtype != param.dtype:
+                param.data.copy_(master)
 
     def _master(self, param: torch.Tensor) -> torch.Tensor:
         if param.dtype != torch.float16:
-            return param
+            return param.data
         state = self.state[param]
         if "fp32_param" not in state:
             state["fp32_param"] = param.detach().float()

@@ -214,6 +214,27 @@ def test_update_with_a_loss_function():
     np.testing.assert_allclose(linear.weight.grad.numpy(), link.W.grad, rtol=1e-6)  # gradients are kept
 
 
+def test_two_optimizers_share_a_graph():
+    """As in a GAN: the second loss is differentiated through weights that the first update has changed."""
+    x = np.random.RandomState(3).randn(6, 4)
+    with chainer.using_config("dtype", np.float64):
+        links = [chainer.links.Linear(4, 4, initialW=x[:4]), chainer.links.Linear(4, 1, initialW=x[:1])]
+    linears = [torch.nn.Linear(4, 4).double(), torch.nn.Linear(4, 1).double()]
+    with torch.no_grad():
+        for linear, values in zip(linears, (x[:4], x[:1]), strict=True):
+            linear.weight.copy_(torch.tensor(values))
+            linear.bias.zero_()
+    for models, module, value, total in ((links, chainer.optimizers, chainer.Variable(x), chainer.functions.sum),
+                                         (linears, optimizers, torch.tensor(x), torch.sum)):
+        generator, critic = (module.Adam(alpha=0.1).setup(model) for model in models)
+        for _ in range(3):
+            y = models[1](models[0](value) ** 2)
+            critic.update(lambda y, total=total: total(y * y), y)
+            generator.update(lambda y, total=total: -total(y), y)
+    for link, linear in zip(links, linears, strict=True):
+        np.testing.assert_allclose(linear.weight.detach().numpy(), link.W.array, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["SGD", "MomentumSGD", "Adam", "AMSBound", "MSVAG"])
 def test_settings_of_one_parameter(name):
     attribute = RATES.get(name, "lr")
