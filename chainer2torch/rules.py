@@ -299,6 +299,7 @@ def _unbound(text: str, bound: Iterable[str]) -> Iterator[str]:
 
 # The hundreds of a code tell the room: C2T1xx functions, 2xx links, ... (docs/codes.md).
 _CODES = (
+    ("?", "C2T390"),
     ("chainer.functions", "C2T100"), ("chainer.links", "C2T200"), ("chainer.Link", "C2T200"),
     ("chainer.Chain", "C2T200"), ("chainer.Sequential", "C2T200"), ("chainer.initializers", "C2T210"),
     ("chainer.link_hooks", "C2T220"), ("chainer.Parameter", "C2T310"), ("chainer.Variable", "C2T300"),

@@ -22,7 +22,17 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
     if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY:
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
         return
+    row = plan.rules.rows.get(f"?.{node.attr}")
+    if row is not None and isinstance(node.ctx, ast.Load):
+        parent = plan.source.parents.get(node)
+        if row.attribute:
+            plan.replace(node, row.cases[0].torch, {"self": plan.operand(node.value)})
+            plan.mark(node, row, row.name, row.state, row.note)
+            return
+        if isinstance(parent, ast.Call) and parent.func is node:
+            plan.call(parent, row, node, receiver=node.value)
+            return
     plan.mark(node, None, f"?.{node.attr}", "review",
               f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")

@@ -177,6 +177,13 @@ class Plan:
                          if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self._imported
 
     @functools.cached_property
+    def imports_chainer(self) -> bool:
+        """Whether some import of the file brings a name of Chainer's."""
+        kinds = (self.analysis.bindings.get(a) for n in self.source.nodes
+                 if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
+        return any(isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES for k in kinds) or bool(self.module.stars)
+
+    @functools.cached_property
     def _imported(self) -> frozenset[str]:
         return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
                          if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)

@@ -1,0 +1,48 @@
+"""Chainer's methods on values of which the source does not say whether they are tensors, modules or something else."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams
+from chainer2torch.compat.variables import unchain_backward
+
+
+def array_of(x: Any) -> Any:
+    """The array of a Variable (``x.array``): a tensor without its graph; of any other object its own ``array``."""
+    return x.detach() if isinstance(x, torch.Tensor) else x.array
+
+
+def cleargrads_of(x: Any) -> None:
+    """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link."""
+    if isinstance(x, torch.nn.Module):
+        x.zero_grad()
+    else:
+        x.cleargrads()
+
+
+def namedparams_of(x: Any, include_uninit: bool = True) -> Any:
+    """Chainer's paths and parameters of a module (or what another object's ``namedparams`` gives)."""
+    return namedparams(x, include_uninit) if isinstance(x, torch.nn.Module) else x.namedparams(include_uninit)
+
+
+def namedlinks_of(x: Any, skipself: bool = False) -> Any:
+    """Chainer's paths and modules below a module (or what another object's ``namedlinks`` gives)."""
+    return namedlinks(x, skipself) if isinstance(x, torch.nn.Module) else x.namedlinks(skipself)
+
+
+def copyparams_of(x: Any, link: Any, copy_persistent: bool = True) -> None:
+    """Copies the parameters of ``link`` into a module (or calls the ``copyparams`` of another object)."""
+    if isinstance(x, torch.nn.Module):
+        copyparams(x, link, copy_persistent)
+    else:
+        x.copyparams(link, copy_persistent)
+
+
+def unchain_backward_of(x: Any) -> None:
+    """Cuts the graph behind a tensor (or calls the ``unchain_backward`` of another object)."""
+    if isinstance(x, torch.Tensor):
+        unchain_backward(x)
+    else:
+        x.unchain_backward()

@@ -1,0 +1,54 @@
+"""The helpers for receivers of unknown kind: tensors and modules as Chainer's, other objects their own way."""
+from typing import Any
+
+import chainer
+import chainer.links as L
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.compat import dispatch
+from chainer2torch.compat.linear import Linear
+
+
+class Other:
+    """Has methods of the same names."""
+
+    array = "mine"
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: self.calls.append((name, *args)) or "result"
+
+
+def test_array() -> None:
+    data = np.arange(6, dtype="f").reshape(2, 3)
+    x = torch.tensor(data, requires_grad=True)
+    got = dispatch.array_of(x * 2)
+    assert not got.requires_grad
+    np.testing.assert_array_equal(got.numpy(), (chainer.Variable(data) * 2).array)
+    assert dispatch.array_of(Other()) == "mine"
+
+
+@pytest.mark.parametrize("name, args", [
+    ("cleargrads", ()), ("namedparams", (True,)), ("namedlinks", (False,)), ("copyparams", ("link", True)),
+    ("unchain_backward", ()),
+])
+def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:
+    other = Other()
+    getattr(dispatch, f"{name}_of")(other, *args)
+    assert other.calls == [(name, *args)]
+
+
+def test_modules() -> None:
+    theirs, ours = L.Linear(3, 2), Linear(3, 2)
+    assert [n for n, _ in dispatch.namedparams_of(ours)] == [n for n, _ in sorted(theirs.namedparams())]
+    assert [n for n, _ in dispatch.namedlinks_of(ours)] == [n for n, _ in theirs.namedlinks()]
+    ours(torch.ones(4, 3)).sum().backward()
+    dispatch.cleargrads_of(ours)
+    assert all(p.grad is None for p in ours.parameters())
+    other = Linear(3, 2)
+    dispatch.copyparams_of(ours, other)
+    assert torch.equal(ours.weight, other.weight)
