@@ -297,10 +297,7 @@ def split_axis(x: torch.Tensor, indices_or_sections: Any, axis: int, force_tuple
         indices = [int(i) for i in indices_or_sections]
         if max(indices, default=0) > x.shape[axis]:
             raise ValueError(f"indices {indices} lie outside an axis of {x.shape[axis]}")
-        if indices:
-            parts = torch.tensor_split(x, indices, dim=axis)
-        else:
-            parts = (x,)
+        parts = torch.tensor_split(x, indices, dim=axis)
     return tuple(parts) if force_tuple or len(parts) > 1 else parts[0]
 
 
