@@ -319,11 +319,20 @@ class Adam(GradientMethod):
             return
         # torch divides by sqrt(v / fix2) + eps where Chainer divides by sqrt(v) + eps and multiplies with sqrt(fix2)
         eps = hp["eps"] / math.sqrt(1.0 - hp["beta2"] ** t) if hp["eps"] else 0.0
-        steps = [torch.full((), t - 1.0, device=param.device) for param in params]
+        steps = [self._step_tensor(param, state, t) for param, state in zip(params, states, strict=True)]
         _torch_adam(params, grads, _column(states, "m"), _column(states, "v"),
                     _column(states, "vhat") if hp["amsgrad"] else [], steps, fused=True, amsgrad=hp["amsgrad"],
                     beta1=hp["beta1"], beta2=hp["beta2"], lr=hp["eta"] * hp["alpha"], weight_decay=0.0, eps=eps,
                     maximize=False)
+
+    @staticmethod
+    def _step_tensor(param: torch.Tensor, state: dict[str, Any], t: int) -> torch.Tensor:
+        """torch's own counter, which its function increments: made anew only when it does not stand at ``t - 1``."""
+        step = state.get("step")
+        if step is None or state["updates"] != t - 1 or step.device != param.device:
+            step = state["step"] = torch.full((), t - 1.0, device=param.device)
+        state["updates"] = t
+        return step
 
     def _update_with_bounds(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
                             t: int) -> None:
