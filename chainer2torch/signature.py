@@ -29,6 +29,12 @@ class Bound:
     extra_keywords: tuple[tuple[str, ast.expr], ...] = ()
     starred: bool = False
 
+    def variadic(self, signature: Signature | None) -> frozenset[str]:
+        """The names of the ``*args`` and ``**kwargs`` parameters that receive something."""
+        parameters = signature.parameters if signature is not None else ()
+        return frozenset(p.name for p in parameters if p.kind == "args" and self.extra_args
+                         or p.kind == "kwargs" and self.extra_keywords)
+
 
 @dataclasses.dataclass(frozen=True)
 class Signature:

@@ -214,7 +214,7 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return UNDECIDED if value is None else value
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
     if function == "given":
-        return name in q.bound.given
+        return name in q.bound.given or name in q.bound.variadic(q.row.signature)
     kinds = q.kinds(name)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
@@ -254,11 +254,18 @@ def constants_of(template: str) -> tuple[str, ...]:
 def renames(template: str, value: str, given: frozenset[str]) -> bool:
     """Whether a template passes all given arguments on under their own names to ``value``, which takes them as Chainer."""
     call = parsed(template)
-    if not isinstance(call, ast.Call) or ast.unparse(call.func) != value:
+    # only the helpers have Chainer's parameter names; torch calls the same things otherwise
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != value or not value.startswith("compat."):
         return False
     passed = {a.id for a in call.args if isinstance(a, ast.Name)}
     passed |= {k.arg for k in call.keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg and k.arg}
     return len(passed) == len(call.args) + len(call.keywords) and given <= passed
+
+
+@functools.lru_cache(maxsize=None)
+def names_of(template: str) -> frozenset[str]:
+    """The names in a template."""
+    return frozenset(n.id for n in ast.walk(parsed(template)) if isinstance(n, ast.Name))
 
 
 __all__ = ["UNDECIDED", "Question", "Scalar", "choose", "constant", "evaluate"]

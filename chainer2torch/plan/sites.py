@@ -15,7 +15,7 @@ from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, parsed, renames
+from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames
 from chainer2torch.plan.receivers import unknown_receiver
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.rules import Row
@@ -263,6 +263,10 @@ class Plan:
                 if row.value is not None and receiver is None:  # same call under another name
                     self.replace(call.func, row.value, {})
                     self.use(site)
+            return
+        lost = [name for name in bound.variadic(row.signature) if name not in names_of(template)]
+        if lost and not self._keeps_spelling(call, template, receiver):
+            self.mark(site, row, symbol, "manual", f"the rule has no place for what is passed as `{lost[0]}`", "C2T010")
             return
         self.templates[call] = template
         if receiver is None and row.value is not None and renames(template, row.value, frozenset(bound.given)):

@@ -1,0 +1,274 @@
+"""Hard cases of arrays: copies, dtypes, and the places where host arrays and tensors meet."""
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.arrays import dtype_of
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Class, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type,
+)
+from chainer2torch.plan.edits import Wrap
+from chainer2torch.plan.sites import Plan
+from chainer2torch.rules import Row
+
+_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
+# attributes that a NumPy dtype has and a torch dtype lacks
+_OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
+_CODE = "C2T320"
+
+
+# -- methods of arrays ---------------------------------------------------------------------------------------------
+
+
+def astype(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``x.astype(dtype)``: ``x.to(dtype)``, with a copy where one can be told from none."""
+    call = plan.source.parents.get(node)
+    assert isinstance(node, ast.Attribute)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        plan.mark(node, row, row.name, "manual", "a method that is passed as a value")
+        return
+    names = {k.arg: k.value for k in call.keywords}
+    target = call.args[0] if call.args else names.get("dtype")
+    if target is None or len(call.args) > 1 or set(names) - {"dtype", "copy"}:
+        plan.mark(node, row, row.name, "manual", "options of astype that tensors do not have")
+        return
+    kind = plan.analysis.kind(target)
+    dtype, is_torch = dtype_of(kind), _is_torch_dtype(kind)
+    if dtype is None and not is_torch:
+        plan.call(call, row, node, receiver=node.value)
+        return
+    operands = {"x": plan.operand(node.value), "dtype": plan.operand(target)}
+    new = f"torch.{dtype}" if dtype else "dtype"
+    copy = names.get("copy")
+    if copy is None:
+        template = f"x.to({new})" if _is_fresh(plan, node.value, dtype) else f"x.to({new}, copy=True)"
+    elif isinstance(copy, ast.Constant) and copy.value is False:
+        template = f"x.to({new})"
+    else:
+        operands["copy_"] = plan.operand(copy)
+        template = f"x.to({new}, copy=copy_)"
+    plan.replace(call, template, operands)
+    plan.mark(node, row, row.name, row.state)
+
+
+def _is_fresh(plan: Plan, node: ast.expr, dtype: str | None) -> bool:
+    """Whether the value is nobody else's, or its dtype changes for sure: a copy could not be told from none."""
+    old = {k.dtype if isinstance(k, Tensor) else None for k in options(plan.analysis.kind(node))}
+    if dtype is not None and None not in old and not old & {dtype, "floating"}:
+        return True
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        return True
+    # what an array module makes is new, unless it is asked not to copy
+    callee = node.func if isinstance(node, ast.Call) else None
+    return isinstance(callee, ast.Attribute) and isinstance(plan.analysis.kind(callee.value), Inst) and \
+        plan.rules.member("xp.Module", callee.attr) is not None and \
+        callee.attr not in ("asarray", "ascontiguousarray", "array", "reshape", "ravel", "transpose", "swapaxes", "split",
+                            "rollaxis", "moveaxis", "expand_dims", "squeeze", "broadcast_to", "array_split")
+
+
+def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``mean``, ``std`` and ``var`` of whole numbers and of conditions are floating in NumPy, an error in PyTorch."""
+    call = plan.source.parents.get(node)
+    assert isinstance(node, ast.Attribute)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        plan.mark(node, row, row.name, "manual", "a method that is passed as a value")
+        return
+    plan.call(call, row, node, receiver=node.value)
+    kinds = options(plan.analysis.kind(node.value))
+    if all(isinstance(k, Tensor) and k.dtype in _WHOLE for k in kinds):
+        if "array_module" not in plan.templates.get(call, ""):
+            plan.wraps[node.value] = Wrap(plan.source.span(node.value), "value.double()")
+
+
+# -- where host and device meet ------------------------------------------------------------------------------------
+
+
+def crossings(plan: Plan) -> None:
+    """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Call):
+            _call(plan, node)
+        elif isinstance(node, ast.BinOp):
+            _arithmetic(plan, node)
+        elif isinstance(node, ast.Compare):
+            _compare_dtypes(plan, node)
+        elif isinstance(node, ast.Attribute) and node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
+            _wrap(plan, node.value, "compat.numpy_dtype(value)")
+        elif isinstance(node, ast.Subscript):
+            _negative_steps(plan, node)
+
+
+def _call(plan: Plan, call: ast.Call) -> None:
+    callee = plan.analysis.kind(call.func)
+    arguments = [*call.args, *(k.value for k in call.keywords)]
+    if isinstance(callee, Ref) and callee.name.startswith("numpy."):
+        _numpy_call(plan, call, callee.name[6:], arguments)
+    elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
+        _isinstance(plan, call)
+    elif _takes_variables(plan, callee):
+        for argument in arguments:
+            kinds = options(plan.analysis.kind(argument))
+            if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
+                _wrap(plan, argument, "torch.as_tensor(value)")
+
+
+def _takes_variables(plan: Plan, callee: Kind) -> bool:
+    if isinstance(callee, Ref):
+        return callee.name.startswith("chainer.functions.")
+    return all(isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
+
+
+def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:
+    converted = False
+    for argument in arguments:
+        parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
+        for part in parts:
+            converted = _to_host(plan, part) or converted
+    if not converted:
+        return
+    if name in _IN_PLACE or name.endswith(".at"):
+        plan.mark(call.func, None, f"numpy.{name}", "review",
+                  "writes into a tensor that was converted: on a GPU that is a copy, use the array module instead", _CODE)
+    else:
+        plan.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _to_host(plan: Plan, node: ast.expr) -> bool:
+    """Makes a host array of a tensor that NumPy gets."""
+    kind = plan.analysis.kind(node)
+    kinds = options(kind)
+    if all(isinstance(k, Tensor) for k in kinds):
+        is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
+        return _wrap(plan, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
+    if _is_torch_dtype(kind):
+        return _wrap(plan, node, "compat.numpy_dtype(value)")
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
+        return _wrap(plan, node, "compat.to_cpu(value)")
+    return False
+
+
+def _wrap(plan: Plan, node: ast.expr, template: str) -> bool:
+    if isinstance(node, ast.Starred) or node in plan.wraps:
+        return False
+    plan.wraps[node] = Wrap(plan.source.span(node), template)
+    return True
+
+
+def _isinstance(plan: Plan, call: ast.Call) -> None:
+    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now."""
+    if len(call.args) != 2:
+        return
+    kinds = options(plan.analysis.kind(call.args[0]))
+    if not all(isinstance(k, Tensor) and k.array for k in kinds):
+        return
+    wanted = plan.analysis.kind(call.args[1])
+    if isinstance(wanted, Ref) and wanted.name == "numpy.ndarray":
+        plan.replace(call.args[1], "torch.Tensor", {})
+        plan.mark(call.args[1], None, "numpy.ndarray", "exact", "", _CODE)
+
+
+def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
+    left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
+    for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
+        if isinstance(kind, HostArray) and isinstance(other, Tensor):
+            if other.array:
+                _wrap(plan, side, "torch.as_tensor(value)")
+            elif isinstance(at, (ast.Name, ast.Attribute)):
+                # a Variable keeps its dtype beside an array
+                _wrap(plan, side, f"torch.as_tensor(value).to({_converted(plan, at)})")
+            else:
+                _wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
+    if _becomes_double(node.op, left, right):
+        _wrap(plan, node.left, "value.double()")
+    elif _becomes_double(node.op, right, left):
+        _wrap(plan, node.right, "value.double()")
+
+
+def _converted(plan: Plan, node: ast.expr) -> str:
+    return ast.unparse(node)
+
+
+def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
+    """Whether NumPy computes in float64 where PyTorch would take float32: whole numbers and floating ones."""
+    if not (isinstance(kind, Tensor) and kind.array and kind.dtype in _WHOLE):
+        return False
+    if isinstance(op, ast.Div):
+        if scalar_type(other) in ("int", "bool", "float"):
+            return True
+        if isinstance(other, Tensor) and other.dtype in _WHOLE:
+            return True
+    if scalar_type(other) == "float":
+        return True
+    return isinstance(other, Tensor) and other.array and other.dtype == "float32" and kind.dtype in ("int32", "int64")
+
+
+# -- dtypes --------------------------------------------------------------------------------------------------------
+
+
+def _is_torch_dtype(kind: Kind) -> bool:
+    return isinstance(kind, Inst) and kind.cls == "torch.dtype"
+
+
+def _compare_dtypes(plan: Plan, node: ast.Compare) -> None:
+    """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
+    sides = [node.left, *node.comparators]
+    kinds = [plan.analysis.kind(s) for s in sides]
+    if not any(map(_is_torch_dtype, kinds)):
+        return
+    for side, kind in zip(sides, kinds, strict=True):
+        if _is_torch_dtype(kind):
+            continue
+        if isinstance(side, (ast.Tuple, ast.List)):
+            for part in side.elts:
+                _as_torch_dtype(plan, part, plan.analysis.kind(part))
+        else:
+            _as_torch_dtype(plan, side, kind)
+
+
+def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
+    dtype = dtype_of(kind)
+    if dtype is not None and node not in plan.edits:
+        plan.replace(node, f"torch.{dtype}", {})
+    elif dtype is None and not _is_torch_dtype(kind) and not isinstance(node, ast.Constant):
+        _wrap(plan, node, "compat.torch_dtype(value)")
+
+
+# -- indices -------------------------------------------------------------------------------------------------------
+
+
+def _negative_steps(plan: Plan, node: ast.Subscript) -> None:
+    """``x[:, ::-1]`` becomes ``torch.flip(x, (1,))``: slices of tensors have positive steps only."""
+    kinds = options(plan.analysis.kind(node.value))
+    if not all(isinstance(k, Tensor) for k in kinds):
+        return
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts):
+        return
+    if not isinstance(node.ctx, ast.Load):
+        plan.mark(node, None, "numpy.ndarray.__setitem__", "manual",
+                  "assignment through a slice with a negative step; assign the flipped value instead", _CODE)
+        return
+    plain = [p for p in parts if isinstance(p, ast.Slice) and p.lower is None and p.upper is None]
+    if len(plain) == len(parts) and all(p.step is None or ast.unparse(p.step) == "-1" for p in plain):
+        axes = tuple(i for i, p in enumerate(plain) if p.step is not None)
+        plan.replace(node, f"torch.flip(x, {axes})", {"x": plan.operand(node.value)})
+    else:
+        index = ", ".join(_index(p) for p in parts)
+        index = f"({index},)" if len(parts) == 1 else f"({index})"
+        plan.replace(node, f"compat.get_item(x, {index})", {"x": plan.operand(node.value)})
+    plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+
+
+def _is_negative(step: ast.expr | None) -> bool:
+    return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub)
+
+
+def _index(part: ast.expr) -> str:
+    if not isinstance(part, ast.Slice):
+        return ast.unparse(part)
+    return "slice(" + ", ".join(ast.unparse(p) if p else "None" for p in (part.lower, part.upper, part.step)) + ")"
+
+
+__all__ = ["UNKNOWN", "Class", "astype", "crossings", "floating_reduction"]
