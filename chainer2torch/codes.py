@@ -78,6 +78,14 @@ def table() -> dict[str, Code]:
             "links passed with * or **",
             "Links that are handed over as a list or dict have no names in the source. Assign each of them to"
             " an attribute of self."),
+        "C2T202": Code(
+            "attribute that torch.nn.Module has itself",
+            "PyTorch's modules have a method or attribute of this name, so it is renamed with an underscore at the "
+            "end. Where it is not known whose attribute it is, look at the line and rename it if it is yours."),
+        "C2T203": Code(
+            "link or parameter outside init_scope",
+            "Chainer neither trains nor saves what is assigned outside of init_scope. PyTorch would register it; the "
+            "migrated code keeps Chainer's meaning. If you wanted it trained, assign it to self in the plain way."),
         "C2T210": Code(
             "initializer",
             "An initial distribution of parameters. " + _RULE),

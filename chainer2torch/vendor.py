@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from chainer2torch import __version__
-from chainer2torch.vendor_rooms import Definition, Import, Room, VendorError, read_room
+from chainer2torch.vendor_rooms import Definition, Import, Piece, Room, VendorError, read_room
 
 MODULE_NAME = "chainer_compat"
 FILE_NAME = MODULE_NAME + ".py"
@@ -27,14 +27,13 @@ def build(names: Iterable[str], folder: Path | None = None) -> str:
 
     ``folder`` holds the rooms (default: the ones of this installation). VendorError when a name is not a helper.
     """
-    rooms = _rooms(folder or Path(__file__).parent / "compat")
-    return _Module(rooms).render(sorted(set(names)))
+    return _module(folder or Path(__file__).parent / "compat").render(sorted(set(names)))
 
 
 def helper_names(folder: Path | None = None) -> frozenset[str]:
     """All public helpers that ``build`` knows."""
-    rooms = _rooms(folder or Path(__file__).parent / "compat")
-    return frozenset(name for room in rooms for item in room.definitions for name in item.names if name[0] != "_")
+    rooms = _module(folder or Path(__file__).parent / "compat").rooms.values()
+    return frozenset(name for room in rooms for name in room.own if name[0] != "_")
 
 
 def is_ours(text: str) -> bool:
@@ -66,9 +65,9 @@ def names_used(text: str) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=8)
-def _rooms(folder: Path) -> tuple[Room, ...]:
+def _module(folder: Path) -> _Module:
     paths = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
-    return tuple(read_room(path) for path in paths)
+    return _Module(tuple(read_room(path) for path in paths))
 
 
 class _Module:
@@ -76,50 +75,52 @@ class _Module:
 
     def __init__(self, rooms: tuple[Room, ...]) -> None:
         self.rooms = {room.name: room for room in rooms}
-        self.definitions: dict[str, tuple[Room, Definition]] = {}
-        for room in rooms:
-            for definition in room.definitions:
-                for name in definition.names:
-                    if name in self.definitions and self.definitions[name][0] is not room:
-                        other = self.definitions[name][0].name
-                        raise VendorError(f"compat: {name} is defined in both {other} and {room.name}; rename one")
-                    self.definitions[name] = (room, definition)
+        self.definitions = {(room.name, name): (room, definition) for room in rooms for definition in room.definitions
+                            for name in definition.names}
+        self.homes: dict[str, list[str]] = {}
+        for room, name in self.definitions:
+            self.homes.setdefault(name, []).append(room)
 
     def render(self, names: list[str]) -> str:
         for name in names:
-            if name not in self.definitions:
+            if name not in self.homes:
                 raise VendorError(f"compat has no helper named {name}")
         ordered = self._order(self._closure(names))
-        ordered = self._without_clashes(ordered)
-        imports = self._imports(ordered)
-        parts = [_header(names, imports)]
-        if any(self.rooms[room].future_annotations for room in {room.name for room, _ in ordered}):
-            parts.append("from __future__ import annotations")
-        parts.extend(_import_blocks(imports))
+        self._check_unique(ordered)
+        pieces = self._pieces(ordered)
+        imports = self._imports(pieces)
+        parts = [_header(names, imports), "from __future__ import annotations", *_import_blocks(imports)]
         text = "\n\n".join(parts)
-        previous: Definition | None = None
-        for _, definition in ordered:  # constants stand together; everything else is set apart by two blank lines
-            together = previous is not None and previous.constant and definition.constant
-            text += ("\n" if together else "\n\n\n") + definition.text
-            previous = definition
+        previous: Piece | None = None
+        for _, piece in pieces:  # constants stand together; everything else is set apart by two blank lines
+            together = previous is not None and previous.constant and piece.constant
+            text += ("\n" if together else "\n\n\n") + piece.text
+            previous = piece
         return text + "\n"
+
+    def _check_unique(self, ordered: list[tuple[Room, Definition]]) -> None:
+        homes: dict[str, str] = {}
+        for room, definition in ordered:
+            for name in definition.names:
+                if homes.setdefault(name, room.name) != room.name:
+                    raise VendorError(f"compat: {name} is defined in both {homes[name]} and {room.name}; rename one")
 
     def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
         """The definitions that one definition uses: when it is called, or already when it is executed."""
         names = definition.eager if eager else definition.uses
-        targets = {room.resolve(name) for name in names} - {None}
+        targets = {room.resolve(definition, name) for name in names} - {None}
         for alias in room.room_imports & names:
             targets |= {(alias, name) for name in definition.attributes(alias, eager)}
         found = []
         for origin, original in sorted(target for target in targets if target is not None):
-            if original not in self.definitions or self.definitions[original][0].name != origin:
+            if (origin, original) not in self.definitions:
                 raise VendorError(f"{room.path}: uses {original} of compat.{origin}, which does not define it")
-            found.append(self.definitions[original])
+            found.append(self.definitions[origin, original])
         return found
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}
-        stack = [self.definitions[name] for name in names]
+        stack = [self.definitions[room, name] for name in names for room in self.homes[name]]
         while stack:
             room, definition = stack.pop()
             if id(definition) not in wanted:
@@ -144,26 +145,27 @@ class _Module:
             visit(room, definition, False)
         return ordered
 
-    def _without_clashes(self, ordered: list[tuple[Room, Definition]]) -> list[tuple[Room, Definition]]:
-        """A room's import may be called as another room's helper is (Iterator): there it is written in full."""
+    def _pieces(self, ordered: list[tuple[Room, Definition]]) -> list[tuple[Room, Piece]]:
+        """The texts. A room's import may be called as another room's helper is (Iterator): it is written in full."""
         helpers = {name for _, definition in ordered for name in definition.names}
         result = []
         for room, definition in ordered:
+            piece = definition.piece
             for item in room.imports:
-                if item.name and item.binds in helpers and item.binds in definition.uses:
-                    definition = definition.spelled_out(item)
+                if item.name and item.binds in helpers and item.binds in piece.uses:
+                    piece = piece.spelled_out(item)
                     room = dataclasses.replace(room, imports=(*room.imports, Import(item.module, None, None)))
-            for alias in room.room_imports & definition.uses:
-                definition = definition.flattened(alias)
-            result.append((room, definition))
+            for alias in room.room_imports & piece.uses:
+                piece = piece.flattened(alias)
+            result.append((room, piece))
         return result
 
-    def _imports(self, ordered: list[tuple[Room, Definition]]) -> list[Import]:
+    def _imports(self, pieces: list[tuple[Room, Piece]]) -> list[Import]:
         bound: dict[str, tuple[tuple[str, str | None], str]] = {}
         found: set[Import] = set()
-        for room, definition in ordered:
+        for room, piece in pieces:
             for item in room.imports:
-                if item.binds not in definition.uses or not item.needed_by(definition):
+                if not item.needed_by(piece):
                     continue
                 meaning = (item.module if item.name or item.alias else item.binds, item.name)
                 previous = bound.setdefault(item.binds, (meaning, room.name))

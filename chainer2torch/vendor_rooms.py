@@ -3,10 +3,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _PACKAGE = "chainer2torch.compat"
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class VendorError(Exception):
@@ -26,42 +29,92 @@ class Import:
         """The name that it defines in the room."""
         return self.alias or self.name or self.module.split(".")[0]
 
-    def needed_by(self, definition: Definition) -> bool:
+    def needed_by(self, piece: Piece) -> bool:
         """``import a.b`` binds ``a`` as ``import a`` does: the text decides which of them a definition needs."""
         plain = self.name is None and self.alias is None and "." in self.module
-        return not plain or self.module in definition.text
+        return self.binds in piece.uses and (not plain or self.module in piece.text)
 
 
 @dataclasses.dataclass(frozen=True)
-class Definition:
-    """A top-level function, class or constant: its text, and the names it uses (``eager``: at import time)."""
+class Piece:
+    """The text of a definition on its way into the one module, and the names it uses."""
 
-    names: tuple[str, ...]
     text: str
-    line: int
     constant: bool
     uses: frozenset[str]
-    eager: frozenset[str]
-    calls_eagerly: bool
 
-    def attributes(self, alias: str, eager: bool = False) -> frozenset[str]:
-        """What this definition takes from the module ``alias``."""
-        tree = ast.parse(self.text)
-        parts = _eager(tree.body[0]) if eager else [tree]
-        return frozenset(node.attr for part in parts for node in _attributes_of(part, alias))
-
-    def spelled_out(self, item: Import) -> Definition:
-        """This definition with ``module.name`` wherever it uses what ``from module import name`` binds."""
+    def spelled_out(self, item: Import) -> Piece:
+        """With ``module.name`` wherever it uses what ``from module import name`` binds."""
         full = f"{item.module}.{item.name}"
         nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)]
         return dataclasses.replace(
             self, text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
-            uses=self.uses - {item.binds} | {item.module.split(".")[0]}, eager=self.eager - {item.binds})
+            uses=self.uses - {item.binds} | {item.module.split(".")[0]})
 
-    def flattened(self, alias: str) -> Definition:
-        """This definition with ``name`` for ``alias.name``: in one module the rooms are gone."""
+    def flattened(self, alias: str) -> Piece:
+        """With ``name`` for ``alias.name``: in one module the rooms are gone."""
         nodes = _attributes_of(ast.parse(self.text), alias)
         return dataclasses.replace(self, text=_replaced(self.text, [(node, node.attr) for node in nodes]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Definition:
+    """A top-level function, class or constant. What it uses is only looked up when it is needed itself."""
+
+    names: tuple[str, ...]
+    node: ast.stmt
+    lines: list[str]
+    path: Path
+
+    @property
+    def line(self) -> int:
+        """Its place in the room."""
+        return self.node.lineno
+
+    @functools.cached_property
+    def inner(self) -> dict[str, tuple[str, str]]:
+        """Helpers imported inside of it, which two rooms that need each other do."""
+        found: dict[str, tuple[str, str]] = {}
+        for child in self._inner_imports:
+            found.update(_compat_names(child, self.path))
+        return found
+
+    @functools.cached_property
+    def _inner_imports(self) -> list[ast.stmt]:
+        return [child for child in ast.walk(self.node) if isinstance(child, ast.stmt) and _is_compat(child)]
+
+    @functools.cached_property
+    def piece(self) -> Piece:
+        """Its text, with decorators and the comment above it, without imports from other rooms."""
+        starts = [self.node.lineno, *(item.lineno for item in getattr(self.node, "decorator_list", []))]
+        first = min(starts) - 1
+        while first > 0 and self.lines[first - 1].startswith("#"):
+            first -= 1
+        dropped = {row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)}
+        rows = range(first, self.node.end_lineno or 0)
+        kept = [self.lines[row] for row in rows if row not in dropped]
+        constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)
+        return Piece("\n".join(kept).rstrip(), constant, self.uses)
+
+    @functools.cached_property
+    def uses(self) -> frozenset[str]:
+        """The names that it takes from outside."""
+        return frozenset(_names([self.node]) | set(self.inner)) - frozenset(self.names)
+
+    @functools.cached_property
+    def eager(self) -> frozenset[str]:
+        """Those of them that are needed when the module is imported."""
+        return frozenset(_names(_eager(self.node))) - frozenset(self.names)
+
+    @functools.cached_property
+    def calls_eagerly(self) -> bool:
+        """Whether something is called when the module is imported."""
+        return any(isinstance(child, ast.Call) for part in _eager(self.node) for child in ast.walk(part))
+
+    def attributes(self, alias: str, eager: bool) -> set[str]:
+        """What it takes from the module ``alias``."""
+        parts = _eager(self.node) if eager else [self.node]
+        return {node.attr for part in parts for node in _attributes_of(part, alias)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,15 +127,17 @@ class Room:
     compat_imports: dict[str, tuple[str, str]]
     room_imports: frozenset[str]
     definitions: tuple[Definition, ...]
-    future_annotations: bool
 
-    def resolve(self, name: str) -> tuple[str, str] | None:
-        """The room and the helper that ``name`` means here, or None for what is no helper."""
-        if name in self.compat_imports:
-            return self.compat_imports[name]
-        if any(name in definition.names for definition in self.definitions):
+    @functools.cached_property
+    def own(self) -> frozenset[str]:
+        """The names that are defined here."""
+        return frozenset(name for definition in self.definitions for name in definition.names)
+
+    def resolve(self, definition: Definition, name: str) -> tuple[str, str] | None:
+        """The room and the helper that ``name`` means in a definition, or None for what is no helper."""
+        if name in self.own:
             return self.name, name
-        return None
+        return definition.inner.get(name) or self.compat_imports.get(name)
 
 
 def read_room(path: Path) -> Room:
@@ -92,11 +147,10 @@ def read_room(path: Path) -> Room:
     imports: list[Import] = []
     compat: dict[str, tuple[str, str]] = {}
     definitions: list[Definition] = []
-    future = False
     rooms: set[str] = set()
     for node in ast.parse(text, str(path)).body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            future = future or any(item.name == "annotations" for item in node.names)
+            pass  # the module gets it anyhow
         elif isinstance(node, ast.ImportFrom) and node.module == _PACKAGE:
             if any(item.asname for item in node.names):
                 raise VendorError(f"{path}:{node.lineno}: rooms are imported without `as`")
@@ -115,10 +169,8 @@ def read_room(path: Path) -> Room:
                 raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
             if names == ("__all__",):
                 continue
-            definition, inner = _definition(node, names, lines, path)
-            definitions.append(definition)
-            compat.update(inner)
-    return Room(path.stem, path, tuple(imports), compat, frozenset(rooms), tuple(definitions), future)
+            definitions.append(Definition(names, node, lines, path))
+    return Room(path.stem, path, tuple(imports), compat, frozenset(rooms), tuple(definitions))
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
@@ -151,7 +203,7 @@ def _compat_names(node: ast.AST, path: Path) -> dict[str, tuple[str, str]]:
 
 
 def _defined(node: ast.stmt) -> tuple[str, ...]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, _FUNCTIONS | ast.ClassDef):
         return (node.name,)
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     if not all(isinstance(leaf, ast.Name | ast.Tuple | ast.Store) for target in targets for leaf in ast.walk(target)):
@@ -159,31 +211,9 @@ def _defined(node: ast.stmt) -> tuple[str, ...]:
     return tuple(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
 
 
-def _definition(node: ast.stmt, names: tuple[str, ...], lines: list[str],
-                path: Path) -> tuple[Definition, dict[str, tuple[str, str]]]:
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(item.lineno for item in decorators)]) - 1
-    while first > 0 and lines[first - 1].startswith("#"):
-        first -= 1
-    dropped: set[int] = set()
-    inner: dict[str, tuple[str, str]] = {}
-    for child in ast.walk(node):  # an import inside a function, which two rooms that need each other use
-        if _is_compat(child):
-            inner.update(_compat_names(child, path))
-            dropped.update(range(child.lineno - 1, (child.end_lineno or child.lineno)))  # type: ignore[attr-defined]
-    text = "\n".join(line for i, line in enumerate(lines[:node.end_lineno]) if i >= first and i not in dropped)
-    eager = list(_eager(node))
-    uses = frozenset(_names([node])) | frozenset(inner)
-    definition = Definition(
-        names, text.rstrip(), first, not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef),
-        uses - frozenset(names), frozenset(_names(eager)) - frozenset(names),
-        any(isinstance(child, ast.Call) for part in eager for child in ast.walk(part)))
-    return definition, inner
-
-
 def _eager(node: ast.AST) -> Iterator[ast.AST]:
     """The parts of a definition that run when the module is imported."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, _FUNCTIONS):
         yield from node.decorator_list
         yield from node.args.defaults
         yield from (item for item in node.args.kw_defaults if item is not None)
@@ -193,10 +223,6 @@ def _eager(node: ast.AST) -> Iterator[ast.AST]:
             yield from _eager(child)
     else:
         yield node
-
-
-_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
-_SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
@@ -212,9 +238,9 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.AnnAssign):
             inside |= _quoted(node.annotation)
         elif isinstance(node, _SCOPES):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(node, _FUNCTIONS):
                 inside |= _quoted(node.returns)
-            outer = _names(_eager(node)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else set()
+            outer = _names(_eager(node)) if isinstance(node, _FUNCTIONS) else set()
             inside = (inside - _locals(node)) | outer | _annotations(node)
         found |= inside
     return found
@@ -235,7 +261,7 @@ def _locals(scope: ast.AST) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             shared.update(node.names)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif isinstance(node, _FUNCTIONS | ast.ClassDef):
             found.add(node.name)
         if not isinstance(node, ast.ClassDef | _SCOPES):
             stack.extend(ast.iter_child_nodes(node))
@@ -244,7 +270,7 @@ def _locals(scope: ast.AST) -> set[str]:
 
 def _annotations(scope: ast.AST) -> set[str]:
     """A parameter may be called as its type is: what annotations name is not local."""
-    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(scope, _FUNCTIONS):
         return set()
     args = scope.args
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, [args.vararg, args.kwarg])]

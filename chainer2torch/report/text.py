@@ -50,7 +50,7 @@ def next_step(report: Report) -> str:
     if report.problems:
         return f"see to the {_count(len(report.problems), 'problem')} named above, then run the command again"
     if totals["manual"] or report.left:
-        return ("work through the places under `# chainer2torch:` markers (`chainer2torch check` lists them, "
+        return ("work through the `# TODO(chainer2torch ...)` comments (`chainer2torch check` lists the places, "
                 "`chainer2torch explain CODE` says why)")
     if totals["review"]:
         return "read the places in state review (`chainer2torch report` lists them), then `chainer2torch verify`"

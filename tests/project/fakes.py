@@ -1,4 +1,4 @@
-"""A stand-in for the engine, so that input and output are tested without it: every `chainer.old` becomes `torch.new`."""
+"""A stand-in for the engine, to test input and output without it: every `chainer.old` becomes `torch.new`."""
 import dataclasses
 
 
@@ -44,10 +44,9 @@ class Engine:
             compile(text, "x", "exec", dont_inherit=True)
         except SyntaxError as error:
             return Result(text, text, [], error=f"line {error.lineno}: {error.msg}")
-        sites = [Site(i, 1, "chainer.old", "exact", "C2T100", "") for i, line in enumerate(text.splitlines(), 1)
-                 if "chainer.old" in line]
-        sites += [Site(i, 1, "chainer.hard", "manual", "C2T200", "cannot") for i, line in enumerate(text.splitlines(), 1)
-                  if "chainer.hard" in line]
+        lines = list(enumerate(text.splitlines(), 1))
+        sites = [Site(i, 1, "chainer.old", "exact", "C2T100", "") for i, line in lines if "chainer.old" in line]
+        sites += [Site(i, 1, "chainer.hard", "manual", "C2T200", "cannot") for i, line in lines if "chainer.hard" in line]
         code = text.replace("chainer.old", "torch.new")
         left = code.count("chainer.hard")
         used = self.helpers if code != text else frozenset()

@@ -356,7 +356,7 @@ def test_scripts_without_an_ending(src, tmp_path):
 
 
 def test_patch_applies(src):
-    tree(src, **{"b_py": b"a = 1\r\nx = chainer.old\r\n# no end", "c_py": b"x = 1\x0c\nchainer.old = '\xe2\x80\xa8'\n"})
+    tree(src, b_py=b"a = 1\r\nx = chainer.old\r\n# no end", c_py=b"x = 1\x0c\nchainer.old = '\xe2\x80\xa8'\n")
     engine = Engine(helpers=["leaky_relu"])
     found = run(src, engine)
     found.trees[0].shown = ""

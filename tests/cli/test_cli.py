@@ -1,0 +1,275 @@
+"""The contract of the command line: exit status, what goes where, and what is not imported."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLEAN = "import torch\n\nx = torch.zeros(3)\n"
+EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)   # kept\n"
+HARD = "import chainer\n\nchainer.no_such_thing_at_all()\n"
+
+
+def run(*arguments, cwd=None, code=None):
+    command = [sys.executable, *(["-c", code] if code else ["-m", "chainer2torch"]), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd or ROOT, capture_output=True, text=True, timeout=120,
+                          env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+
+
+@pytest.fixture
+def project(tmp_path):
+    src = tmp_path / "src"
+    src.mkdir()
+    (src / "easy.py").write_text(EASY)
+    (src / "clean.py").write_text(CLEAN)
+    return src
+
+
+# -- what is not imported ------------------------------------------------------------------------------------------
+
+WATCHED = """
+import sys
+from chainer2torch.cli import cli
+from chainer2torch.commands import guarded
+sys.argv[0] = "chainer2torch"
+status = guarded(cli)
+heavy = {"libcst", "torch", "chainer", "numpy", "rich"} & set(sys.modules)
+print("heavy:", sorted(heavy), "status:", status)
+"""
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--help"], ["migrate", "--help"], ["check", "."], ["migrate", "."], ["explain", "C2T004"],
+    ["migrate", ".", "-o", "../out"], ["report", ".", "--format", "json"]])
+def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
+    src = tmp_path / "src"
+    src.mkdir()
+    (src / "clean.py").write_text(CLEAN)
+    done = run(*arguments, cwd=src, code=WATCHED)
+    assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
+
+
+def test_migrating_imports_neither_torch_nor_chainer(project):
+    done = run("migrate", ".", cwd=project, code=WATCHED)
+    assert "heavy: ['libcst'] status: 1" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_package_is_light():
+    done = run(code="import sys, chainer2torch; print('libcst' in sys.modules, chainer2torch.__version__)")
+    assert done.stdout == "False 0.1.0\n"
+    done = run(code="import chainer2torch; print(chainer2torch.migrate_source('import numpy\\n').changed)")
+    assert done.stdout == "False\n", done.stderr
+
+
+# -- migrate -------------------------------------------------------------------------------------------------------
+
+def test_diff_is_the_default_and_changes_nothing(project):
+    before = {path.name: path.read_bytes() for path in project.iterdir()}
+    done = run("migrate", ".", cwd=project)
+    assert done.returncode == 1
+    assert done.stdout.startswith("--- a/easy.py\n+++ b/easy.py\n")
+    assert "+import torch.nn.functional as F" in done.stdout
+    assert "dry run" in done.stderr and "1 migrated" in done.stderr
+    assert {path.name: path.read_bytes() for path in project.iterdir()} == before
+    assert run("migrate", ".", "--diff", cwd=project).stdout == done.stdout
+
+
+def test_output_folder_then_nothing_left(project, tmp_path):
+    done = run("migrate", project, "-o", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "2 Python files: 1 migrated, 1 without Chainer" in done.stderr
+    assert "left in the output: 0 references" in done.stderr
+    assert "return F.relu(x)   # kept" in (tmp_path / "out/easy.py").read_text()
+    assert (tmp_path / "out/clean.py").read_text() == CLEAN
+    assert run("check", tmp_path / "out").returncode == 0
+    again = run("migrate", tmp_path / "out")
+    assert (again.returncode, again.stdout) == (0, ""), "twice is once"
+
+
+def test_write_in_place_twice_is_once(project):
+    assert run("migrate", ".", "--write", cwd=project).returncode == 0
+    first = {path.name: path.read_bytes() for path in project.iterdir()}
+    assert run("migrate", ".", "--write", cwd=project).returncode == 0
+    assert {path.name: path.read_bytes() for path in project.iterdir()} == first
+
+
+def test_something_left_is_status_1_and_named(project, tmp_path):
+    (project / "hard.py").write_text(HARD)
+    done = run("migrate", project, "-o", tmp_path / "out")
+    assert done.returncode == 1 and "left in the output: 1 reference " in done.stderr, done.stderr
+    compile((tmp_path / "out/hard.py").read_text(), "hard.py", "exec")
+    checked = run("check", tmp_path / "out")
+    assert checked.returncode == 1 and "hard.py" in checked.stdout and "manual" in checked.stdout
+
+
+def test_check_prints_each_site(project):
+    done = run("check", ".", cwd=project)
+    assert done.returncode == 1
+    assert done.stdout == "easy.py:5:12: C2T100 exact chainer.functions.relu\n", done.stdout
+    assert run("check", "clean.py", cwd=project).returncode == 0
+    assert run("check", ".", "-q", cwd=project).stderr == ""
+
+
+@pytest.mark.parametrize("name, content, words", [
+    ("bad.py", "import chainer\nx = (\n", "bad.py:2: C2T004 syntax error"),
+    ("old.py", "import chainer\nprint 'x'\n", "2to3 -w -n old.py"),
+])
+def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words):
+    (project / name).write_text(content)
+    done = run("migrate", ".", "-o", "../out", cwd=project)
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+    assert "torch" in (project / "../out/easy.py").read_text()
+    assert run("check", ".", cwd=project).returncode == 2
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["migrate", "nowhere"], "nowhere: C2T001 does not exist"),
+    (["check", "nowhere"], "C2T001"),
+    (["migrate"], "Missing argument 'PATH...'"),
+    (["migrate", ".", "-o", "out"], "inside the source"),
+    (["migrate", ".", "-o", ".."], "contains the source"),
+    (["migrate", ".", "--write", "--diff"], "choose one of"),
+    (["migrate", ".", "--report", "x.doc"], "must be .txt, .json or .md"),
+    (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
+    (["report", ".", "-o", "x.doc"], "must be .txt, .json or .md"),
+    (["explain", "C2T0O4"], "did you mean C2T004?"),
+    (["rules", "leaky_rel"], "did you mean leaky_relu"),
+    (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
+    (["verify", "script", "nowhere", "out", "--", "train.py"], "nowhere: no such folder"),
+    (["nonsense"], "No such command"),
+])
+def test_wrong_requests_are_status_2_with_a_short_message(project, arguments, words):
+    done = run(*arguments, cwd=project)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 6
+    assert sorted(path.name for path in project.iterdir()) == ["clean.py", "easy.py"]
+
+
+def test_debug_shows_a_traceback(project):
+    assert "Traceback" in run("--debug", "migrate", ".", "-o", "out", cwd=project).stderr
+
+
+def test_a_rule_table_of_the_user(project, tmp_path):
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/own.toml").write_text("module = 'chainer'\n[broken]\nsignatur = '(x)'\n")
+    done = run("migrate", project, "--rules", tmp_path / "rules")
+    assert done.returncode == 2 and "own.toml" in done.stderr and "signatur" in done.stderr
+
+
+# -- configuration -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("table, words", [
+    ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
+    ("jobs = 0", "jobs must be a whole number from 1"),
+    ("exclude = 'a'", "exclude must be a list of strings"),
+    ("exclude = [", "not valid TOML"),
+])
+def test_configuration_is_strict(project, table, words):
+    (project / "pyproject.toml").write_text(f"[tool.chainer2torch]\n{table}\n")
+    done = run("check", project)
+    assert done.returncode == 2 and words in done.stderr and "pyproject.toml" in done.stderr
+
+
+def test_configuration_excludes(project):
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\nexclude = ['easy.py']\n")
+    assert run("check", project).returncode == 0
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\nignore = ['C2T1']\n")
+    assert run("check", project).returncode == 0
+    (project / "pyproject.toml").write_text("[tool.other]\nwhatever = ['C2T1']\n")
+    assert run("check", project).returncode == 1
+
+
+def test_select_and_ignore(project):
+    assert run("check", project, "--select", "C2T2").returncode == 0
+    assert run("check", project, "--select", "C2T1").returncode == 1
+    assert run("check", project, "--ignore", "C2T100").returncode == 0
+
+
+# -- reports -------------------------------------------------------------------------------------------------------
+
+def test_json_report_version_1(project, tmp_path):
+    (project / "hard.py").write_text(HARD)
+    (project / "bad.py").write_text("import chainer\n(\n")
+    run("migrate", ".", "-o", "../out", "--report", "../r.json", cwd=project)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["version"] == 1
+    assert report["totals"] == {"files": 4, "sites": 2, "exact": 1, "close": 0, "review": 0, "manual": 1}
+    assert [(row["path"], row["status"]) for row in report["files"]] == [
+        ("bad.py", "error"), ("clean.py", "no chainer"), ("easy.py", "migrated"), ("hard.py", "partial")]
+    site = report["files"][2]["sites"][0]
+    assert site == {"line": 5, "column": 12, "symbol": "chainer.functions.relu", "state": "exact", "code": "C2T100",
+                    "message": site["message"]}
+    assert report["symbols"]["chainer.functions.relu"]["exact"] == 1
+    assert report["problems"][0]["code"] == "C2T004" and report["problems"][0]["line"] == 2
+    again = run("report", ".", "--format", "json", cwd=project)
+    assert json.loads(again.stdout) == report and again.returncode == 2
+
+
+def test_markdown_and_text_reports(project, tmp_path):
+    (project / "hard.py").write_text(HARD)
+    text = run("report", ".", cwd=project).stdout
+    assert "hard.py:3:1: C2T" in text and "2 Chainer sites: 1 exact, 0 close, 0 review, 1 manual" in text
+    assert "\x1b" not in text, "plain in a pipe"
+    run("report", ".", "-o", tmp_path / "r.md", cwd=project)
+    markdown = (tmp_path / "r.md").read_text()
+    assert "| 3 | 2 | 1 | 0 | 0 | 1 |" in markdown and "`hard.py:3`" in markdown
+
+
+def test_two_runs_give_identical_bytes(project):
+    first = run("report", ".", "--format", "json", cwd=project).stdout
+    assert first == run("report", ".", "--format", "json", cwd=project).stdout
+
+
+# -- rules, explain, version ---------------------------------------------------------------------------------------
+
+def test_rules_lists_and_shows():
+    everything = run("rules").stdout.splitlines()
+    assert len(everything) > 50 and "exact   chainer.functions.relu" in everything
+    one = run("rules", "leaky_relu").stdout
+    assert "slope=0.2" in one and "torch.nn.functional.leaky_relu" in one and "becomes" in one
+
+
+def test_every_code_that_is_used_is_explained():
+    from chainer2torch import codes
+    known = set(codes.table())
+    import re
+    package = ROOT / "chainer2torch"
+    used = {code for path in package.rglob("*.py") for code in re.findall(r"[\"'](C2T\d{3})[\"']", path.read_text())}
+    used |= {code for path in (ROOT / "rules").rglob("*.toml") for code in re.findall(r"C2T\d{3}", path.read_text())}
+    assert used <= known, sorted(used - known)
+    done = run("explain", "c2t005")
+    assert done.returncode == 0 and "2to3" in done.stdout
+
+
+def test_version_names_the_libraries():
+    text = run("--version").stdout
+    assert text.startswith("chainer2torch 0.1.0\n") and "libcst" in text
+
+
+def test_verify_rules_from_the_command_line():
+    pytest.importorskip("torch")
+    pytest.importorskip("chainer")
+    done = run("verify", "rules", "chainer.functions.relu", "--no-matrix")
+    assert done.returncode == 0 and "0 failed" in done.stdout, done.stdout + done.stderr
+    assert run("verify", "rules", "no_such_rule").returncode == 2
+
+
+def test_weights(tmp_path):
+    np = pytest.importorskip("numpy")
+    torch = pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(
+        "import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n, m):\n        super().__init__()\n"
+        "        self.l1 = nn.Linear(n, m)\n")
+    arrays = {"l1/W": np.arange(6, dtype="f").reshape(2, 3), "l1/b": np.ones(2, "f")}
+    np.savez(tmp_path / "good.npz", **arrays)
+    done = run("weights", "good.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "net.pt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    state = torch.load(tmp_path / "net.pt")
+    assert torch.equal(state["l1.weight"], torch.arange(6.).reshape(2, 3)) and state["l1.bias"].tolist() == [1, 1]
+    done = run("weights", "good.npz", "--model", "net:Net", "--args", '{"n": 4, "m": 2}', "-o", "x.pt", cwd=tmp_path)
+    assert done.returncode == 2 and "l1/W" in done.stderr and not (tmp_path / "x.pt").exists(), done.stderr
+    np.savez(tmp_path / "short.npz", **{"l1/W": arrays["l1/W"]})
+    done = run("weights", "short.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
+    assert done.returncode == 2 and "l1/b" in done.stderr
