@@ -208,7 +208,7 @@ def permutate(x: torch.Tensor, indices: torch.Tensor, axis: int = 0, inv: bool =
     return x.index_select(axis, order % max(x.shape[axis], 1))
 
 
-def repeat(x: torch.Tensor, repeats: Any, axis: int | None = None) -> torch.Tensor:
+def repeat_elements(x: torch.Tensor, repeats: Any, axis: int | None = None) -> torch.Tensor:
     """Repeats each element of ``x`` (of the flattened one if ``axis`` is None).
 
     Args:

@@ -11,6 +11,7 @@ from tests.support.differential import check, check_raises
 from tests.support.row_examples import examples, load_rows, prove
 
 _ROWS = load_rows("functions/array")
+_RENAMED = {"repeat": "repeat_elements"}
 _QUICK = settings(max_examples=60, deadline=None)
 
 
@@ -22,7 +23,7 @@ def test_example(name, index, variant):
 def _same(name, *args, inputs, room=arrays, **kwargs):
     options = {k: kwargs.pop(k) for k in ("dtypes", "double_backward", "grad", "strided") if k in kwargs}
     check(lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
-          lambda *xs: getattr(room, name)(*xs, *args, **kwargs), inputs, **options)
+          lambda *xs: getattr(room, _RENAMED.get(name, name))(*xs, *args, **kwargs), inputs, **options)
 
 
 @pytest.mark.parametrize("name, args, kwargs, shape", [

@@ -21,7 +21,8 @@ def test_right_row(variant):
     ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(0)"}], "guards"),
     ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(axis).detach()"}], "guards"),
     ("cases", [{"when": "rank(x) == 2", "torch": "x.cumsum(axis).double()"}], "guards"),
-    ("fallback", "x.detach().cumsum(axis) + x - x.detach()", "fallback"), ("fallback", "torch.cumsum(x, 0)", "fallback"),
+    ("fallback", "x.detach().cumsum(axis) + x - x.detach()", "fallback"),
+    ("fallback", "torch.cumsum(x, 0)", "fallback"),
     ("value", "lambda x, axis=0: x.cumsum(0)", "value"), ("signature", "(x)", "guards")])
 def test_wrong_row(key, value, variant):
     with pytest.raises((AssertionError, TypeError)):
