@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn as nn
-from torch.nn.parameter import UninitializedParameter, is_lazy
+from torch.nn.parameter import is_lazy
 
-from chainer2torch.compat.initializers import NaN, as_initializer, generate_array
+from chainer2torch.compat.initializers import NaN, as_initializer
 from chainer2torch.compat.layer_init import initialize
 from chainer2torch.compat.link_slots import link_children, parameter_names
 from chainer2torch.compat.links_base import ChainerLayer
+from chainer2torch.compat.parameters import parameter
 
 
 def children(module: nn.Module) -> Iterator[nn.Module]:
@@ -45,18 +46,18 @@ def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tupl
     Source: chainer.Link.namedparams.
     """
     for key, name in parameter_names(module):
-        parameter = getattr(module, name)
-        if include_uninit or not is_lazy(parameter):
-            yield "/" + key, parameter
+        param = getattr(module, name)
+        if include_uninit or not is_lazy(param):
+            yield "/" + key, param
     for name, child in link_children(module):
-        for path, parameter in namedparams(child, include_uninit):
-            yield "/" + name + path, parameter
+        for path, param in namedparams(child, include_uninit):
+            yield "/" + name + path, param
 
 
 def params(module: nn.Module, include_uninit: bool = True) -> Iterator[Any]:
     """All parameters in Chainer's order. Source: chainer.Link.params."""
-    for _, parameter in namedparams(module, include_uninit):
-        yield parameter
+    for _, param in namedparams(module, include_uninit):
+        yield param
 
 
 def count_params(module: nn.Module) -> int:
@@ -65,19 +66,19 @@ def count_params(module: nn.Module) -> int:
     Source: chainer.Link.count_params.
     """
     size = 0
-    for path, parameter in namedparams(module):
-        if is_lazy(parameter):
+    for path, param in namedparams(module):
+        if is_lazy(param):
             warnings.warn(f"parameter '{path}' has no shape yet and is not counted")
         else:
-            size += parameter.numel()
+            size += param.numel()
     return size
 
 
 def zerograds(module: nn.Module) -> None:
     """Sets every gradient to zeros. Source: chainer.Link.zerograds."""
-    for parameter in module.parameters():
-        if not is_lazy(parameter):
-            parameter.grad = torch.zeros_like(parameter)
+    for param in module.parameters():
+        if not is_lazy(param):
+            param.grad = torch.zeros_like(param)
 
 
 def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True) -> None:
@@ -86,9 +87,9 @@ def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True)
     A missing part raises AttributeError, another shape RuntimeError. Source: chainer.Link.copyparams.
     """
     with torch.no_grad():
-        for name, parameter in module._parameters.items():
-            if parameter is not None:
-                _copy_tensor(parameter, getattr(link, name))
+        for name, param in module._parameters.items():
+            if param is not None:
+                _copy_tensor(param, getattr(link, name))
         if copy_persistent:
             for name, buffer in module._buffers.items():
                 if buffer is not None:
@@ -112,12 +113,12 @@ def _copy_tensor(target: Any, source: torch.Tensor) -> None:
 
 def addgrads(module: nn.Module, link: nn.Module) -> None:
     """Adds the gradients of another module of the same structure. Source: chainer.Link.addgrads."""
-    for name, parameter in module._parameters.items():
-        if parameter is not None:
+    for name, param in module._parameters.items():
+        if param is not None:
             grad = getattr(link, name).grad
             if grad is not None:
-                grad = grad.to(parameter.device)
-                parameter.grad = grad.clone() if parameter.grad is None else parameter.grad + grad
+                grad = grad.to(param.device)
+                param.grad = grad.clone() if param.grad is None else param.grad + grad
     for name, child in module._modules.items():
         if child is not None:
             addgrads(child, getattr(link, name))
@@ -129,18 +130,18 @@ def set_update_enabled(module: nn.Module, enabled: bool) -> None:
     Parameters of this tool's optimizers keep getting gradients, as in Chainer; others get none, so that torch's
     optimizers pass over them. Source: chainer.Link.enable_update and disable_update.
     """
-    for parameter in module.parameters():
-        rule = getattr(parameter, "update_rule", None)
+    for param in module.parameters():
+        rule = getattr(param, "update_rule", None)
         if rule is None:
-            parameter.requires_grad_(enabled)
+            param.requires_grad_(enabled)
         else:
             rule.enabled = enabled
 
 
 def is_update_enabled(module: nn.Module) -> bool:
     """Whether some parameter may be changed. Source: chainer.Link.update_enabled."""
-    rules = [(parameter, getattr(parameter, "update_rule", None)) for parameter in module.parameters()]
-    return any(parameter.requires_grad if rule is None else rule.enabled for parameter, rule in rules)
+    rules = [(param, getattr(param, "update_rule", None)) for param in module.parameters()]
+    return any(param.requires_grad if rule is None else rule.enabled for param, rule in rules)
 
 
 def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.float32,
@@ -151,38 +152,10 @@ def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.f
     """
     if hasattr(module, name):
         raise AttributeError(f"cannot register a new parameter {name}: attribute exists")
-    setattr(module, name, new_parameter(NaN(dtype) if initializer is None else initializer, shape))
-
-
-def new_parameter(initializer: Any = None, shape: Any = None, name: Any = None) -> nn.Parameter:
-    """A parameter of ``shape``, filled by an initializer, a number or an array (None: NaN).
-
-    Without a shape an array is the value itself; any other parameter has no shape until ``initialize_parameter``.
-    Source: chainer.Parameter.
-    """
-    array = isinstance(initializer, (np.ndarray, torch.Tensor))
-    fill = as_initializer(initializer, NaN())
-    if shape is None and array:
-        parameter: Any = nn.Parameter(torch.as_tensor(initializer).detach().clone())
-    elif shape is None:
-        dtype = getattr(fill, "dtype", None)
-        parameter = UninitializedParameter(**({} if dtype is None else {"dtype": dtype}))
-    else:
-        # an array decides the dtype here, while an initializer's own goes before torch's default
-        parameter = nn.Parameter(generate_array(fill, shape))
-    parameter.initializer = fill
-    return parameter
-
-
-def initialize_parameter(parameter: Any, shape: Any) -> None:
-    """Gives a parameter of ``new_parameter`` a shape and fills it (again, if it has one).
-
-    Source: chainer.Parameter.initialize.
-    """
-    if is_lazy(parameter):
-        parameter.materialize((shape,) if isinstance(shape, int) else tuple(shape))
-    with torch.no_grad():
-        parameter.initializer(parameter)
+    initializer = NaN(dtype) if initializer is None else initializer
+    created = parameter(initializer, shape)
+    created.initializer = as_initializer(initializer)  # type: ignore[attr-defined]  # for a copy that is filled anew
+    setattr(module, name, created)
 
 
 def copy_link(module: nn.Module, mode: str = "share") -> Any:
@@ -203,11 +176,11 @@ def copy_link(module: nn.Module, mode: str = "share") -> Any:
     result = copy.copy(module)
     for table in ("_parameters", "_buffers", "_modules"):
         result.__dict__[table] = dict(module.__dict__[table])
-    for name, parameter in module._parameters.items():
-        if parameter is not None:
-            if is_lazy(parameter):
+    for name, param in module._parameters.items():
+        if param is not None:
+            if is_lazy(param):
                 raise ValueError(f"parameter {name} has no shape yet and cannot be shared: call the model once before")
-            result._parameters[name] = nn.Parameter(parameter.data, parameter.requires_grad)
+            result._parameters[name] = nn.Parameter(param.data, param.requires_grad)
     copies = {id(child): copy_link(child) for child in module._modules.values() if child is not None}
     for name, child in module._modules.items():
         result._modules[name] = None if child is None else copies[id(child)]
@@ -223,8 +196,8 @@ def _fill_again(link: nn.Module, original: nn.Module) -> None:
         return
     own = {name: p for name, p in link._parameters.items() if p is not None and not is_lazy(p)}
     if isinstance(link, ChainerLayer):
-        for name, parameter in own.items():
-            link._initializers[name](parameter)
+        for name, param in own.items():
+            link._initializers[name](param)
         return
     statistics = {name: b.clone() for name, b in link._buffers.items() if b is not None}
     if own and type(link).__module__.startswith("torch.nn.modules") and type(link) is not nn.Module:
@@ -232,12 +205,12 @@ def _fill_again(link: nn.Module, original: nn.Module) -> None:
         for name, buffer in statistics.items():
             link._buffers[name].copy_(buffer)  # type: ignore[union-attr]
         return
-    for name, parameter in own.items():
+    for name, param in own.items():
         initializer = getattr(original._parameters[name], "initializer", None)
         if initializer is None:
             raise ValueError(f"the initializer of parameter {name} is not known")
         with torch.no_grad():
-            initializer(parameter)
+            initializer(param)
 
 
 def link_device(module: nn.Module) -> torch.device:

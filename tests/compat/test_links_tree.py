@@ -16,6 +16,7 @@ from chainer2torch.compat import persistent as P
 from chainer2torch.compat.layer_init import init_like_chainer
 from chainer2torch.compat.linear import Linear
 from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.parameters import initialize_parameter, parameter
 from chainer2torch.compat.sequential import Sequential, repeat_link
 from chainer2torch.compat.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, check_link, npz_of
@@ -45,7 +46,7 @@ class TNet(nn.Module):
         self.blocks = nn.ModuleList(
             [nn.Linear(4, 4), nn.BatchNorm1d(4, eps=2e-5), *[nn.Linear(4, 4) for _ in range(10)]])
         self.a = nn.LazyLinear(2)
-        self.scale = T.new_parameter(1, (4,))
+        T.add_param(self, "scale", (4,), initializer=1)
         init_like_chainer(self)
 
     def forward(self, x):
@@ -221,19 +222,15 @@ def test_parameters_of_ones_own():
     T.add_param(module, "n", (2,))
     T.add_param(module, "later", initializer=2.5)
     assert module.w.tolist() == [[4.0] * 3] * 2 and module.n.isnan().all()
-    T.initialize_parameter(module.later, 3)
-    assert module.later.tolist() == [2.5] * 3
-    with torch.no_grad():
-        module.later.fill_(0)
-    T.initialize_parameter(module.later, (3,))
+    initialize_parameter(module.later, 3)
     assert module.later.tolist() == [2.5] * 3
     with pytest.raises(AttributeError):
         T.add_param(module, "w", (1,))
     assert sorted(dict(module.named_parameters())) == ["later", "n", "w"]
     array = np.arange(3.)
-    assert T.new_parameter(array).dtype == torch.float64 and chainer.Parameter(array).dtype == np.float64
-    assert T.new_parameter(array, (3,)).dtype == torch.float32 and chainer.Parameter(array, (3,)).dtype == np.float32
-    assert T.new_parameter(np.float64(2), (3,)).dtype == torch.float32
+    assert parameter(array).dtype == torch.float64 and chainer.Parameter(array).dtype == np.float64
+    assert parameter(array, (3,)).dtype == torch.float32 and chainer.Parameter(array, (3,)).dtype == np.float32
+    assert parameter(np.float64(2), (3,)).dtype == torch.float32
 
 
 def test_persistent_values():
@@ -253,7 +250,7 @@ def test_persistent_values():
         def __init__(self):
             super().__init__()
             self.l = nn.Linear(2, 2)
-            self.frozen = T.new_parameter(3, (2,))
+            self.frozen = parameter(3, (2,))
             P.add_persistent(self, "mean", np.zeros(3, "f"))
             P.add_persistent(self, "count", 0)
             self.rate = 0.0
