@@ -9,7 +9,7 @@ import os
 import chainer
 import numpy
 
-from . import lockstep
+from . import chainer_double, lockstep
 
 
 def work(job, folder):
@@ -20,6 +20,8 @@ def work(job, folder):
     lockstep.seed_everything(job["seed"])
     private_streams(job["seed"])
     watch.install()
+    if job["dtype"] == "float64":
+        chainer_double.install()
     if hasattr(chainer.config, "show"):
         chainer.config.autotune = False
     lockstep.run_script(job, recorder, notes)

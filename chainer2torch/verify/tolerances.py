@@ -27,6 +27,9 @@ EXACT = Tolerance(0.0, 0.0)
 # Losses of a training script, iteration by iteration: each carries the roundings of all iterations before it.
 SCRIPT_RTOL = 1e-4
 SCRIPT_ATOL = 1e-6
+# The float64 pass of a script: rounding starts a billion times smaller, and training may amplify it so far.
+DOUBLE_RTOL = 1e-6
+DOUBLE_ATOL = 1e-9
 
 # Means and variances of random samples: this many standard errors apart is not chance (about 1 in 10**9).
 MOMENT_SIGMAS = 6.0

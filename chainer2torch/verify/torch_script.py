@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep
+from . import chainer_patches, lockstep, torch_double
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -19,6 +19,8 @@ def work(job: dict[str, Any], folder: str) -> None:
     torch.manual_seed(job["seed"])
     noise_from(lockstep.Stream(job["seed"] + 2))
     watch = _Watch(job, recorder, notes)
+    if job["dtype"] == "float64":
+        torch_double.install()
     watch.install()
     sys.meta_path.insert(0, _ChainerImport())
     try:

@@ -149,6 +149,18 @@ def test_the_first_difference_is_named(tmp_path):
     assert "DIFFERENT: first at iteration 6, loss" in _text(report)
 
 
+def test_float64_tells_rounding_from_meaning(tmp_path):
+    before = "F.softmax_cross_entropy(model(x + 0.1 * noise), t)"
+    assert before in CHAINER
+    rounded = CHAINER.replace(before, "F.softmax_cross_entropy((model(x + 0.1 * noise) + 3e4) - 3e4, t)")
+    report = _verify(tmp_path / "rounding", rounded, TORCH, "4")
+    assert report.exit_code == 0, _text(report)
+    assert "DIFFERENT: first at iteration" in _text(report) and "EQUAL in float64: 4 values" in _text(report)
+    report = _verify(tmp_path / "meaning", rounded, TORCH.replace("0.1)", "0.1001)"), "4")
+    assert report.exit_code == 1
+    assert "the difference is one of meaning" in _text(report)
+
+
 def test_a_script_without_updates_is_a_failure(tmp_path):
     report = _verify(tmp_path, "import chainer\n", "import torch\n")
     assert report.exit_code == 1
