@@ -12,7 +12,7 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.plan import fold, imports, links, modes, shadowing
+from chainer2torch.plan import array_modules, arrays, fold, imports, links, modes, shadowing
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
@@ -27,6 +27,8 @@ HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
     "train_value": modes.train_value,
+    "astype": arrays.astype,
+    "floating_reduction": arrays.floating_reduction,
 }
 
 
@@ -102,7 +104,9 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     """All decisions for one file."""
     plan = Plan(analysis, module, dict(HARD_CASES), options)
     fold.conditions(plan)
+    array_modules.modules(plan)
     plan.run()
+    arrays.crossings(plan)
     links.classes(plan)
     shadowing.rename_hidden(plan)
     return plan

@@ -112,7 +112,9 @@ class Expressions:
             if isinstance(kind, (Tensor, HostArray)) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In)):
                 other = kinds[1] if kind is kinds[0] else kinds[0]
                 result = arrays.broadcast(kind, other)
-                return type(kind)(result.rank, "bool") if isinstance(result, (Tensor, HostArray)) else UNKNOWN
+                if isinstance(result, Tensor):  # Variables cannot be compared: these are arrays
+                    return Tensor(result.rank, "bool", array=True)
+                return HostArray(result.rank, "bool") if isinstance(result, HostArray) else UNKNOWN
         return Scalar("bool")
 
     def _expr_IfExp(self: Analysis, node: ast.IfExp) -> Kind:  # type: ignore[misc]

@@ -334,7 +334,7 @@ def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind |
     if words[0] == "instance" and len(words) == 2:
         return Inst(words[1])
     if words[0] in ("tensor", "array", "device"):
-        fields = dict(zip(words[1::2], words[2::2])) if words[0] != "device" else dict(zip(words[2::2], words[3::2]))
+        fields = dict(zip(words[1::2], words[2::2]))
         rank = _rank(fields.get("rank"), bound)
         dtype = fields.get("dtype")
         if dtype in bound:

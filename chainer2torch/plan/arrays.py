@@ -4,9 +4,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.arrays import dtype_of
-from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type,
-)
+from chainer2torch.analysis.kinds import HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -15,6 +13,10 @@ _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
+_VIEWS = frozenset({
+    "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
+    "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
+})
 _CODE = "C2T320"
 
 
@@ -63,8 +65,7 @@ def _is_fresh(plan: Plan, node: ast.expr, dtype: str | None) -> bool:
     callee = node.func if isinstance(node, ast.Call) else None
     return isinstance(callee, ast.Attribute) and isinstance(plan.analysis.kind(callee.value), Inst) and \
         plan.rules.member("xp.Module", callee.attr) is not None and \
-        callee.attr not in ("asarray", "ascontiguousarray", "array", "reshape", "ravel", "transpose", "swapaxes", "split",
-                            "rollaxis", "moveaxis", "expand_dims", "squeeze", "broadcast_to", "array_split")
+        callee.attr not in _VIEWS
 
 
 def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
@@ -93,8 +94,9 @@ def crossings(plan: Plan) -> None:
             _arithmetic(plan, node)
         elif isinstance(node, ast.Compare):
             _compare_dtypes(plan, node)
-        elif isinstance(node, ast.Attribute) and node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
-            _wrap(plan, node.value, "compat.numpy_dtype(value)")
+        elif isinstance(node, ast.Attribute):
+            if node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
+                _wrap(plan, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
             _negative_steps(plan, node)
 
@@ -129,7 +131,7 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
         return
     if name in _IN_PLACE or name.endswith(".at"):
         plan.mark(call.func, None, f"numpy.{name}", "review",
-                  "writes into a tensor that was converted: on a GPU that is a copy, use the array module instead", _CODE)
+                  "writes into a converted tensor: on a GPU that is a copy, use the array module instead", _CODE)
     else:
         plan.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
 
@@ -177,17 +179,13 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
                 _wrap(plan, side, "torch.as_tensor(value)")
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
-                _wrap(plan, side, f"torch.as_tensor(value).to({_converted(plan, at)})")
+                _wrap(plan, side, f"torch.as_tensor(value).to({ast.unparse(at)})")
             else:
                 _wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
     if _becomes_double(node.op, left, right):
         _wrap(plan, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
         _wrap(plan, node.right, "value.double()")
-
-
-def _converted(plan: Plan, node: ast.expr) -> str:
-    return ast.unparse(node)
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
@@ -271,4 +269,4 @@ def _index(part: ast.expr) -> str:
     return "slice(" + ", ".join(ast.unparse(p) if p else "None" for p in (part.lower, part.upper, part.step)) + ")"
 
 
-__all__ = ["UNKNOWN", "Class", "astype", "crossings", "floating_reduction"]
+__all__ = ["astype", "crossings", "floating_reduction"]
