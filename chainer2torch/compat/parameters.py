@@ -1,11 +1,13 @@
-"""Wrapping arrays: chainer.Variable, chainer.as_variable, chainer.as_array; parameters that have no shape yet."""
+"""Making Variables and Parameters: chainer.Variable, chainer.Parameter, chainer.as_variable, chainer.as_array."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.parameter import is_lazy
+from torch.nn.parameter import UninitializedParameter, is_lazy
+
+from chainer2torch.compat.initializers import Constant, NaN, as_initializer, generate_array
 
 
 def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_grad: bool = True) -> torch.Tensor:
@@ -43,6 +45,44 @@ def as_array(obj: Any) -> Any:
     Source: chainer.as_array.
     """
     return obj.detach() if isinstance(obj, torch.Tensor) else obj
+
+
+def parameter(initializer: Any = None, shape: Any = None, name: str | None = None) -> torch.nn.Parameter:
+    """A parameter with its first values.
+
+    Args:
+        initializer: an initializer, a number or an array; None is NaN. An array without ``shape`` is shared.
+        shape: an int or a tuple; None with an initializer: the parameter gets its shape by
+            :func:`initialize_parameter`.
+        name: accepted as in Chainer and not used.
+    Returns:
+        A Parameter of the initializer's dtype, or torch's default. Its gradient is None (in Chainer NaN).
+    Source: chainer.Parameter.
+    """
+    is_array = isinstance(initializer, (torch.Tensor, np.ndarray))
+    if is_array and shape is None:
+        return torch.nn.Parameter(torch.as_tensor(initializer).detach())
+    fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
+    if shape is not None:
+        return torch.nn.Parameter(generate_array(fill, shape))
+    result: Any = UninitializedParameter()
+    result.initializer = fill
+    return result
+
+
+def initialize_parameter(self: torch.nn.Parameter, shape: Any) -> None:
+    """Gives a parameter that has none its shape (an int or a tuple) and its first values.
+
+    Raises:
+        TypeError: the parameter has a shape already.
+    Source: chainer.Parameter.initialize.
+    """
+    if not isinstance(self, UninitializedParameter):
+        raise TypeError("the parameter is initialized already")
+    fill = self.initializer  # type: ignore[attr-defined]
+    values = generate_array(fill, shape, device=self.device)
+    self.materialize(values.shape, dtype=values.dtype)
+    self.data.copy_(values)
 
 
 def parameter_is_initialized(self: torch.nn.Parameter) -> bool:

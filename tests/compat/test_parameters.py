@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import initializers, link_tree, parameters
+from chainer2torch.compat import initializers, parameters
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "?", "u1"])
@@ -62,24 +62,33 @@ def test_as_variable_and_as_array():
                                   (1, ()), (0, 3)])
 def test_parameter(args):
     expected = chainer.Parameter(*args).array
-    actual = link_tree.new_parameter(*args)
+    actual = parameters.parameter(*args)
     assert isinstance(actual, torch.nn.Parameter)
     assert actual.requires_grad
     np.testing.assert_array_equal(actual.detach().numpy(), expected)
     assert actual.detach().numpy().dtype == expected.dtype
 
 
+def test_parameter_shares_an_array():
+    array = np.zeros(3, "f")
+    p = parameters.parameter(array)
+    array[0] = 7
+    assert p[0].item() == 7
+
+
 def test_parameter_that_gets_its_shape_later():
-    p, q = link_tree.new_parameter(0.5), chainer.Parameter(0.5)
+    p, q = parameters.parameter(0.5), chainer.Parameter(0.5)
     assert parameters.parameter_is_initialized(p) is q.is_initialized is False
-    link_tree.initialize_parameter(p, (2, 3))
+    parameters.initialize_parameter(p, (2, 3))
     q.initialize((2, 3))
     assert parameters.parameter_is_initialized(p) is q.is_initialized is True
     assert type(p) is torch.nn.Parameter
     np.testing.assert_array_equal(p.detach().numpy(), q.array)
+    with pytest.raises(TypeError):
+        parameters.initialize_parameter(p, (2, 3))
 
 
 def test_parameter_takes_initializers():
     torch.manual_seed(0)
-    p = link_tree.new_parameter(initializers.Normal(0.1), (2000,))
+    p = parameters.parameter(initializers.Normal(0.1), (2000,))
     assert abs(p.std().item() - 0.1) < 0.01
