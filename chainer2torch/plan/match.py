@@ -97,7 +97,7 @@ def choose(question: Question) -> tuple[str | None, bool]:
             return row.fallback, True
         if truth:
             return case.torch, False
-    return row.fallback, True
+    return row.fallback, False
 
 
 def constant(text: str, question: Question) -> Any:

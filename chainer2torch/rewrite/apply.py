@@ -31,7 +31,7 @@ class Applied:
 
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
-    module = cst.parse_module(source.text)
+    module = _lower_markers(cst.parse_module(source.text))
     wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
     for edit in edits:
         operands: Iterable[Any] = ()
@@ -247,8 +247,18 @@ def _mark(lines: list[Any], text: str) -> list[Any]:
 
 
 def _marks(line: cst.EmptyLine, symbol: str) -> bool:
-    return line.comment is not None and line.comment.value.startswith("# TODO(chainer2torch ") and \
-        f": {symbol}: " in line.comment.value
+    return imports.is_marker(line) and line.comment is not None and f": {symbol}: " in line.comment.value
+
+
+def _lower_markers(module: cst.Module) -> cst.Module:
+    """A module in which markers above the first statement are that statement's, where LibCST has them in the header."""
+    at = len(module.header)
+    while at and imports.is_marker(module.header[at - 1]):
+        at -= 1
+    if at == len(module.header) or not module.body:
+        return module
+    body = imports.above(list(module.body), module.header[at:])
+    return module.with_changes(header=module.header[:at], body=body)
 
 
 def _keep_comments(original: Any, updated: Any) -> Any:

@@ -46,8 +46,9 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         leading = [_BLANK] if place else []
         # comments in the file's header stay above; what follows keeps its distance
         if place == 0 and body and not isinstance(body[0], cst.EmptyLine):
-            leading = body[0].leading_lines
-            body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK])
+            markers = [line for line in body[0].leading_lines if is_marker(line)]
+            leading = [line for line in body[0].leading_lines if not is_marker(line)]
+            body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK, *markers])
     elif place < len(body) and len(groups) > 1 and _is_import(body[place]) and not body[place].leading_lines:
         # the helpers are a module of the project: a paragraph of their own, as for the project's other modules
         body[place] = body[place].with_changes(leading_lines=[_BLANK])
@@ -62,6 +63,11 @@ def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
     if isinstance(lines[0], cst.EmptyLine):
         return [*leading, *lines]
     return [lines[0].with_changes(leading_lines=[*leading, *lines[0].leading_lines]), *lines[1:]]
+
+
+def is_marker(line: cst.EmptyLine) -> bool:
+    """Whether a line is a comment of ours that says what is left to do."""
+    return line.comment is not None and line.comment.value.startswith("# TODO(chainer2torch ")
 
 
 _BLANK = cst.EmptyLine(indent=False)

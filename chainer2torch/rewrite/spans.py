@@ -62,7 +62,7 @@ class _Recorder(CodegenState):
         self.spans = spans
         self.located = located
         self.any = False
-        self._open: list[int] = []
+        self._bare: dict[cst.CSTNode, int] = {}
         self._stack: list[cst.CSTNode] = []
 
     def run(self, node: cst.CSTNode, offset: int) -> bool:
@@ -87,25 +87,40 @@ class _Recorder(CodegenState):
 
     def before_codegen(self, node: cst.CSTNode) -> None:
         self._stack.append(node)
-        if type(node) in _WITH_PARENTHESES:
-            self._open.append(self.offset)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        if type(node) in _WITH_PARENTHESES:
-            self._record(node, (self._open.pop(), self.offset))
         self._stack.pop()
 
     def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> _Mark:  # type: ignore[override]
         return _Mark(self, node)
 
     def found(self, node: cst.CSTNode, start: int) -> None:
-        if isinstance(node, cst.BaseExpression) and type(node) not in _WITH_PARENTHESES:
-            self._record(node, (start, self.offset))
+        if not isinstance(node, cst.BaseExpression):
+            return
+        end = self.offset
+        if type(node) in _WITH_PARENTHESES:
+            if node.lpar:
+                start, end = start - self.width(node.lpar[-1]), end + self.width(node.rpar[0])
+            elif isinstance(node, cst.GeneratorExp):
+                self._bare[node] = start
+        elif isinstance(node, cst.Call) and len(node.args) == 1 and node.args[0].value in self._bare:
+            # `f(x for x in y)`: for `ast` the parentheses of the call are those of the generator
+            generator = node.args[0].value
+            opening = self._bare[generator] - self.width(node.whitespace_before_args) - 1
+            self._record(generator, (opening, end), [*self._stack, node.args[0], generator])
+        self._record(node, (start, end), self._stack)
 
-    def _record(self, node: cst.CSTNode, span: Span) -> None:
+    def width(self, node: cst.CSTNode) -> int:
+        """The number of characters of a piece of whitespace or punctuation."""
+        before = self.offset
+        node._codegen(self)
+        width, self.offset = self.offset - before, before
+        return width
+
+    def _record(self, node: cst.CSTNode, span: Span, stack: list[cst.CSTNode]) -> None:
         if span in self.spans:
             self.located.expressions[node] = span
-            self.located.paths.update(self._stack)
+            self.located.paths.update(stack)
             self.any = True
 
 
@@ -226,10 +241,7 @@ class _Locator:
         if not _within(self.in_spans, start, end):
             return False
         opening = node.lpar[:-1] if type(node) in _WITH_PARENTHESES else node.lpar
-        self.recorder.offset = start
-        for parenthesis in opening:
-            parenthesis._codegen(self.recorder)
-        return self.recorder.run(node, 2 * start - self.recorder.offset)
+        return self.recorder.run(node, start - sum(map(self.recorder.width, opening)))
 
 
 def head(node: Any) -> Any:
