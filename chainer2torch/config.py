@@ -25,11 +25,10 @@ class Config:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    jobs: int | None = None
 
 
 _LISTS = ("rules", "select", "ignore", "exclude")
-_KEYS = (*_LISTS, "jobs", "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
+_KEYS = (*_LISTS, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
 
 def load(start: Path) -> Config:
@@ -60,10 +59,7 @@ def read(path: Path) -> Config:
             raise ConfigError(f"{path}: [tool.chainer2torch] has the unknown key {key!r}; {hint}")
     lists = {key: _strings(path, key, table[key]) for key in _LISTS if key in table}
     rules = tuple(path.parent / item for item in lists.pop("rules", ()))
-    jobs = table.get("jobs")
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise ConfigError(f"{path}: [tool.chainer2torch] jobs must be a whole number from 1, not {jobs!r}")
-    return Config(rules=rules, jobs=jobs, **lists)
+    return Config(rules=rules, **lists)
 
 
 def _strings(path: Path, key: str, value: Any) -> tuple[str, ...]:

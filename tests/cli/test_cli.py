@@ -162,7 +162,7 @@ def test_a_rule_table_of_the_user(project, tmp_path):
 
 @pytest.mark.parametrize("table, words", [
     ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
-    ("jobs = 0", "jobs must be a whole number from 1"),
+    ("nonsense = 1", "known keys: rules, select, ignore, exclude, verify"),
     ("exclude = 'a'", "exclude must be a list of strings"),
     ("exclude = [", "not valid TOML"),
 ])

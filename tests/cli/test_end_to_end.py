@@ -45,7 +45,8 @@ def test_output_is_python_and_a_second_run_changes_nothing(name, tmp_path):
 
 
 def comments(text):
-    return [line.split("#", 1)[1].strip() for line in text.splitlines() if "#" in line and "# TODO(chainer2torch" not in line]
+    lines = [line for line in text.splitlines() if "#" in line and "# TODO(chainer2torch" not in line]
+    return [line.split("#", 1)[1].strip() for line in lines]
 
 
 @pytest.mark.parametrize("name", ["mlp_trainer", "cnn_loop", "ptb_rnn", "gan_updater", "v1_style"])
