@@ -5,8 +5,8 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options, parse_spec,
-    scalar_type,
+    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, join_all, options,
+    parse_spec, scalar_type,
 )
 from chainer2torch.rules import Rules
 
@@ -126,15 +126,20 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
     """The results of array modules and of what finds them; None: the row's ``returns`` says it."""
     if name in _MODULE_OF:
         return module_of([k for a in args for k in options(a)])
-    if name in _MODULE_OF_OBJECT:
-        return XP
-    if not name.startswith("xp."):
+    if not name.startswith("xp.") or not isinstance(receiver, Inst):
         return None
-    if not isinstance(receiver, Inst) or receiver == EITHER:
+    if receiver == EITHER:
         return UNKNOWN
     function = name.split(".", 2)[-1]
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
     return on_device(numpy_call(prefix + function, args, keywords))
+
+
+def member_kind(name: str, receiver: Kind) -> Kind | None:
+    """An attribute that leads to an array module, or a part of one; None: the row's ``returns`` says it."""
+    if name in _MODULE_OF_OBJECT:
+        return XP
+    return UNKNOWN if receiver == EITHER and name in ("xp.Module.random", "xp.Module.linalg") else None
 
 
 def module_of(args: list[Kind]) -> Kind:
@@ -151,10 +156,12 @@ def on_device(kind: Kind) -> Kind:
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 
-def chosen_module(a: Kind, b: Kind) -> Kind | None:
-    """The module behind ``cuda.cupy if gpu >= 0 else numpy``: arrays of the device side, on whichever device."""
-    names = {k.name for k in (a, b) if isinstance(k, Ref)}
-    return XP if len(names) == 2 and "numpy" in names and names & CUPY else None
+def entering(kind: Kind) -> Kind:
+    """What a link sees of an argument: host arrays become tensors where they are passed to it."""
+    kinds = options(kind)
+    if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
+        return join_all([on_device(k) for k in kinds])
+    return kind
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})

@@ -137,6 +137,9 @@ class Calls:
 
     def _call_instance(  # type: ignore[misc]
             self: Analysis, callee: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+        if self.is_link(callee):
+            args = [arrays.entering(a) for a in args]
+            keywords = {k: arrays.entering(v) for k, v in keywords.items()}
         if isinstance(callee.cls, ClassInfo):
             for method in ("__call__", "forward"):
                 found = self.class_attribute(callee.cls, method, callee)

@@ -119,8 +119,7 @@ class Expressions:
 
     def _expr_IfExp(self: Analysis, node: ast.IfExp) -> Kind:  # type: ignore[misc]
         self.expr(node.test)
-        body, orelse = self.expr(node.body), self.expr(node.orelse)
-        return arrays.chosen_module(body, orelse) or join(body, orelse)
+        return join(self.expr(node.body), self.expr(node.orelse))
 
     def _expr_NamedExpr(self: Analysis, node: ast.NamedExpr) -> Kind:  # type: ignore[misc]
         kind = self.expr(node.value)
@@ -284,7 +283,7 @@ class Expressions:
         if row is None:
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
-            return arrays.row_kind(row.name, [], {}, None) or parse_spec(row.returns)
+            return arrays.member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
 
 

@@ -183,6 +183,10 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     return merged if merged is not None else _union({a, b})
 
 
+# `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device
+_NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
+
+
 def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array)
@@ -205,6 +209,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Dct(join(a.element, b.element), both)
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
         return Inst(a.cls)
+    if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
+        return Inst("xp.Module")
     return None
 
 

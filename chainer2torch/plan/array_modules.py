@@ -62,7 +62,8 @@ def _assign(plan: Plan, node: ast.Assign) -> None:
             value = plan.analysis.kind(other.value)
             if isinstance(value, Ref) and value.name in CUPY:
                 plan.replace(node.value, "compat.array_module('cpu')", {})
-                return
+                plan.replace(other.value, "compat.array_module('cuda')", {})
+                _consume(plan, other.value, value)
 
 
 def _missing(plan: Plan, node: ast.Attribute) -> None:
