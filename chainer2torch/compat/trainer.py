@@ -1,6 +1,7 @@
 """The training loop: an Ignite engine with pytorch-pfn-extras' extensions manager, asked for in Chainer's words."""
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -8,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ignite.engine import Engine, Events
-from pytorch_pfn_extras import reporting
+from pytorch_pfn_extras import reporting, writing
 from pytorch_pfn_extras.training import IgniteExtensionsManager
 from pytorch_pfn_extras.training import extension as ppe_extension
 
@@ -30,6 +31,13 @@ class _GraphReporter(reporting.Reporter):
         if self.keep_graph:
             prefix = "" if observer is None else self._observer_names[id(observer)] + "/"
             self.graphs.update((prefix + key, value) for key, value in values.items())
+
+
+class _LateWriter(writing.SimpleWriter):
+    """Writes into the output directory, which appears when the training starts and not when the trainer is made."""
+
+    def initialize(self, out_dir: str) -> None:
+        pass
 
 
 def add_model_observers(reporter: reporting.Reporter, name: str, model: Any) -> None:
@@ -56,7 +64,7 @@ class Trainer(IgniteExtensionsManager, SerializableState):
         self._updater = updater
         optimizers = updater.get_all_optimizers()
         models = {name: optimizer.target for name, optimizer in optimizers.items()}
-        super().__init__(Engine(self._iterate), models, optimizers, 1, out_dir=out)
+        super().__init__(Engine(self._iterate), models, optimizers, 1, out_dir=out, writer=_LateWriter(out_dir=out))
         self.stop_trigger = stop_trigger
         self.reporter = _GraphReporter()
         for name, model in models.items():
@@ -124,7 +132,6 @@ class Trainer(IgniteExtensionsManager, SerializableState):
     @out.setter
     def out(self, path: str) -> None:
         self.writer.out_dir = path
-        self.writer.initialize(path)
 
     def needs_model_state(self, iteration: int | None = None) -> bool:
         """Models can be looked at after every iteration."""
@@ -206,6 +213,7 @@ class Trainer(IgniteExtensionsManager, SerializableState):
         """
         if self._finalized:
             raise RuntimeError("cannot run training loop multiple times")
+        os.makedirs(self.out, exist_ok=True)
         self._start_time = time.perf_counter()
         try:
             self.engine.run(self._until_stopped(), max_epochs=1)

@@ -183,6 +183,16 @@ def test_files_of_the_log(tmp_path):
     same_log(*(log_of(tmp_path / api.__name__, "log_6") for api in BOTH))
 
 
+@pytest.mark.parametrize("api", BOTH)
+def test_the_output_directory_appears_with_the_training(tmp_path, api):
+    made = set_up(api, tmp_path / "made", epochs=1)
+    assert not (tmp_path / "made").exists()
+    made.out = str(tmp_path / "other")
+    made.extend(api.extensions.LogReport())
+    made.run()
+    assert os.listdir(tmp_path) == ["other"] and os.listdir(tmp_path / "other") == ["log"]
+
+
 def test_train_mode_is_back_after_evaluation(tmp_path):
     made = set_up(Ours, tmp_path, epochs=1)
     model = made.updater.get_optimizer("main").target
