@@ -46,7 +46,8 @@ def variants(name: str, signature: Signature | None, setup: str, before: str, gi
             return found  # an example of an error that Chainer raises
         if bound.starred or bound.extra_args:
             return found
-        for label, args, keywords, values in _ways(signature, bound, receiver is not None, part, given):
+        for label, args, keywords, values in _ways(signature, bound, copy.copy(call), receiver is not None, part,
+                                                   given):
             call.args, call.keywords = args, keywords
             texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
             if _normal(*texts) not in seen:
@@ -88,7 +89,8 @@ def _is_module(node: ast.expr) -> bool:
 _Way = tuple[str, list[ast.expr], list[ast.keyword], dict[str, Any]]
 
 
-def _ways(signature: Signature, bound: Bound, method: bool, part: str, given: Sequence[str]) -> Iterator[_Way]:
+def _ways(signature: Signature, bound: Bound, original: ast.Call, method: bool, part: str,
+          given: Sequence[str]) -> Iterator[_Way]:
     positional = [p.name for p in signature.parameters if p.kind == "positional" and not (method and p.name == "self")]
     keyword_only = [p.name for p in signature.parameters if p.kind == "keyword"]
     values = {name: node for name, node in bound.given.items() if not (method and name == "self")}
@@ -118,10 +120,10 @@ def _ways(signature: Signature, bound: Bound, method: bool, part: str, given: Se
     yield ("defaults written out", [copy.deepcopy(values[name]) for name in required],
            keywords([name for name in order if name not in required], everything), {})
     hoisted: dict[str, Any] = {}
-    variables = {name: _hoist(name, node, hoisted, given) for name, node in values.items()}
+    variables = {id(node): _hoist(name, node, hoisted, given) for name, node in values.items()}
     if hoisted and part == "before":
-        yield ("values in variables", [variables[name] for name in required],
-               keywords([name for name in named if name not in required], variables), hoisted)
+        yield ("values in variables", [variables[id(node)] for node in original.args],
+               [ast.keyword(k.arg, variables.get(id(k.value), k.value)) for k in original.keywords], hoisted)
 
 
 def _hoist(name: str, node: ast.expr, hoisted: dict[str, Any], given: Sequence[str]) -> ast.expr:

@@ -12,8 +12,9 @@ from chainer2torch.verify.given import GivenError, is_float
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Batch, Outcome, Pair, run_pairs
 from chainer2torch.verify.report import VerifyReport
 
-# Rows of methods and attributes: what they apply to shows only in the receiver's kind.
 _METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")
+# NumPy says of few of its functions which arguments may be named.
+_POSITIONAL = ("numpy.", "cupy.", "xp.")
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
@@ -105,13 +106,11 @@ class Plan:
                     self._note(row, label, FAILED, f"the emitted text is\n    {emitted.after}\nand the example says\n"
                                                    f"    {example.after.strip()}")
                 self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
-            if known and (first or way.label == "values in variables"):
+            # Methods and attributes: without the receiver's kind nothing says that they are Chainer's.
+            blind_too = known and not row.name.startswith(_METHODS)
+            if blind_too and (first or way.label == "values in variables"):
                 blind = self._migrate(row, f"{label}, kinds unknown", source, {}, True)
-                if blind is not None and row.name.startswith(_METHODS) \
-                        and blind.after == snippets.emitted(source):
-                    self._note(row, f"{label}, kinds unknown", UNVERIFIED,
-                               "left as it is: without its kind the receiver is not known to be Chainer's")
-                elif blind is not None and (emitted is None or blind.code != emitted.code):
+                if blind is not None and (emitted is None or blind.code != emitted.code):
                     self._add_pairs(row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options,
                                     True)
 
@@ -141,7 +140,8 @@ class Plan:
                     grad=options.get("grad", True), raises=options.get("raises", False),
                     arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound),
                     atol=options.get("atol"), seed=f"{row.name}/{index}", strided=short,
-                    initial=not short and dtype == dtypes[0]))
+                    initial=not short and dtype == dtypes[0],
+                    may_not_be_a_call=short and row.name.startswith(_POSITIONAL)))
 
     def _note(self, row: Any, label: str, status: str, reason: str) -> None:
         pair = Pair(f"n{len(self.outcomes)}", row.name, label, "", "")
