@@ -6,6 +6,8 @@ from typing import Any
 
 import libcst as cst
 
+from chainer2torch.rewrite.layout import closing_comma
+
 
 def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
     """An import statement without some of its aliases; nothing when none is left."""
@@ -14,8 +16,8 @@ def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
     kept = [alias for i, alias in enumerate(node.names) if i not in indices]
     if not kept:
         return []
-    if len(kept) < len(node.names) and (isinstance(node, cst.Import) or node.rpar is None):
-        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    if kept[-1] is not node.names[-1]:
+        kept[-1] = kept[-1].with_changes(comma=closing_comma(kept[-1].comma, node.names[-1].comma))
     return [node.with_changes(names=kept)]
 
 

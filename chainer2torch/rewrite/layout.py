@@ -1,5 +1,7 @@
-"""Keeps arguments under each other when the name before their parenthesis has become shorter or longer."""
+"""Whitespace between arguments: they stay under each other when the name before their parenthesis changes its length."""
 from __future__ import annotations
+
+from typing import Any
 
 import libcst as cst
 
@@ -36,3 +38,12 @@ class _Shift(cst.CSTTransformer):
             return updated_node
         kept = max(len(spaces) + self.shift, 0)
         return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * kept))
+
+
+def closing_comma(own: Any, closing: Any) -> Any:
+    """The comma behind what has become the last item: as the last one had it, with the comment of this item."""
+    if isinstance(own, cst.Comma) and isinstance(closing, cst.Comma) and own is not closing:
+        ours, theirs = own.whitespace_after, closing.whitespace_after
+        if isinstance(ours, cst.ParenthesizedWhitespace) and isinstance(theirs, cst.ParenthesizedWhitespace):
+            return closing.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
+    return closing

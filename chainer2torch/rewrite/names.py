@@ -39,8 +39,10 @@ class Names:
                 taken.add(node.name)
             elif isinstance(node, ast.arg):
                 taken.add(node.arg)
-            elif isinstance(node, ast.ExceptHandler) and node.name:
+            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
                 taken.add(node.name)
+            elif isinstance(node, ast.MatchMapping) and node.rest:
+                taken.add(node.rest)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 for alias in node.names:
                     bound = alias.asname or alias.name.split(".")[0]

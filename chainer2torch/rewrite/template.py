@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span
+from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.names import Names, dotted_name
 
 _ROOTS = frozenset({"torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math"})
@@ -220,15 +221,6 @@ def statements(text: str, operands: Operands | None, names: Names, training_text
     return [statement.visit(fill) for statement in _parse_statements(text)]
 
 
-def _closing_comma(own: Any, closing: Any) -> Any:
-    """The comma behind the last argument: where it was, with the comment that belongs to this argument."""
-    if isinstance(own, cst.Comma) and isinstance(closing, cst.Comma) and own is not closing:
-        ours, theirs = own.whitespace_after, closing.whitespace_after
-        if isinstance(ours, cst.ParenthesizedWhitespace) and isinstance(theirs, cst.ParenthesizedWhitespace):
-            return closing.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
-    return closing
-
-
 def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
                  find: Callable[[Span], cst.BaseExpression | None], spans: Mapping[cst.CSTNode, Span]) -> cst.Call:
     """Gives the arguments of the new call the commas and line breaks that they had in the old one."""
@@ -243,7 +235,7 @@ def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
         if shell is not None and not arg.star:
             comma = shell.comma
             if last:
-                comma = _closing_comma(comma, updated.args[-1].comma)
+                comma = closing_comma(comma, updated.args[-1].comma)
             elif not isinstance(comma, cst.Comma):
                 comma = arg.comma
             arg = arg.with_changes(comma=comma, whitespace_after_arg=shell.whitespace_after_arg,

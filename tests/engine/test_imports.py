@@ -1,0 +1,255 @@
+"""Imports: those that nobody uses any more go, those that are needed come, under names that are free."""
+import textwrap
+
+import pytest
+
+WHOLE_FILES = {
+    "docstring, __future__ and header stay first": ('''
+        #!/usr/bin/env python
+        # -*- coding: utf-8 -*-
+        # (c) somebody
+        """What it does."""
+        from __future__ import division
+        import os
+
+        import chainer.functions as F
+        import numpy as np
+
+        y = F.relu(x)
+    ''', '''
+        #!/usr/bin/env python
+        # -*- coding: utf-8 -*-
+        # (c) somebody
+        """What it does."""
+        from __future__ import division
+        import os
+
+        import torch.nn.functional as F
+        import numpy as np
+
+        y = F.relu(x)
+    '''),
+    "the new imports stand where the first one stood": ('''
+        import os
+        import chainer
+        import sys
+        from chainer import functions as F
+        y = F.tanh(F.leaky_relu(F.dropout(x)))
+    ''', '''
+        import os
+        import torch
+        import torch.nn.functional as F
+
+        import chainer_compat as compat
+
+        import sys
+        y = torch.tanh(F.leaky_relu(F.dropout(x, training=compat.is_training()), negative_slope=0.2))
+    '''),
+    "comments above a removed import stay": ('''
+        # license
+        import chainer
+        # the functions
+        import chainer.functions as F  # like this
+
+        # the code
+        y = F.relu(x)
+    ''', '''
+        # license
+        import torch.nn.functional as F
+        # the functions
+
+        # the code
+        y = F.relu(x)
+    '''),
+    "nothing but imports": ('''
+        # only this
+        import chainer
+        # tail
+    ''', '''
+        # only this
+        # tail
+    '''),
+    "some names of a statement": ('''
+        from chainer import (
+            cuda,  # cuda
+            functions as F,
+            links,
+        )
+        import chainer, os, chainer.links as L; x = 1
+        y = F.relu(cuda.no_such_name)
+    ''', '''
+        import torch.nn.functional as F
+        from chainer import (
+            cuda,  # cuda
+        )
+        import os; x = 1
+        # TODO(chainer2torch C2T090): chainer.backends.cuda.no_such_name: no rule for this name
+        y = F.relu(cuda.no_such_name)
+    '''),
+    "backslashes and semicolons": ('''
+        from chainer import functions as F, \\
+            links as L
+        import numpy as np; import chainer; import os; import chainer.links as LL
+        y = F.relu(np)
+    ''', '''
+        import torch.nn.functional as F
+        import numpy as np; import os
+        y = F.relu(np)
+    '''),
+    "a name that is still used for Chainer stays, torch gets another": ('''
+        import chainer.functions as F
+        y = F.relu(x)
+        z = F.blocked(x)
+    ''', '''
+        import chainer.functions as F
+
+        import torch.nn as nn
+        y = nn.functional.relu(x)
+        # TODO(chainer2torch C2T100): chainer.functions.blocked: PyTorch has no such function; write it by hand
+        z = F.blocked(x)
+    '''),
+    "blocks never become empty": ('''
+        import sys
+        try:
+            import chainer
+        except ImportError:
+            # not there
+            import chainer.functions as chainer
+        if sys:
+            import chainer.links
+        else:
+            import chainer.links as L  # this
+        for i in x: import chainer.functions
+        class A:
+            # inner
+            import chainer.functions as F
+        def f():
+            """doc"""
+            import chainer.functions as F
+            return F.relu(1)
+    ''', '''
+        import sys
+
+        import torch.nn.functional as F
+        try:
+            pass
+        except ImportError:
+            # not there
+            pass
+        if sys:
+            pass
+        else:
+            pass
+        for i in x: pass
+        class A:
+            # inner
+            pass
+        def f():
+            """doc"""
+            return F.relu(1)
+    '''),
+    "what the file has already is used": ('''
+        import torch as th
+        import torch.nn.functional as TF
+        import chainer.functions as F
+        y = F.relu(F.tanh(x))
+    ''', '''
+        import torch as th
+        import torch.nn.functional as TF
+        y = TF.relu(th.tanh(x))
+    '''),
+    "an import in a function is not there for the rest": ('''
+        import chainer.functions as F
+        def f():
+            import torch.nn.functional as F
+        y = F.relu(x)
+    ''', '''
+        import torch.nn as nn
+        def f():
+            import torch.nn.functional as F
+        y = nn.functional.relu(x)
+    '''),
+    "__all__ exports a name": ('''
+        from chainer.functions import relu, tanh
+        __all__ = ["relu"]
+        y = tanh(x)
+    ''', '''
+        import torch
+        from chainer.functions import relu
+        __all__ = ["relu"]
+        y = torch.tanh(x)
+    '''),
+    "del needs its name": ('''
+        import chainer.functions as F
+        y = F.tanh(x)
+        del F
+    ''', '''
+        import chainer.functions as F
+
+        import torch
+        y = torch.tanh(x)
+        # TODO(chainer2torch C2T090): chainer.functions: no rule for this name
+        del F
+    '''),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_FILES)
+def test_file(migrate, name):
+    before, after = (textwrap.dedent(text).lstrip("\n") for text in WHOLE_FILES[name])
+    assert migrate(before).code == after
+
+
+@pytest.mark.parametrize(("own", "call", "spelled"), [
+    ("F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("def f(F): pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("class F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("for F in x: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("import foo as F", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("from foo import F", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("try: pass\nexcept E as F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("[F for F in x]", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("lambda F: F", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("F = nn = 3", "FF.relu(x)", "torch.nn.functional.relu(x)"),
+    ("F = nn = torch = 3", "FF.relu(x)", "_torch.nn.functional.relu(x)"),
+    ("torch = 3", "FF.tanh(x)", "_torch.tanh(x)"),
+    ("compat = 3", "FF.dropout(x)", "F.dropout(x, training=chainer_compat.is_training())"),
+    ("compat = chainer_compat = 3", "FF.dropout(x)", "F.dropout(x, training=_compat.is_training())"),
+    ("match x:\n    case F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("match x:\n    case [*F]: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("match x:\n    case {**F}: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+    ("def f():\n    global F\n    F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
+])
+def test_names_that_are_taken_are_not_hidden(migrate, own, call, spelled):
+    code = migrate(f"import chainer.functions as FF\n{own}\ny = {call}\n").code
+    assert f"\n{own}\ny = {spelled}\n" in code
+    head = code.partition(own)[0]
+    root = spelled.split(".")[0]
+    assert head.count(f"import {root}\n") + head.count(f" as {root}\n") == 1
+
+
+@pytest.mark.parametrize("statement", [
+    "from chainer import *", "from chainer.functions import *", "from chainer.functions.activation.relu import *"])
+def test_star_imports_go_when_nothing_uses_them(migrate, statement):
+    assert migrate(f"{statement}\nx = len([1])\n").code == "x = len([1])\n"
+
+
+def test_star_imports(migrate):
+    assert migrate("from chainer.functions import *\ny = tanh(relu(x))\n").code == \
+        "import torch\nimport torch.nn.functional as F\ny = torch.tanh(F.relu(x))\n"
+    result = migrate("from chainer.functions import *\ny = tanh(blocked(x))\n")
+    assert "from chainer.functions import *" in result.code and "y = torch.tanh(blocked(x))" in result.code
+    assert [(s.symbol, s.state) for s in result.sites] == [
+        ("chainer.functions.tanh", "exact"), ("chainer.functions.blocked", "manual")]
+
+
+def test_what_is_left_is_counted_in_the_output(migrate):
+    assert migrate("import chainer.functions as F\ny = F.relu(x)\n").left == 0
+    assert migrate("import chainer.functions as F\ny = F.blocked(x) + F.blocked(F.relu(x))\n").left == 2
+    assert migrate("import chainer\n__all__ = ['chainer']\n").left == 1
+
+
+def test_helpers_are_named(migrate):
+    result = migrate("import chainer.functions as F\ny = F.dropout(F.scale(x))\n")
+    assert result.helpers == {"is_training", "scale"}
+    assert migrate("import chainer.functions as F\ny = F.relu(x)\n").helpers == frozenset()
