@@ -49,7 +49,8 @@ def _stack(arrays: Any, padding: Any, device: torch.device | None) -> Any:
     shape = np.max([array.shape for array in arrays], axis=0).astype(int)
     result = np.full((len(arrays), *shape), padding, dtype=arrays[0].dtype)
     for i, array in enumerate(arrays):
-        result[(i, *(slice(n) for n in array.shape))] = array
+        corner: tuple[Any, ...] = (i, *(slice(n) for n in array.shape))
+        result[corner] = array
     return _send(result, device)
 
 
