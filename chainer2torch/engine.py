@@ -11,6 +11,7 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
+from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan import array_modules, arrays, fold, imports, links, modes, shadowing
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
@@ -84,15 +85,17 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     With ``rewrite=False`` only the sites are found (for ``check``).
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
-    trees: dict[str, Source] = {}
-    for path, text in sources.items():
-        if mentions_chainer(text.encode("utf-8", "surrogatepass")):
-            try:
-                trees[path] = Source(text, ast.parse(text))
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                results[path].error = _syntax_message(error, text)
-    if not trees:
+    start = {path for path, text in sources.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
+    if not start:
         return results
+    trees: dict[str, Source] = {}
+    for path in related(sources, start):
+        text = sources[path]
+        try:
+            trees[path] = Source(text, ast.parse(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if path in start:
+                results[path].error = _syntax_message(error, text)
     rules = rules or load_rules()
     analysis = Analysis(Project(trees), rules, hints).run()
     for path, module in analysis.project.modules.items():

@@ -131,10 +131,13 @@ class _Rewriter:
         return small
 
     def _statement(self, original: Any, node: Any, edits: list[StatementEdit]) -> Any:
-        """Comments last, so that they end up above whatever the statement has become."""
+        """Markers last, so that they end up above whatever the statement has become."""
         lines = _line(original, node) if isinstance(node, cst.SimpleStatementLine) else [node]
-        for edit in sorted(edits, key=lambda e: isinstance(e, Comment)):
+        comments = [edit.text for edit in edits if isinstance(edit, Comment)]
+        for edit in edits:
             lines = self._one(original, lines, edit)
+        if comments:
+            lines = _mark(lines, comments)
         if not self.placed and original in self.top and self._removes_import(original, edits):
             self.placed = True
             rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
@@ -148,10 +151,8 @@ class _Rewriter:
         return any(isinstance(e, RemoveImport) for e in [*edits, *(e for s in small for e in self.statements[s])])
 
     def _one(self, original: Any, lines: list[Any], edit: StatementEdit) -> list[Any]:
-        if isinstance(edit, Comment):
-            return _mark(lines, edit.text)
         node = lines[0] if lines else None
-        if node is None or isinstance(node, cst.EmptyLine):
+        if node is None or isinstance(node, cst.EmptyLine) or isinstance(edit, Comment):
             return lines
         if isinstance(edit, Remove):
             return _comments_above(node)
@@ -234,16 +235,21 @@ def _comments_above(node: Any) -> list[cst.EmptyLine]:
     return [line for line in node.leading_lines if line.comment]
 
 
-def _mark(lines: list[Any], text: str) -> list[Any]:
-    """Lines with a marker right above the first statement, once."""
+def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
+    """Lines with markers right above the first statement, each once; they replace what an earlier version said."""
     at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
     if at is None:
         return lines
-    above = lines[at].leading_lines
-    if any(line.comment and line.comment.value == text for line in above):
-        return lines
-    marked = lines[at].with_changes(leading_lines=[*above, cst.EmptyLine(comment=cst.Comment(text))])
-    return [*lines[:at], marked, *lines[at + 1:]]
+    symbols = {text.split(": ")[1] for text in texts}
+    above = [line for line in lines[at].leading_lines
+             if _text(line) in texts or not any(_marks(line, symbol) for symbol in symbols)]
+    present = {_text(line) for line in above}
+    new = [cst.EmptyLine(comment=cst.Comment(text)) for text in dict.fromkeys(texts) if text not in present]
+    return [*lines[:at], lines[at].with_changes(leading_lines=[*above, *new]), *lines[at + 1:]]
+
+
+def _text(line: cst.EmptyLine) -> str:
+    return line.comment.value if line.comment is not None else ""
 
 
 def _marks(line: cst.EmptyLine, symbol: str) -> bool:

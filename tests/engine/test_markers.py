@@ -1,0 +1,73 @@
+"""Markers over what is left: valid code, once, and gone when a later version can convert the line."""
+import pytest
+
+from chainer2torch.rules import load_rules
+
+ROW = '''
+module = "chainer.functions"
+[blocked]
+signature = "(x)"
+torch = "compat.blocked(x)"
+value = "compat.blocked"
+state = "exact"
+[[blocked.example]]
+before = "F.blocked(x)"
+'''
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory):
+    """Rules in which `blocked` can be converted."""
+    folder = tmp_path_factory.mktemp("later")
+    (folder / "later.toml").write_text(ROW)
+    return load_rules([folder], strict=False)
+
+
+PLACES = {
+    "first statement of the file": "from chainer.functions import blocked\ny = blocked(x)\n",
+    "no import of its own": "y = __import__('chainer').functions\n",
+    "comment above": "import chainer.functions as F\n# why\ny = F.blocked(x)\n",
+    "nested": "import chainer.functions as F\nif x:\n    for i in x:\n        # a\n\n        # b\n        y = F.blocked(x)\n",
+    "one line": "import chainer.functions as F\nif x: y = F.blocked(x); z = F.blocked(y)\n",
+    "elif": "import chainer.functions as F\nif x:\n    pass\nelif F.blocked(y):\n    pass\nelse:\n    F.blocked(z)\n",
+    "decorators": "import chainer.functions as F\n@property\n@F.blocked\ndef f():\n    pass\n",
+    "default": "import chainer.functions as F\nclass A:\n    @a\n    def f(self, x=F.blocked(1)):\n        pass\n",
+    "handler": "import chainer.functions as F\ntry:\n    pass\nexcept F.blocked(1):\n    pass\n",
+    "inside brackets": "import chainer.functions as F\nx = [\n    F.blocked(1),  # c\n    F.blocked(2)]\n",
+    "multi-line string": "import chainer.functions as F\nx = f'''\n{F.blocked(1)}\n'''\n",
+    "continued line": "import chainer.functions as F\nx = 1 + \\\n    F.blocked(1)\n",
+    "tabs": "import chainer.functions as F\nif x:\n\tif x:\n\t\ty = F.blocked(x)\n",
+    "match": "import chainer.functions as F\nmatch x:\n    case y if F.blocked(y):\n        F.blocked(z)\n",
+    "with": "import chainer.functions as F\nwith a as b, F.blocked(x) as c:\n    pass\n",
+    "while else": "import chainer.functions as F\nwhile F.blocked(x):\n    pass\nelse:\n    F.blocked(y)\n",
+    "lambda": "import chainer.functions as F\nf = lambda: F.blocked(x)\n",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_marker(migrate, later, name):
+    """``migrate`` itself checks that the result parses and that a second run changes nothing."""
+    text = PLACES[name]
+    result = migrate(text)
+    lines = result.code.splitlines(keepends=True)
+    markers = [line for line in lines if line.lstrip().startswith("# TODO(chainer2torch ")]
+    assert markers and len(markers) <= len(result.sites)
+    assert "".join(line for line in lines if line not in markers) == text
+    if "blocked" in text:
+        converted = migrate(result.code, rules=later)
+        assert "TODO" not in converted.code and "compat.blocked" in converted.code
+        assert converted.code == migrate(text, rules=later).code
+
+
+def test_other_comments_are_not_touched(migrate, later):
+    text = "import chainer.functions as F\n# TODO(chainer2torch): mine\n# TODO(me): later\ny = F.blocked(x)\n"
+    code = migrate(migrate(text).code, rules=later).code
+    assert "# TODO(chainer2torch): mine\n# TODO(me): later\ny = compat.blocked(x)\n" in code
+
+
+def test_a_marker_stays_as_long_as_its_reason(migrate, later):
+    text = "import chainer.functions as F\ny = F.blocked(x) + F.no_such_name(x)\n"
+    first = migrate(text).code
+    assert first.count("# TODO(chainer2torch ") == 2
+    code = migrate(first, rules=later).code
+    assert code.count("# TODO(chainer2torch ") == 1 and "chainer.functions.no_such_name" in code
