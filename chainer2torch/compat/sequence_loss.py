@@ -70,12 +70,12 @@ def _ctc_by_steps(log_y: torch.Tensor, t: torch.Tensor, blank: int, input_length
     may_skip[:, 2:] = path[:, 2:] != path[:, :-2]
     alpha = torch.full((batch, width), impossible, dtype=log_y.dtype, device=log_y.device)
     alpha[:, 0] = 0
-    for time, log_p in enumerate(log_y):
+    for step, log_p in enumerate(log_y):
         shifted = F.pad(alpha, (2, 0), value=impossible)
         skipped = torch.where(may_skip, shifted[:, :-2], impossible)
         arrived = torch.logsumexp(torch.stack([alpha, shifted[:, 1:-1], skipped]), dim=0)
         following = arrived.masked_fill(outside, impossible) + log_p.gather(1, path)
-        alpha = torch.where(time < input_length[:, None], following, alpha)
+        alpha = torch.where(step < input_length[:, None], following, alpha)
     last = (position == 2 * label_length[:, None]) | (position == 2 * label_length[:, None] - 1)
     return -torch.logsumexp(torch.where(last, alpha, impossible), dim=1)
 

@@ -6,13 +6,14 @@ import builtins
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, Union, options, scalar_type,
+    UNKNOWN, Class, Func, HostArray, Inst, Kind, Ref, Tensor, Union, options, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
-from chainer2torch.plan import values
+from chainer2torch.plan import operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames
@@ -113,6 +114,9 @@ class Plan:
         """Visits every expression of the file."""
         for node in self.source.nodes:
             if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+                visit = _OPERATIONS.get(type(node))
+                if visit is not None:
+                    visit(self, node)
                 continue
             kind = self.analysis.kind(node)
             reference = self.reference(node, kind)
@@ -364,7 +368,9 @@ class Plan:
         if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
             same = {(r.cases, r.set) for r in found}
             if len(same) > 1 or len(found) < len(rows):
-                if row.cases or row.state == "manual":
+                if len(same) == 1 and _same_on_host(kinds, row, node.attr):
+                    self.mark(node, row, row.name, row.state)
+                elif row.cases or row.state == "manual":
                     self.mark(node, row, row.name, "review", "the receiver may be of more than one kind; left as it is")
                 return
         if row.function is not None:
@@ -453,11 +459,22 @@ def _chainer_names(kind: Kind) -> list[str]:
     return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES)
 
 
+_OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
+    ast.BinOp: operators.operator, ast.Subscript: operators.subscript, ast.Compare: operators.comparison,
+}
+
+
 def _lacks(kind: Kind, attribute: str) -> bool:
     """Whether a plain value has no such attribute."""
     name = scalar_type(kind)
     owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
     return name is not None and not hasattr(owner, attribute)
+
+
+def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
+    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`."""
+    return all(isinstance(k, (Tensor, HostArray)) for k in kinds) and row.function is None and \
+        [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]
