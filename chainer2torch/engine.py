@@ -17,6 +17,7 @@ from chainer2torch.plan import array_modules, arrays, fold, imports, links, mode
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
+from chainer2torch.plan.unresolved import unresolved
 
 from chainer2torch.rules import Rules, load_rules
 
@@ -112,6 +113,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     arrays.crossings(plan)
     links.classes(plan)
     shadowing.rename_hidden(plan)
+    unresolved(plan)
     return plan
 
 

@@ -1,0 +1,53 @@
+"""A last look: names that an import of Chainer binds, but of which the analysis could not say what they are."""
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import UNKNOWN, Ref
+from chainer2torch.plan.sites import LIBRARIES, Plan
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def unresolved(plan: Plan) -> None:
+    """Marks them: the file binds such a name more than once, and nobody knows which value it has where it is used."""
+    bindings = plan.analysis.bindings
+    imported = {alias.asname or alias.name.split(".")[0]: kind.name for alias in plan.source.nodes
+                if isinstance(alias, ast.alias) and isinstance(kind := bindings.get(alias), Ref)
+                and kind.name.split(".")[0] in LIBRARIES}
+    if not imported:
+        return
+    known = plan.consumed | {_root(site) for site in plan.sites}
+    local: dict[ast.AST, frozenset[str]] = {}
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Name) and node.id in imported and not isinstance(node.ctx, ast.Store) and \
+                node not in known and plan.analysis.kind(node) == UNKNOWN and not _is_local(plan, node, local):
+            plan.mark(node, None, imported[node.id], "manual",
+                      f"the name stands for different things: {imported[node.id]}, or something else")
+
+
+def _root(node: ast.AST) -> ast.AST:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def _is_local(plan: Plan, node: ast.Name, local: dict[ast.AST, frozenset[str]]) -> bool:
+    for scope in plan.source.ancestors(node):
+        if isinstance(scope, (*_FUNCTIONS, *_COMPREHENSIONS)):
+            if scope not in local:
+                local[scope] = _bound_in(scope)
+            if node.id in local[scope]:
+                return True
+    return False
+
+
+def _bound_in(scope: ast.AST) -> frozenset[str]:
+    """The names that a function or comprehension binds itself, other than by imports."""
+    parts = list(ast.walk(scope))
+    names = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names |= {n.arg for n in parts if isinstance(n, ast.arg)}
+    names -= {name for n in parts if isinstance(n, ast.Global) for name in n.names}
+    imported = {n.asname or n.name.split(".")[0] for n in parts if isinstance(n, ast.alias)}
+    return frozenset(names - imported)
