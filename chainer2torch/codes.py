@@ -98,13 +98,6 @@ def table() -> dict[str, Code]:
         "C2T310": Code(
             "parameter",
             "chainer.Parameter. " + _RULE),
-        "C2T311": Code(
-            "index array apart from another index",
-            "NumPy puts the axes of index arrays in front when a slice parts them from an integer; torch does not. "
-            "Index in two steps, or write compat.get_item(x, (...))."),
-        "C2T312": Code(
-            "dtype of a tensor",
-            "A tensor's dtype is torch.float32 and the like, which never equals NumPy's. Compare it with torch's."),
         "C2T320": Code(
             "array",
             "A NumPy or CuPy call on arrays that are tensors now. " + _RULE),

@@ -313,7 +313,7 @@ def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], rec
     bound: dict[str, Kind] = {}
     for parameter in row.signature.parameters:
         if parameter.kind == "positional" and values:
-            bound[parameter.name] = values.pop(0)  # type: ignore[assignment]
+            bound[parameter.name] = values.pop(0)
         elif parameter.name in keywords:
             bound[parameter.name] = keywords[parameter.name]
         elif parameter.kind == "args":

@@ -104,7 +104,8 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     for iterator in options(made.get("iterator", UNKNOWN)):
         if isinstance(iterator, Inst) and known:
             batch = batched(examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)))
-            args = list(batch.items) if isinstance(batch, Tup) else [batch if isinstance(batch, Tensor) else UNKNOWN]
+            one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
+            args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]
             if UNKNOWN not in args:
                 for model in options(target):
                     analysis.call(model, args, {}, None)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import arrays
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar, Tensor, Tup,
+    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
+    Tensor, Tup,
     Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo
@@ -186,7 +187,9 @@ class Expressions:
         if isinstance(kind, Batch):
             return Tensor(array=True)
         if isinstance(node, ast.Slice):
-            return Lst(element_of(kind)) if isinstance(kind, (Tup, Lst)) else kind if isinstance(kind, Inst) else UNKNOWN
+            if isinstance(kind, (Tup, Lst)):
+                return Lst(element_of(kind))
+            return kind if isinstance(kind, Inst) else UNKNOWN
         if isinstance(kind, Tup):
             if isinstance(index, Const) and isinstance(index.value, int) and \
                     -len(kind.items) <= index.value < len(kind.items):
@@ -261,7 +264,7 @@ class Expressions:
         """An attribute or method of a class of the project, searched through its bases."""
         for owner in self.mro(cls):
             if isinstance(owner, str):
-                # What a subclass keeps from a Chainer class: found by the tables, or it stays a method of unknown result.
+                # What a subclass keeps from a Chainer class: found by the tables, or a method of unknown result.
                 if receiver is not None and self.rules.member(owner, name) is not None:
                     return self._member(receiver, owner, name)
                 continue

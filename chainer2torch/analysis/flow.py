@@ -64,7 +64,7 @@ class Analysis(Expressions, Calls):
         for module in self.project.modules.values():
             self.enqueue(module)
         self._settle()
-        # Functions that nobody calls get their parameters from Chainer's protocols, then those that only call each other.
+        # Functions that nobody calls get their parameters from Chainer's protocols, then those in circles of calls.
         for left_over in (lambda f: not f.called, lambda f: True):
             for func in [f for f in self.functions.values() if not f.seeded and left_over(f)]:
                 func.seeded = True

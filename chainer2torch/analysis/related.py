@@ -1,4 +1,4 @@
-"""Which files of a project have to be analysed together with those that name Chainer, decided before anything is parsed.
+"""Which files of a project have to be analysed together with those that name Chainer, decided before any is parsed.
 
 A class may inherit from a link, or pass a Variable on, in a file in which the word Chainer does not occur; and an empty
 ``__init__.py`` says where a package begins.

@@ -1,1 +1,1 @@
-"""Helpers that are vendored into migrated projects as ``chainer_compat.py``: torch only, each with Chainer's exact meaning."""
+"""Helpers that are vendored into migrated projects as ``chainer_compat.py``, each with Chainer's exact meaning."""

@@ -12,8 +12,8 @@ def grad(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
          enable_double_backprop: bool = False) -> list[torch.Tensor | None]:
     """The gradients of ``outputs`` (each weighted with its ``grad_outputs``; None: ones) with respect to ``inputs``.
 
-    An input that no output depends on gets None. ``grad_inputs`` are added to the results, ``set_grad`` also stores them
-    as ``x.grad``. With ``enable_double_backprop`` the results can be differentiated again. The graph is not freed.
+    An input that no output depends on gets None. ``grad_inputs`` are added to the results, ``set_grad`` also stores
+    them as ``x.grad``. With ``enable_double_backprop`` the results can be differentiated again. The graph is not freed.
 
     Raises:
         TypeError: outputs or inputs is not a list or tuple.

@@ -46,7 +46,8 @@ class ChainerLayer(nn.Module):
         tensor = getattr(self, name)
         if is_lazy(tensor):
             with torch.no_grad():
-                tensor.materialize((shape,) if isinstance(shape, int) else tuple(shape))
+                sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+                tensor.materialize(tuple(int(n) for n in sizes))  # sizes may be NumPy's integers
                 self._initializers[name](tensor)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:

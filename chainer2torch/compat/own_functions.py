@@ -12,8 +12,8 @@ class FunctionNode:
     """A function with its own gradient: subclasses define ``forward`` and ``backward`` and are run by ``apply``.
 
     ``forward(inputs)`` gets a tuple of tensors without graph and returns a tuple of tensors (or numpy arrays).
-    ``backward(target_input_indexes, grad_outputs)`` gets tensors and returns one gradient for each of the indexes (None:
-    no gradient); what it computes is itself differentiable when the caller asks for a graph. A gradient that nobody
+    ``backward(target_input_indexes, grad_outputs)`` gets tensors and returns one gradient for each of the indexes
+    (None: no gradient); what it computes is itself differentiable when the caller asks for a graph. A gradient that nobody
     computed is None. Only what ``retain_inputs`` / ``retain_outputs`` named in ``forward`` can be read again.
     Source: chainer.FunctionNode.
     """
@@ -166,7 +166,7 @@ class TypeInfo:
         self.dtype = np.dtype(str(x.dtype).removeprefix("torch."))
 
 
-class TypeInfoTuple(tuple):  # type: ignore[type-arg]
+class TypeInfoTuple(tuple[TypeInfo, ...]):
     """The infos of all inputs. Source: chainer.utils.type_check.TypeInfoTuple."""
 
     def __new__(cls, tensors: Sequence[torch.Tensor]) -> TypeInfoTuple:

@@ -8,11 +8,15 @@ from chainer2torch.analysis.kinds import HostArray, Inst, Kind, Lst, Ref, Tensor
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
+from chainer2torch.signature import BindError
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
+_NO_ARRAYS = frozenset({
+    "axes", "axis", "indices_or_sections", "ksize", "pad_width", "repeats", "reps", "shape", "slices",
+})
 _VIEWS = frozenset({
     "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
     "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
@@ -98,7 +102,7 @@ def crossings(plan: Plan) -> None:
             if node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
                 _wrap(plan, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
-            _negative_steps(plan, node)
+            _subscript(plan, node)
 
 
 def _call(plan: Plan, call: ast.Call) -> None:
@@ -109,10 +113,22 @@ def _call(plan: Plan, call: ast.Call) -> None:
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
     elif _takes_variables(plan, callee):
-        for argument in arguments:
+        for argument in _tensor_arguments(plan, call, callee, arguments):
             kinds = options(plan.analysis.kind(argument))
             if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
                 _wrap(plan, argument, "torch.as_tensor(value)")
+
+
+def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[ast.expr]) -> list[ast.expr]:
+    """The arguments without those for parameters that take positions and shapes rather than arrays."""
+    row = plan.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    if row is None or row.signature is None:
+        return arguments
+    try:
+        bound = row.signature.bind(call.args, call.keywords)
+    except BindError:
+        return []
+    return [node for name, node in bound.given.items() if name not in _NO_ARRAYS] + list(bound.extra_args)
 
 
 def _takes_variables(plan: Plan, callee: Kind) -> bool:
@@ -182,6 +198,11 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
                 _wrap(plan, side, f"torch.as_tensor(value).to({ast.unparse(at)})")
             else:
                 _wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
+    if isinstance(node.op, ast.FloorDiv) and any(
+            isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)):
+        plan.replace(node, "torch.floor(a / b)", {"a": plan.operand(node.left), "b": plan.operand(node.right)})
+        plan.mark(node, plan.rules.rows.get("chainer.Variable.__floordiv__"), "chainer.Variable.__floordiv__", "exact")
+        return
     if _becomes_double(node.op, left, right):
         _wrap(plan, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
@@ -236,17 +257,17 @@ def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
 # -- indices -------------------------------------------------------------------------------------------------------
 
 
-def _negative_steps(plan: Plan, node: ast.Subscript) -> None:
-    """``x[:, ::-1]`` becomes ``torch.flip(x, (1,))``: slices of tensors have positive steps only."""
+def _subscript(plan: Plan, node: ast.Subscript) -> None:
+    """Indices that mean something else in PyTorch: negative steps (an error), an integer beside an index array."""
     kinds = options(plan.analysis.kind(node.value))
     if not all(isinstance(k, Tensor) for k in kinds):
         return
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts):
+    if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts) and not _mixed(plan, parts):
         return
     if not isinstance(node.ctx, ast.Load):
         plan.mark(node, None, "numpy.ndarray.__setitem__", "manual",
-                  "assignment through a slice with a negative step; assign the flipped value instead", _CODE)
+                  "assignment through an index that PyTorch reads in another way; index with arrays only", _CODE)
         return
     plain = [p for p in parts if isinstance(p, ast.Slice) and p.lower is None and p.upper is None]
     if len(plain) == len(parts) and all(p.step is None or ast.unparse(p.step) == "-1" for p in plain):
@@ -257,6 +278,13 @@ def _negative_steps(plan: Plan, node: ast.Subscript) -> None:
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         plan.replace(node, f"compat.get_item(x, {index})", {"x": plan.operand(node.value)})
     plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+
+
+def _mixed(plan: Plan, parts: list[ast.expr]) -> bool:
+    """Whether an integer and an index array stand together with a slice: NumPy puts the indexed axes first."""
+    kinds = [plan.analysis.kind(p) for p in parts if not isinstance(p, ast.Slice)]
+    return any(isinstance(p, ast.Slice) for p in parts) and any(scalar_type(k) == "int" for k in kinds) and \
+        any(isinstance(k, (Tensor, HostArray, Lst)) for k in kinds)
 
 
 def _is_negative(step: ast.expr | None) -> bool:

@@ -9,7 +9,7 @@ from chainer2torch.plan.sites import Plan
 
 _NEVER = frozenset({
     "chainerx", "chainer.backend.ChainerxDevice", "chainer.backend.IntelDevice", "chainerx.ndarray",
-    "chainer.backends.intel64", "chainer.backend.ChainerxDevice",
+    "chainer.backends.intel64",
 })
 
 

@@ -22,7 +22,7 @@ def unused_imports(plan: Plan) -> frozenset[str]:
             if not _is_chainer(plan, statement, alias):
                 keep.add(name)
             elif alias.name == "*":
-                if not plan.star_used(statement):
+                if isinstance(statement, ast.ImportFrom) and not plan.star_used(statement):
                     found.append((statement, i, "*"))
             else:
                 found.append((statement, i, name))

@@ -80,7 +80,7 @@ def _literal(node: ast.expr) -> Any:
     return UNDECIDED
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def parsed(text: str) -> ast.expr:
     """The tree of a guard, a default or a template."""
     return ast.parse(text.strip(), mode="eval").body
@@ -233,26 +233,29 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     return UNDECIDED
 
 
+_BUILTINS: Mapping[str, Callable[..., Any]] = {"len": len, "min": min, "max": max, "abs": abs}
+
+
 def _builtin(function: str, args: list[ast.expr], q: Question) -> Any:
     values = [evaluate(a, q) for a in args]
     if UNDECIDED in values:
         return UNDECIDED
     try:
-        return {"len": len, "min": min, "max": max, "abs": abs}[function](*values)
+        return _BUILTINS[function](*values)
     except TypeError:
         return UNDECIDED
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def constants_of(template: str) -> tuple[str, ...]:
     """The texts inside the CONST(...) of a template."""
     return tuple(ast.unparse(n.args[0]) for n in ast.walk(parsed(template))
                  if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def renames(template: str, value: str, given: frozenset[str]) -> bool:
-    """Whether a template passes all given arguments on under their own names to ``value``, which takes them as Chainer."""
+    """Whether a template passes all given arguments under their own names to ``value``, which takes them as Chainer."""
     call = parsed(template)
     # only the helpers have Chainer's parameter names; torch calls the same things otherwise
     if not isinstance(call, ast.Call) or ast.unparse(call.func) != value or not value.startswith("compat."):
@@ -262,7 +265,7 @@ def renames(template: str, value: str, given: frozenset[str]) -> bool:
     return len(passed) == len(call.args) + len(call.keywords) and given <= passed
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def names_of(template: str) -> frozenset[str]:
     """The names in a template."""
     return frozenset(n.id for n in ast.walk(parsed(template)) if isinstance(n, ast.Name))

@@ -64,14 +64,14 @@ def modules_inside(plan: Plan, statement: ast.stmt) -> list[ast.expr]:
 
 
 def _candidates(node: ast.expr) -> list[ast.expr]:
-    """The names and attributes in a callee or argument that may be modules: `model`, `self.net` in `self.net.predict`."""
-    result = []
+    """The names and attributes in a callee or argument that may be modules: `self.net` in `self.net.predict`."""
+    result: list[ast.expr] = []
     while isinstance(node, ast.Attribute):
         result.append(node)
         node = node.value
     if isinstance(node, ast.Name):
         result.append(node)
-    return result  # type: ignore[return-value]
+    return result
 
 
 def _root(node: ast.expr) -> str:
@@ -84,7 +84,7 @@ def train_value(plan: Plan, node: ast.AST, row: Row) -> None:
     """``chainer.config.train`` read: the module's own mode, or the mode of the surrounding context."""
     assert isinstance(node, ast.expr)
     if isinstance(getattr(node, "ctx", None), ast.Store):
-        plan.mark(node, row, row.name, "manual", "a global mode is set; call .train() or .eval() on the modules instead")
+        plan.mark(node, row, row.name, "manual", "a global mode is set; call .train() or .eval() on the modules")
         return
     plan.replace(node, "TRAINING", {})
     plan.use(node)

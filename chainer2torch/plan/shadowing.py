@@ -39,8 +39,8 @@ def rename_hidden(plan: Plan) -> None:
         for cls in classes:
             if cls.module is plan.module:
                 for name in MODULE_NAMES & cls.methods.keys():
-                    node = cls.methods[name].node
-                    plan.edits[node] = Rename(plan.source.start(node), f"{name}_")
+                    method = cls.methods[name].node
+                    plan.edits[method] = Rename(plan.source.start(method), f"{name}_")
     for node in plan.source.nodes:
         if isinstance(node, ast.Attribute) and node.attr in hidden and node not in plan.sites:
             _rename(plan, node, hidden[node.attr])

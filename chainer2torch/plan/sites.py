@@ -16,7 +16,9 @@ from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.match import UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames
+from chainer2torch.plan.match import (
+    UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
+)
 from chainer2torch.plan.receivers import unknown_receiver
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.rules import Row
@@ -460,7 +462,7 @@ def _chainer_names(kind: Kind) -> list[str]:
 
 
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
-    ast.BinOp: operators.operator, ast.Subscript: operators.subscript, ast.Compare: operators.comparison,
+    ast.BinOp: operators.operator,
 }
 
 

@@ -1,4 +1,4 @@
-"""Whitespace between arguments: they stay under each other when the name before their parenthesis changes its length."""
+"""Whitespace between arguments: they stay under each other when the name before them changes its length."""
 from __future__ import annotations
 
 from typing import Any
