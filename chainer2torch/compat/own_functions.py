@@ -191,3 +191,20 @@ def expect(*conditions: Any) -> None:
 def same_types(*arrays: Any) -> bool:
     """Whether all values are tensors, or all numpy arrays. Source: chainer.utils.type_check.same_types."""
     return all(isinstance(x, torch.Tensor) for x in arrays) or all(isinstance(x, np.ndarray) for x in arrays)
+
+
+def check_names(in_types: Sequence[Any], names: Sequence[str]) -> None:
+    """Raises :class:`InvalidType` unless there are as many inputs as names. Source: chainer.utils.type_check._argname."""
+    if len(in_types) != len(names):
+        raise InvalidType(f"{len(in_types)} inputs for the names {', '.join(names)}")
+
+
+def expect_broadcast_shapes(*shape_types: Sequence[int]) -> None:
+    """Raises :class:`InvalidType` unless the shapes can be broadcast together.
+
+    Source: chainer.utils.type_check.expect_broadcast_shapes.
+    """
+    try:
+        np.broadcast_shapes(*map(tuple, shape_types))
+    except ValueError:
+        raise InvalidType(f"the shapes {', '.join(map(str, shape_types))} cannot be broadcast together") from None
