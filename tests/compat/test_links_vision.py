@@ -1,0 +1,133 @@
+"""VGG, ResNet and GoogLeNet against Chainer's, on small images where the network allows it."""
+import chainer
+import numpy as np
+import pytest
+import torch
+from chainer import links as L
+from chainer.links.model.vision import googlenet, resnet, vgg
+
+from chainer2torch.compat import vision_models as T
+from chainer2torch.compat.serializers import load_npz, save_npz
+from tests.support.links import arrays_of, npz_of
+
+IMAGES = [np.random.RandomState(0).randint(0, 256, shape).astype("u1")
+          for shape in ((40, 30, 3), (3, 20, 25), (1, 30, 20))]
+
+
+@pytest.mark.parametrize("module,prepare", [(vgg, T.prepare_vgg), (resnet, T.prepare_resnet),
+                                            (googlenet, T.prepare_googlenet)])
+@pytest.mark.parametrize("size", [(224, 224), (32, 16), None])
+def test_prepare(module, prepare, size):
+    for image in IMAGES:
+        np.testing.assert_allclose(prepare(image, size), module.prepare(image, size), rtol=1e-6, atol=1e-4)
+
+
+def same(link, module, x, layers, rtol=1e-3, modes=(False, True)):
+    for train in modes:
+        module.train(train)
+        with chainer.using_config("train", train):
+            expected, actual = link(x, layers), module(torch.tensor(x), layers)
+        assert sorted(actual) == sorted(expected) == sorted(layers)
+        for name in layers:
+            scale = np.abs(expected[name].array).max()
+            np.testing.assert_allclose(actual[name].detach().numpy() / scale, expected[name].array / scale, atol=rtol)
+
+
+def test_resnet():
+    link, module = L.ResNet50Layers(None, True), T.ResNet50Layers(None, True)
+    load_npz(npz_of(link), module)
+    assert module.available_layers == link.available_layers
+    x = np.random.RandomState(0).randn(2, 3, 33, 40).astype("f")
+    same(link, module, x, ["conv1", "pool1", "res2", "res4", "pool5", "prob"], modes=(False,))
+    # further on, batch statistics of a few numbers amplify the rounding
+    same(link, module, x, ["conv1", "pool1", "res2"], modes=(True,))
+    saved = arrays_of(module)
+    for key, array in arrays_of(link).items():
+        np.testing.assert_allclose(saved[key], array, rtol=5e-3, atol=1e-3, err_msg=key)
+
+
+@pytest.mark.parametrize("make", [lambda m: m.ResNet101Layers(None), lambda m: m.ResNet152Layers(None)])
+def test_deeper_resnets_have_the_same_weights(make, monkeypatch):
+    monkeypatch.setattr(resnet.normal, "HeNormal", lambda scale: chainer.initializers.Zero())
+    expected = {path: p.shape for path, p in make(L).namedparams()}
+    with torch.device("meta"):
+        monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
+        module = make(T)
+    from chainer2torch.compat.link_tree import namedparams
+    assert {path: tuple(p.shape) for path, p in namedparams(module)} == expected
+
+
+def test_googlenet():
+    link, module = L.GoogLeNet(None), T.GoogLeNet(None)
+    load_npz(npz_of(link), module)
+    assert module.available_layers == link.available_layers
+    x = np.random.RandomState(0).randn(1, 3, 224, 224).astype("f") * 50
+    layers = ["conv2", "pool3", "inception_4a", "pool5", "prob", "loss1_fc2", "loss2_fc2"]
+    same(link, module, x, layers, modes=(False,))
+    module.train()
+    assert module.extract(IMAGES[:1], ["conv1"])["conv1"].shape == (1, 64, 112, 112)
+    y = module.predict(IMAGES[:1], oversample=False)
+    torch.testing.assert_close(y.sum(), torch.tensor(1.0))
+    assert module.training and not y.requires_grad
+
+
+def test_ten_crops():
+    images = np.random.RandomState(0).randn(2, 3, 256, 256).astype("f")
+    np.testing.assert_array_equal(T._ten_crops(torch.tensor(images)).numpy(),
+                                  chainer.utils.imgproc.oversample(images, (224, 224)))
+
+
+@pytest.mark.parametrize("n", [16, 19])
+def test_vgg(n, monkeypatch):
+    class Small(L.Linear):  # 130 million of the weights are in the first of these
+        def __init__(self, n_in, n_out, **kwargs):
+            super().__init__(None if n_in == 512 * 7 * 7 else 20, 20, **kwargs)
+
+    monkeypatch.setattr(vgg, "Linear", Small)
+    monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
+    link = getattr(L, f"VGG{n}Layers")(None)
+    with torch.device("meta"):
+        module = getattr(T, f"VGG{n}Layers")(None)
+    assert [tuple(layer.weight.shape) for layer in (module.fc6, module.fc7, module.fc8)] == [
+        (4096, 512 * 7 * 7), (4096, 4096), (1000, 4096)]
+    module.fc6 = module.fc7 = module.fc8 = torch.nn.Identity()
+    module.to_empty(device="cpu")
+    module.fc6, module.fc7, module.fc8 = (torch.nn.LazyLinear(20) for _ in range(3))
+    for param in link.params(include_uninit=False):
+        param.array *= 5  # 0.01 leaves nothing of the input at the end
+    x = np.random.RandomState(0).randn(2, 3, 33, 40).astype("f") * 50
+    with chainer.using_config("train", False):
+        link(x)
+    load_npz(npz_of(link), module)
+    assert module.available_layers == link.available_layers
+    same(link, module, x, ["conv1_1", "pool1", "conv3_3", "conv5_3", "pool5"])
+    with chainer.using_config("train", False):
+        expected = link(x)["prob"].array
+    np.testing.assert_allclose(module.eval()(torch.tensor(x))["prob"].detach().numpy(), expected, rtol=1e-3, atol=1e-5)
+    assert not torch.equal(module.train()(torch.tensor(x), ["fc6"])["fc6"], module(torch.tensor(x), ["fc6"])["fc6"])
+
+
+def test_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHAINER_DATASET_ROOT", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="ResNet-50-model.npz"):
+        T.ResNet50Layers()
+    with pytest.raises(FileNotFoundError, match="caffemodel"):
+        T.ResNet50Layers("ResNet-50-model.caffemodel")
+    folder = tmp_path / "pfnet" / "chainer" / "models"
+    folder.mkdir(parents=True)
+    source = T.ResNet50Layers(None)
+    save_npz(str(folder / "ResNet-50-model.npz"), source, compression=False)
+    assert torch.equal(T.ResNet50Layers().fc6.weight, source.fc6.weight)
+    for cls, n in ((T.VGGLayers, 17), (T.ResNetLayers, 51)):
+        with pytest.raises(ValueError):
+            cls(None, n)
+
+
+def test_initial_values():
+    torch.manual_seed(0)
+    module = T.ResNet50Layers(None)
+    assert float(module.res4.a.conv3.weight.std()) == pytest.approx((2 / 256) ** 0.5, rel=0.02)
+    assert float(module.fc6.weight.std()) == pytest.approx(2048 ** -0.5, rel=0.02)
+    assert module.conv1.bias.abs().sum() == 0
+    module = T.GoogLeNet(None)
+    assert float(module.loss1_fc1.weight.max()) <= (3 / 2048) ** 0.5
