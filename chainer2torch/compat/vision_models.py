@@ -15,7 +15,7 @@ from chainer2torch.compat.layer_init import init_like_chainer, initialize
 from chainer2torch.compat.modes import eval_mode
 from chainer2torch.compat.serializers import load_npz
 
-_Step = Callable[[torch.Tensor], torch.Tensor]
+_VisionStep = Callable[[torch.Tensor], torch.Tensor]
 
 
 class _VisionModel(nn.Module):
@@ -25,7 +25,7 @@ class _VisionModel(nn.Module):
     _extracted: ClassVar[str] = "pool5"
 
     @property
-    def functions(self) -> dict[str, list[_Step]]:
+    def functions(self) -> dict[str, list[_VisionStep]]:
         """What is computed for each layer, in order."""
         raise NotImplementedError
 
@@ -148,8 +148,8 @@ class VGGLayers(_VisionModel):
         self._load(pretrained_model, f"VGG_ILSVRC_{n_layers}_layers.npz")
 
     @property
-    def functions(self) -> dict[str, list[_Step]]:
-        steps: dict[str, list[_Step]] = {}
+    def functions(self) -> dict[str, list[_VisionStep]]:
+        steps: dict[str, list[_VisionStep]] = {}
         for block, name in self._convs:
             steps.pop(f"pool{block}", None)
             steps[name] = [self.get_submodule(name), F.relu]
@@ -203,7 +203,7 @@ class ResNetLayers(_VisionModel):
         self._load(pretrained_model, f"ResNet-{n_layers}-model.npz")
 
     @property
-    def functions(self) -> dict[str, list[_Step]]:
+    def functions(self) -> dict[str, list[_VisionStep]]:
         return {
             "conv1": [self.conv1, self.bn1, F.relu], "pool1": [lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True)],
             "res2": [self.res2], "res3": [self.res3], "res4": [self.res4], "res5": [self.res5],
@@ -300,14 +300,14 @@ class GoogLeNet(_VisionModel):
         self._load(pretrained_model, "bvlc_googlenet.npz")
 
     @property
-    def functions(self) -> dict[str, list[_Step]]:
+    def functions(self) -> dict[str, list[_VisionStep]]:
         def pool(x: torch.Tensor) -> torch.Tensor:
             return F.max_pool2d(x, 3, 2, ceil_mode=True)
 
         def normalize(x: torch.Tensor) -> torch.Tensor:
             return F.local_response_norm(x, 5, alpha=1e-4, beta=0.75, k=1.0)  # torch divides alpha by the size
 
-        steps: dict[str, list[_Step]] = {
+        steps: dict[str, list[_VisionStep]] = {
             "conv1": [self.conv1, F.relu], "pool1": [pool, normalize], "conv2_reduce": [self.conv2_reduce, F.relu],
             "conv2": [self.conv2, F.relu, normalize], "pool2": [pool],
             "inception_3a": [self.inc3a], "inception_3b": [self.inc3b], "pool3": [pool],
@@ -321,7 +321,7 @@ class GoogLeNet(_VisionModel):
         steps["loss2_fc2"] = self._side_classifier(2)
         return steps
 
-    def _side_classifier(self, i: int) -> list[_Step]:
+    def _side_classifier(self, i: int) -> list[_VisionStep]:
         conv, fc1, fc2 = (self.get_submodule(f"loss{i}_{part}") for part in ("conv", "fc1", "fc2"))
         return [lambda x: F.avg_pool2d(x, 5, 3), conv, F.relu, lambda x: fc1(x.flatten(1)), F.relu, fc2]
 
