@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo
 
 
+# Deeper nesting of tuples, lists and dicts is not followed: `x = (x, y)` in a loop would have no end.
+_MAX_DEPTH = 8
+
+
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """Base of all kinds."""
@@ -117,6 +121,13 @@ class Tup(Kind):
     """A tuple of known length."""
 
     items: tuple[Kind, ...]
+    depth: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(map(_depth, self.items), default=0)
+        if depth > _MAX_DEPTH:
+            object.__setattr__(self, "items", (UNKNOWN,) * len(self.items))
+        object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +135,13 @@ class Lst(Kind):
     """A list, or any sequence or iterable, with elements of one kind."""
 
     element: Kind
+    depth: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + _depth(self.element)
+        if depth > _MAX_DEPTH:
+            object.__setattr__(self, "element", UNKNOWN)
+        object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +150,14 @@ class Dct(Kind):
 
     element: Kind
     items: tuple[tuple[Any, Kind], ...] = ()
+    depth: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(_depth(self.element), *(_depth(kind) for _, kind in self.items), 0)
+        if depth > _MAX_DEPTH:
+            object.__setattr__(self, "element", UNKNOWN)
+            object.__setattr__(self, "items", ())
+        object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,6 +175,13 @@ class Union(Kind):
 @dataclasses.dataclass(frozen=True)
 class Bottom(Kind):
     """Not known yet: the result of code that has not been visited. Whatever is computed from it is not known yet."""
+
+
+def _depth(kind: Kind) -> int:
+    """How deep tuples, lists and dicts are nested in a kind."""
+    if isinstance(kind, Union):
+        return max(map(_depth, kind.options))
+    return getattr(kind, "depth", 0)
 
 
 UNKNOWN = Unknown()

@@ -1,0 +1,218 @@
+"""What is known of values, across functions, classes and files (`describe` is what people see of it)."""
+import ast
+import textwrap
+
+import pytest
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import describe
+from chainer2torch.analysis.names import Project
+from chainer2torch.analysis.source import Source
+
+
+@pytest.fixture(scope="module")
+def kinds(rules):
+    """The kinds of the names `a`, `b`, ... where they are read as `show(a, b)`, in the order of the calls."""
+
+    def run(text="", hints=None, **files):
+        sources = {"main.py": text, **{path.replace("__", "/") + ".py": code for path, code in files.items()}}
+        trees = {}
+        for path, code in sources.items():
+            code = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n" + \
+                textwrap.dedent(code)
+            trees[path] = Source(code, ast.parse(code))
+        analysis = Analysis(Project(trees), rules, hints).run()
+        shown = []
+        for source in trees.values():
+            calls = [n for n in source.nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "show"]
+            for call in sorted(calls, key=lambda n: n.lineno):
+                shown += [describe(analysis.kind(a)) for a in call.args]
+        return shown
+
+    return run
+
+
+CASES = {
+    "parameters are fed by calls": ("""
+        def f(x, n, name='a'):
+            show(x, n, name)
+        f(F.labels(1), 3)
+        """, ["tensor rank 1 dtype int64", "3", "str"]),
+    "two calls join": ("""
+        def f(x):
+            show(x)
+        f(F.labels(1))
+        f(F.labels(np.zeros((2, 3)).sum(axis=0)))
+        """, ["tensor rank 1 dtype int64"]),
+    "calls that disagree": ("""
+        def f(x):
+            show(x)
+        f(np.zeros((2, 3), dtype=np.float32))
+        f(np.zeros(3, dtype=np.float32))
+        """, ["host array dtype float32"]),
+    "returns": ("""
+        def f(x):
+            if x:
+                return F.labels(x)
+            return F.labels(x)
+        show(f(1))
+        """, ["tensor rank 1 dtype int64"]),
+    "a loop's second turn": ("""
+        x = np.zeros(3)
+        for i in range(3):
+            show(x)
+            x = F.labels(x)
+        """, ["host array rank 1 dtype float64 | tensor rank 1 dtype int64"]),
+    "branches": ("""
+        if y:
+            x = np.zeros((1, 2), dtype='f')
+        else:
+            x = np.zeros((3, 4), dtype='f')
+        show(x)
+        """, ["host array rank 2 dtype float32"]),
+    "tuples": ("""
+        a, (b, c) = 1, (F.labels(2), 'x')
+        show(a, b)
+        for k, (l, m) in [(1, (F.labels(2), 'x'))]:
+            show(k, l, m)
+        """, ["1", "tensor rank 1 dtype int64", "1", "tensor rank 1 dtype int64", "'x'"]),
+    "lists grow": ("""
+        xs = []
+        xs.append(F.labels(1))
+        for x in xs:
+            show(x, xs[0], xs[1:][0])
+        """, ["tensor rank 1 dtype int64"] * 3),
+    "comprehensions": ("""
+        xs = [F.labels(i) for i in range(3)]
+        show(xs, {k: F.labels(k) for k in xs})
+        """, ["list of tensor rank 1 dtype int64", "dict of tensor rank 1 dtype int64"]),
+    "attributes of self": ("""
+        class A:
+            def __init__(self, n):
+                self.n = n
+                self.x = F.labels(n)
+            def g(self):
+                show(self.n, self.x)
+        A(3).g()
+        """, ["3", "tensor rank 1 dtype int64"]),
+    "inheritance and super": ("""
+        class A:
+            k = 4
+            def f(self):
+                return F.labels(1)
+        class B(A):
+            def f(self):
+                show(super().f(), super(B, self).f(), self.k)
+                return 1
+        B().f()
+        """, ["tensor rank 1 dtype int64", "tensor rank 1 dtype int64", "4"]),
+    "properties": ("""
+        class A:
+            @property
+            def x(self):
+                return F.labels(1)
+        show(A().x)
+        """, ["tensor rank 1 dtype int64"]),
+    "functions as values": ("""
+        def f(x):
+            return F.labels(x)
+        def apply(g, x):
+            return g(x)
+        show(apply(f, 1), (lambda x: F.labels(x))(1))
+        """, ["tensor rank 1 dtype int64"] * 2),
+    "recursion ends": ("""
+        def f(n):
+            return F.labels(n) if n else f(n - 1)
+        def g(n):
+            return g(n)
+        show(f(3))
+        """, ["tensor rank 1 dtype int64"]),
+    "growing types end": ("""
+        def f(x):
+            return f((x, x))
+        f(1)
+        x = 1
+        while x:
+            x = (x,)
+        """, []),
+    "forward of a chain gets tensors": ("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+            def forward(self, x, t):
+                show(x, t)
+        """, ["tensor", "tensor"]),
+    "defaults of other callers": ("""
+        def f(n=3):
+            show(n)
+        f()
+        """, ["int"]),
+    "None is what is filled later": ("""
+        class A:
+            def __init__(self):
+                self.h = None
+            def step(self):
+                self.h = F.labels(1)
+                show(self.h)
+        """, ["tensor rank 1 dtype int64"]),
+    "walrus and conditional expressions": ("""
+        if (y := F.labels(1)) is not None:
+            show(y, y if z else F.labels(2))
+        """, ["tensor rank 1 dtype int64"] * 2),
+    "modules read global names that change later": ("""
+        def f():
+            show(limit)
+        limit = 3
+        limit = 4
+        f()
+        """, ["int"]),
+    "generators": ("""
+        def f():
+            yield F.labels(1)
+        for x in f():
+            show(x)
+        """, ["tensor rank 1 dtype int64"]),
+    "nothing is known": ("""
+        import somewhere
+        show(somewhere.f(), undefined, somewhere)
+        """, ["unknown", "unknown", "somewhere"]),
+    "caught exceptions, with, match": ("""
+        try:
+            x = F.labels(1)
+        except E as e:
+            show(e)
+        with open('f') as f:
+            show(f)
+        match y:
+            case [a, *b]:
+                show(a)
+        """, ["unknown"] * 3),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kind(kinds, name):
+    text, expected = CASES[name]
+    assert kinds(text) == expected
+
+
+def test_across_files(kinds):
+    assert kinds(
+        "from lib import net\nfrom lib.net import Net, K\nm = Net(5)\nshow(m.run(F.labels(1)), K, net.Net(5).n)\n",
+        lib__net="K = 7\nclass Net:\n    def __init__(self, n):\n        self.n = n\n    def run(self, x):\n"
+                 "        show(x, self.n)\n        return x\n",
+    ) == ["tensor rank 1 dtype int64", "7", "5", "tensor rank 1 dtype int64", "5"]
+
+
+def test_hints(kinds):
+    assert kinds("def f(x, y):\n    show(x, y)\n", {"f.x": "tensor rank 4 dtype float32"})[0] == \
+        "tensor rank 4 dtype float32"
+
+
+def test_the_number_of_visits_is_bounded(rules):
+    lines = ["import chainer.functions as F"]
+    for i in range(60):  # every function calls every later one with another value
+        lines += [f"def f{i}(x):", *(f"    f{j}(({i}, x))" for j in range(60) if j != i), "    return x"]
+    code = "\n".join([*lines, "f0(1)", ""])
+    analysis = Analysis(Project({"a.py": Source(code, ast.parse(code))}), rules).run()
+    assert max(analysis._visits.values()) <= 30

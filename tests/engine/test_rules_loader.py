@@ -1,0 +1,152 @@
+"""The strict loader: what is wrong with a table is said with the file, the row and the remedy."""
+import pytest
+
+from chainer2torch.rules import Rules, RulesError, load_rules
+
+GOOD = '''
+module = "chainer.functions"
+[good]
+signature = "(x, slope=0.2)"
+torch = "compat.good(x, slope)"
+state = "exact"
+[[good.example]]
+before = "F.good(x)"
+'''
+
+
+def load(tmp_path, *tables: str) -> Rules:
+    for i, text in enumerate(tables):
+        (tmp_path / f"table{i}.toml").write_text(text)
+    return load_rules([tmp_path])
+
+
+PROBLEMS = {
+    "unknown key": (
+        '[row]\nsignature = "(x)"\ntorhc = "compat.f(x)"\nstate = "manual"\nnote = "n"\n',
+        "unknown key `torhc`; did you mean `torch`?"),
+    "unknown key without a near one": (
+        '[row]\nsignature = "(x)"\nzzzzzz = 1\nstate = "manual"\nnote = "n"\n', "unknown key `zzzzzz`"),
+    "unknown key of an example": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n[[row.example]]\nbefore = "f"\nbefor = "f"\n',
+        "unknown key `befor`; did you mean `before`?"),
+    "unknown key of a case": (
+        '[row]\nsignature = "(x)"\ncases = [{ whn = "x", torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
+        "unknown key `whn`; did you mean `when`?"),
+    "half a case": (
+        '[row]\nsignature = "(x)"\ncases = [{ torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
+        "a case needs `when` and `torch`"),
+    "example without code": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n[[row.example]]\ngiven = {}\n',
+        "an example needs `before`"),
+    "bad template": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x"\nstate = "manual"\nnote = "n"\n',
+        "template `compat.f(x` is not an expression: "),
+    "bad guard": (
+        '[row]\nsignature = "(x)"\ncases = [{ when = "x ==", torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
+        "guard `x ==` is not an expression: "),
+    "bad fallback": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nfallback = "= x"\nstate = "manual"\nnote = "n"\n',
+        "template `= x` is not an expression: "),
+    "unbound name": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(y)"\nstate = "manual"\nnote = "n"\n',
+        "template `compat.f(y)` uses `y`, which is not a parameter, a macro, or one of compat, "),
+    "no example": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n',
+        "state `exact` needs at least one [[row.example]]: it is the proof"),
+    "bad signature": (
+        '[row]\nsignature = "(x, y=1, z)"\nstate = "manual"\nnote = "n"\n',
+        "signature `(x, y=1, z)` is not a parameter list: "),
+    "close without bound": (
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "close"\n[[row.example]]\nbefore = "f"\n',
+        "state `close` needs `bound`, the measured largest relative difference"),
+    "manual without note": (
+        '[row]\nsignature = "(x)"\nstate = "manual"\n', "state `manual` needs a `note` that says why"),
+    "no such state": (
+        '[row]\nsignature = "(x)"\nstate = "proved"\n', "state `proved` is not one of exact, close, review, manual"),
+    "not a table": ("row = 3\n", "a row is a table, not 3"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problem(tmp_path, name):
+    table, message = PROBLEMS[name]
+    with pytest.raises(RulesError) as raised:
+        load(tmp_path, 'module = "chainer.functions"\n' + table)
+    assert any(line.startswith("table0.toml [row]: ") and message in line for line in str(raised.value).splitlines())
+
+
+def test_all_problems_are_named_at_once(tmp_path):
+    tables = ['module = "chainer.functions"\n' + PROBLEMS[n][0] for n in ("no example", "bad signature")]
+    with pytest.raises(RulesError) as raised:
+        load(tmp_path, tables[0], tables[1].replace("[row]", "[other]"))
+    assert "table0.toml [row]: " in str(raised.value) and "table1.toml [other]: " in str(raised.value)
+
+
+def test_duplicate_row(tmp_path):
+    with pytest.raises(RulesError, match=r"table1\.toml \[chainer\.functions\.good\]: the row stands in table0\.toml"):
+        load(tmp_path, GOOD, GOOD)
+
+
+def test_not_toml(tmp_path):
+    with pytest.raises(RulesError, match=r"table0\.toml: not valid TOML: "):
+        load(tmp_path, "module = \n")
+
+
+def test_no_module(tmp_path):
+    with pytest.raises(RulesError, match=r"table0\.toml: the line `module = "):
+        load(tmp_path, GOOD.replace('module = "chainer.functions"', ""))
+
+
+def test_no_directory(tmp_path):
+    with pytest.raises(RulesError, match="nowhere: no such directory of rule tables"):
+        load_rules([tmp_path / "nowhere"])
+
+
+def test_a_users_row_replaces_ours(tmp_path):
+    shipped = load_rules(strict=False).rows["chainer.functions.relu"]
+    rules = load(tmp_path, GOOD.replace("good", "relu"))
+    assert rules.rows["chainer.functions.relu"].cases != shipped.cases
+    assert rules.rows["chainer.functions.relu"].table == "table0.toml"
+    assert len(rules.rows) == len(load_rules().rows)
+
+
+def test_not_strict_leaves_bad_rows_out(tmp_path):
+    (tmp_path / "bad.toml").write_text(GOOD + '[bad]\nstate = "proved"\n')
+    rules = load_rules([tmp_path], strict=False)
+    assert "chainer.functions.good" in rules.rows and "chainer.functions.bad" not in rules.rows
+
+
+def test_user_tables_of_other_modules(tmp_path):
+    rules = load(tmp_path, GOOD.replace('"chainer.functions"', '"our_library.ops"'))
+    assert rules.find("our_library.ops.good") is not None
+
+
+def test_aliases_and_bases(tmp_path):
+    rules = load(tmp_path, GOOD, '''
+module = "chainer.links"
+[Base]
+state = "manual"
+note = "n"
+["Base.read"]
+signature = "(self)"
+torch = "self.read()"
+state = "manual"
+note = "n"
+[Derived]
+base = "chainer.links.Base"
+state = "manual"
+note = "n"
+[Old]
+alias = "chainer.links.Derived"
+''')
+    assert rules.canonical("chainer.links.Old") == "chainer.links.Derived"
+    assert rules.find("chainer.links.Old").name == "chainer.links.Derived"
+    assert rules.member("chainer.links.Derived", "read").name == "chainer.links.Base.read"
+    assert rules.member("chainer.links.Derived", "write") is None
+    assert rules.is_subclass("chainer.links.Derived", "chainer.links.Base")
+    assert not rules.is_subclass("chainer.links.Base", "chainer.links.Derived")
+    assert rules.is_namespace("chainer.links") and not rules.is_namespace("chainer.nowhere")
+
+
+def test_the_shipped_tables_are_well_formed():
+    assert len(load_rules().rows) > 400
