@@ -194,7 +194,7 @@ def same_types(*arrays: Any) -> bool:
 
 
 def check_names(in_types: Sequence[Any], names: Sequence[str]) -> None:
-    """Raises :class:`InvalidType` unless there are as many inputs as names. Source: chainer.utils.type_check._argname."""
+    """Raises :class:`InvalidType` unless there is a name for each input. Source: chainer.utils.type_check._argname."""
     if len(in_types) != len(names):
         raise InvalidType(f"{len(in_types)} inputs for the names {', '.join(names)}")
 

@@ -24,7 +24,7 @@ from chainer2torch.compat.utilities import tempdir
 
 @contextlib.contextmanager
 def assert_warns(expected: Any) -> Iterator[None]:
-    """Raises AssertionError unless the block warns with this class (or one of these). Source: chainer.testing.assert_warns."""
+    """Raises AssertionError unless the block gives such a warning. Source: chainer.testing.assert_warns."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
