@@ -15,10 +15,11 @@ from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Dct, Folder, Func, Inst, Kind, Lst, Mod, Ref, Tensor, Tup, element_of, join, options,
+    BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, join, options,
     parse_spec,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
+from chainer2torch.analysis.statements import Statements
 from chainer2torch.rules import Rules
 
 Unit = FuncInfo | ModuleInfo
@@ -26,7 +27,7 @@ _MAX_VISITS = 8
 _BUILTINS = frozenset(dir(builtins))
 
 
-class Analysis(Expressions, Calls):
+class Analysis(Statements, Expressions, Calls):
     """The kinds of all expressions of a project. Run once; then ask :meth:`kind`."""
 
     def __init__(self, project: Project, rules: Rules, hints: Mapping[str, str] | None = None):
@@ -177,165 +178,6 @@ class Analysis(Expressions, Calls):
         self.makers[number] = node
         return number
 
-    # -- statements ------------------------------------------------------------------------------------------------
-
-    def block(self, body: list[ast.stmt]) -> bool:
-        """Runs statements in order; True when control does not reach the end."""
-        for i, statement in enumerate(body):
-            if self.statement(statement):
-                self._unreachable(body[i + 1:])
-                return True
-        return False
-
-    def _unreachable(self, body: list[ast.stmt]) -> None:
-        # It never runs, but what it names still has to be told apart from the user's own names.
-        env = dict(self.scopes[0])
-        for statement in body:
-            self.statement(statement)
-        self._restore(env)
-
-    def statement(self, node: ast.stmt) -> bool:
-        """Runs one statement; True when control does not go on behind it."""
-        method = getattr(self, "_stmt_" + type(node).__name__, None)
-        if method is None:
-            return False
-        return bool(method(node))
-
-    def _stmt_Expr(self, node: ast.Expr) -> None:
-        self.expr(node.value)
-
-    def _stmt_Assign(self, node: ast.Assign) -> None:
-        kind = self.expr(node.value)
-        for target in node.targets:
-            self.assign(target, kind)
-
-    def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.expr(node.annotation)
-        if node.value is not None:
-            self.assign(node.target, self.expr(node.value))
-
-    def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
-        old = self.expr(node.target)
-        self.assign(node.target, self.binary(node.op, old, self.expr(node.value)))
-
-    def _stmt_Return(self, node: ast.Return) -> bool:
-        kind = self.expr(node.value) if node.value is not None else Const(None)
-        if self.func is not None:
-            self.returned(self.func, kind)
-        return True
-
-    def _stmt_Raise(self, node: ast.Raise) -> bool:
-        for part in (node.exc, node.cause):
-            if part is not None:
-                self.expr(part)
-        return True
-
-    def _stmt_Continue(self, node: ast.Continue) -> bool:
-        return True
-
-    def _stmt_Break(self, node: ast.Break) -> bool:
-        return True
-
-    def _stmt_Assert(self, node: ast.Assert) -> None:
-        self.expr(node.test)
-        if node.msg is not None:
-            self.expr(node.msg)
-
-    def _stmt_Delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            self.expr(target)
-
-    def _stmt_Global(self, node: ast.Global) -> None:
-        self.globals.update(node.names)
-
-    def _stmt_If(self, node: ast.If) -> bool:
-        self.expr(node.test)
-        return self._branches([node.body, node.orelse])
-
-    def _branches(self, bodies: list[list[ast.stmt]]) -> bool:
-        start = dict(self.scopes[0])
-        ends, all_stop = [], True
-        for body in bodies:
-            self._restore(dict(start))
-            stopped = self.block(body)
-            if not stopped:
-                ends.append(dict(self.scopes[0]))
-            all_stop = all_stop and stopped
-        self._restore(self._join_envs(ends or [start]))
-        return all_stop
-
-    def _restore(self, env: dict[str, Kind]) -> None:
-        # Functions hold a reference to their enclosing scopes, so the dictionary stays and its contents change.
-        self.scopes[0].clear()
-        self.scopes[0].update(env)
-
-    @staticmethod
-    def _join_envs(envs: list[dict[str, Kind]]) -> dict[str, Kind]:
-        result = dict(envs[0])
-        for env in envs[1:]:
-            for name, kind in env.items():
-                result[name] = join(result.get(name), kind)
-        return result
-
-    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        for _ in range(2):  # the second time with what the first has assigned
-            start = dict(self.scopes[0])
-            self.block(body)
-            self._restore(self._join_envs([start, dict(self.scopes[0])]))
-        self.block(orelse)
-
-    def _stmt_For(self, node: ast.For | ast.AsyncFor) -> None:
-        kind = self.iterated(self.expr(node.iter))
-        self.assign(node.target, kind)
-        self._loop(node.body, node.orelse)
-
-    _stmt_AsyncFor = _stmt_For
-
-    def _stmt_While(self, node: ast.While) -> None:
-        self.expr(node.test)
-        self._loop(node.body, node.orelse)
-        self.expr(node.test)
-
-    def _stmt_With(self, node: ast.With | ast.AsyncWith) -> bool:
-        for item in node.items:
-            kind = self.expr(item.context_expr)
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, kind if isinstance(kind, Inst) else UNKNOWN)
-        return self.block(node.body)
-
-    _stmt_AsyncWith = _stmt_With
-
-    def _stmt_Try(self, node: ast.Try) -> bool:
-        start = dict(self.scopes[0])
-        stopped = self.block([*node.body, *node.orelse])
-        ends = [] if stopped else [dict(self.scopes[0])]
-        for handler in node.handlers:
-            self._restore(self._join_envs([start, dict(self.scopes[0])]))
-            if handler.type is not None:
-                self.expr(handler.type)
-            if handler.name:
-                self.store(handler.name, UNKNOWN)
-            if not self.block(handler.body):
-                ends.append(dict(self.scopes[0]))
-        self._restore(self._join_envs(ends or [start]))
-        return self.block(node.finalbody) or not ends
-
-    _stmt_TryStar = _stmt_Try
-
-    def _stmt_Match(self, node: ast.Match) -> bool:
-        self.expr(node.subject)
-        for case in node.cases:
-            for part in ast.walk(case.pattern):
-                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
-                    self.store(part.name, UNKNOWN)
-                elif isinstance(part, ast.MatchMapping) and part.rest:
-                    self.store(part.rest, UNKNOWN)
-                elif isinstance(part, ast.expr) and part not in self.facts:
-                    self.expr(part)
-            if case.guard is not None:
-                self.expr(case.guard)
-        return self._branches([*(case.body for case in node.cases), []])
-
     # -- definitions -----------------------------------------------------------------------------------------------
 
     def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -457,49 +299,6 @@ class Analysis(Expressions, Calls):
             self.ensure_bound(found)
             return Mod(found)
         return Folder(found)
-
-    # -- targets ---------------------------------------------------------------------------------------------------
-
-    def assign(self, target: ast.expr, kind: Kind) -> None:
-        """Binds a target of an assignment."""
-        if isinstance(target, ast.Name):
-            self.facts[target] = kind
-            self.store(target.id, kind)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            for item, part in zip(target.elts, self._unpack(kind, target.elts)):
-                self.assign(item.value if isinstance(item, ast.Starred) else item, part)
-        elif isinstance(target, ast.Attribute):
-            receiver = self.expr(target.value)
-            self.facts[target] = self.attribute(receiver, target.attr)
-            for option in options(receiver):
-                if isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
-                    self.set_attribute(option.cls, target.attr, kind)
-                elif isinstance(option, Class):
-                    self.set_attribute(option.info, target.attr, kind)
-        elif isinstance(target, ast.Subscript):
-            self.expr(target)
-            if isinstance(target.value, ast.Name):
-                self._grow(target.value.id, kind)
-
-    def _grow(self, name: str, kind: Kind) -> None:
-        container = self.lookup(name)
-        if isinstance(container, Dct):
-            self.store(name, Dct(join(container.element, kind) if container.element != UNKNOWN else kind))
-
-    def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
-        """Joins a value into an attribute of a class of the project."""
-        old = cls.attrs.get(name)
-        new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)
-        if new != old:
-            cls.attrs[name] = new
-            self.changed(cls, name)
-
-    @staticmethod
-    def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:
-        starred = any(isinstance(t, ast.Starred) for t in targets)
-        if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
-            return list(kind.items)
-        return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
 
     def hint(self, func: FuncInfo, name: str) -> Kind | None:
         """The kind that a trace or a rule's example states for a parameter."""

@@ -1,0 +1,217 @@
+"""Statements: what they bind, how branches join, how targets of assignments are filled."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Class, Const, Dct, Inst, Kind, Lst, Tup, element_of, join, options,
+)
+from chainer2torch.analysis.names import ClassInfo
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+
+class Statements:
+    """The part of the analysis that runs statements (mixed into Analysis)."""
+
+    def block(self: Analysis, body: list[ast.stmt]) -> bool:  # type: ignore[misc]
+        """Runs statements in order; True when control does not reach the end."""
+        for i, statement in enumerate(body):
+            if self.statement(statement):
+                self._unreachable(body[i + 1:])
+                return True
+        return False
+
+    def _unreachable(self: Analysis, body: list[ast.stmt]) -> None:  # type: ignore[misc]
+        # It never runs, but what it names still has to be told apart from the user's own names.
+        env = dict(self.scopes[0])
+        for statement in body:
+            self.statement(statement)
+        self._restore(env)
+
+    def statement(self: Analysis, node: ast.stmt) -> bool:  # type: ignore[misc]
+        """Runs one statement; True when control does not go on behind it."""
+        method = getattr(self, "_stmt_" + type(node).__name__, None)
+        if method is None:
+            return False
+        return bool(method(node))
+
+    def _stmt_Expr(self: Analysis, node: ast.Expr) -> None:  # type: ignore[misc]
+        self.expr(node.value)
+
+    def _stmt_Assign(self: Analysis, node: ast.Assign) -> None:  # type: ignore[misc]
+        kind = self.expr(node.value)
+        for target in node.targets:
+            self.assign(target, kind)
+
+    def _stmt_AnnAssign(self: Analysis, node: ast.AnnAssign) -> None:  # type: ignore[misc]
+        self.expr(node.annotation)
+        if node.value is not None:
+            self.assign(node.target, self.expr(node.value))
+
+    def _stmt_AugAssign(self: Analysis, node: ast.AugAssign) -> None:  # type: ignore[misc]
+        old = self.expr(node.target)
+        self.assign(node.target, self.binary(node.op, old, self.expr(node.value)))
+
+    def _stmt_Return(self: Analysis, node: ast.Return) -> bool:  # type: ignore[misc]
+        kind = self.expr(node.value) if node.value is not None else Const(None)
+        if self.func is not None:
+            self.returned(self.func, kind)
+        return True
+
+    def _stmt_Raise(self: Analysis, node: ast.Raise) -> bool:  # type: ignore[misc]
+        for part in (node.exc, node.cause):
+            if part is not None:
+                self.expr(part)
+        return True
+
+    def _stmt_Continue(self: Analysis, node: ast.Continue) -> bool:  # type: ignore[misc]
+        return True
+
+    def _stmt_Break(self: Analysis, node: ast.Break) -> bool:  # type: ignore[misc]
+        return True
+
+    def _stmt_Assert(self: Analysis, node: ast.Assert) -> None:  # type: ignore[misc]
+        self.expr(node.test)
+        if node.msg is not None:
+            self.expr(node.msg)
+
+    def _stmt_Delete(self: Analysis, node: ast.Delete) -> None:  # type: ignore[misc]
+        for target in node.targets:
+            self.expr(target)
+
+    def _stmt_Global(self: Analysis, node: ast.Global) -> None:  # type: ignore[misc]
+        self.globals.update(node.names)
+
+    def _stmt_If(self: Analysis, node: ast.If) -> bool:  # type: ignore[misc]
+        self.expr(node.test)
+        return self._branches([node.body, node.orelse])
+
+    def _branches(self: Analysis, bodies: list[list[ast.stmt]]) -> bool:  # type: ignore[misc]
+        start = dict(self.scopes[0])
+        ends, all_stop = [], True
+        for body in bodies:
+            self._restore(dict(start))
+            stopped = self.block(body)
+            if not stopped:
+                ends.append(dict(self.scopes[0]))
+            all_stop = all_stop and stopped
+        self._restore(self._join_envs(ends or [start]))
+        return all_stop
+
+    def _restore(self: Analysis, env: dict[str, Kind]) -> None:  # type: ignore[misc]
+        # Functions hold a reference to their enclosing scopes, so the dictionary stays and its contents change.
+        self.scopes[0].clear()
+        self.scopes[0].update(env)
+
+    @staticmethod
+    def _join_envs(envs: list[dict[str, Kind]]) -> dict[str, Kind]:
+        result = dict(envs[0])
+        for env in envs[1:]:
+            for name, kind in env.items():
+                result[name] = join(result.get(name), kind)
+        return result
+
+    def _loop(self: Analysis, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:  # type: ignore[misc]
+        for _ in range(2):  # the second time with what the first has assigned
+            start = dict(self.scopes[0])
+            self.block(body)
+            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+        self.block(orelse)
+
+    def _stmt_For(self: Analysis, node: ast.For | ast.AsyncFor) -> None:  # type: ignore[misc]
+        kind = self.iterated(self.expr(node.iter))
+        self.assign(node.target, kind)
+        self._loop(node.body, node.orelse)
+
+    _stmt_AsyncFor = _stmt_For
+
+    def _stmt_While(self: Analysis, node: ast.While) -> None:  # type: ignore[misc]
+        self.expr(node.test)
+        self._loop(node.body, node.orelse)
+        self.expr(node.test)
+
+    def _stmt_With(self: Analysis, node: ast.With | ast.AsyncWith) -> bool:  # type: ignore[misc]
+        for item in node.items:
+            kind = self.expr(item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, kind if isinstance(kind, Inst) else UNKNOWN)
+        return self.block(node.body)
+
+    _stmt_AsyncWith = _stmt_With
+
+    def _stmt_Try(self: Analysis, node: ast.Try) -> bool:  # type: ignore[misc]
+        start = dict(self.scopes[0])
+        stopped = self.block([*node.body, *node.orelse])
+        ends = [] if stopped else [dict(self.scopes[0])]
+        for handler in node.handlers:
+            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+            if handler.type is not None:
+                self.expr(handler.type)
+            if handler.name:
+                self.store(handler.name, UNKNOWN)
+            if not self.block(handler.body):
+                ends.append(dict(self.scopes[0]))
+        self._restore(self._join_envs(ends or [start]))
+        return self.block(node.finalbody) or not ends
+
+    _stmt_TryStar = _stmt_Try
+
+    def _stmt_Match(self: Analysis, node: ast.Match) -> bool:  # type: ignore[misc]
+        self.expr(node.subject)
+        for case in node.cases:
+            for part in ast.walk(case.pattern):
+                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
+                    self.store(part.name, UNKNOWN)
+                elif isinstance(part, ast.MatchMapping) and part.rest:
+                    self.store(part.rest, UNKNOWN)
+                elif isinstance(part, ast.expr) and part not in self.facts:
+                    self.expr(part)
+            if case.guard is not None:
+                self.expr(case.guard)
+        return self._branches([*(case.body for case in node.cases), []])
+
+    # -- targets ---------------------------------------------------------------------------------------------------
+
+    def assign(self: Analysis, target: ast.expr, kind: Kind) -> None:  # type: ignore[misc]
+        """Binds a target of an assignment."""
+        if isinstance(target, ast.Name):
+            self.facts[target] = kind
+            self.store(target.id, kind)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for item, part in zip(target.elts, self._unpack(kind, target.elts)):
+                self.assign(item.value if isinstance(item, ast.Starred) else item, part)
+        elif isinstance(target, ast.Attribute):
+            receiver = self.expr(target.value)
+            self.facts[target] = self.attribute(receiver, target.attr)
+            for option in options(receiver):
+                if isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
+                    self.set_attribute(option.cls, target.attr, kind)
+                elif isinstance(option, Class):
+                    self.set_attribute(option.info, target.attr, kind)
+        elif isinstance(target, ast.Subscript):
+            self.expr(target)
+            if isinstance(target.value, ast.Name):
+                self._grow(target.value.id, kind)
+
+    def _grow(self: Analysis, name: str, kind: Kind) -> None:  # type: ignore[misc]
+        container = self.lookup(name)
+        if isinstance(container, Dct):
+            self.store(name, Dct(join(container.element, kind) if container.element != UNKNOWN else kind))
+
+    def set_attribute(self: Analysis, cls: ClassInfo, name: str, kind: Kind) -> None:  # type: ignore[misc]
+        """Joins a value into an attribute of a class of the project."""
+        old = cls.attrs.get(name)
+        new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)
+        if new != old:
+            cls.attrs[name] = new
+            self.changed(cls, name)
+
+    @staticmethod
+    def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:
+        starred = any(isinstance(t, ast.Starred) for t in targets)
+        if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
+            return list(kind.items)
+        return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
