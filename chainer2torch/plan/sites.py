@@ -10,7 +10,7 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, Func, HostArray, Inst, Kind, Ref, Tensor, Union, options, scalar_type,
+    UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.plan import operators, values
@@ -19,7 +19,7 @@ from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import (
     UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
 )
-from chainer2torch.plan.receivers import unknown_receiver
+from chainer2torch.plan.members import Members
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
@@ -36,7 +36,7 @@ class Options:
     init: str = "chainer"
 
 
-class Plan:
+class Plan(Members):
     """The decisions for one file."""
 
     def __init__(self, analysis: Analysis, module: ModuleInfo, hard_cases: dict[str, HardCase],
@@ -351,101 +351,6 @@ class Plan:
         """A node of the source as an operand of a template."""
         return Operand(self.source.span(node))
 
-    # -- methods and attributes ------------------------------------------------------------------------------------
-
-    def _member(self, node: ast.Attribute) -> None:
-        if node in self.sites:
-            return
-        # `loss = 0` before a loop that adds to it: a number has no backward(), so the receiver is the other kind
-        kinds = [k for k in options(self.analysis.kind(node.value)) if not _lacks(k, node.attr)]
-        rows = [self._member_row(k, node.attr) for k in kinds]
-        found = [r for r in rows if r is not None]
-        if not found:
-            unknown_receiver(self, node)
-            return
-        row = found[0]
-        if isinstance(node.ctx, ast.Del):
-            self.mark(node, row, row.name, "manual", "deleted here, which has no counterpart")
-            return
-        if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
-            same = {(r.cases, r.set) for r in found}
-            if len(same) > 1 or len(found) < len(rows):
-                if len(same) == 1 and _same_on_host(kinds, row, node.attr):
-                    self.mark(node, row, row.name, row.state)
-                elif row.cases or row.state == "manual":
-                    self.mark(node, row, row.name, "review", "the receiver may be of more than one kind; left as it is")
-                return
-        if row.function is not None:
-            self.hard_cases[row.function](self, node, row)
-            return
-        parent = self.source.parents.get(node)
-        if isinstance(node.ctx, ast.Store):
-            self._store(node, row)
-        elif row.attribute or row.signature is None:
-            self._attribute(node, row)
-        elif isinstance(parent, ast.Call) and parent.func is node:
-            self.call(parent, row, node, receiver=node.value)
-        elif not row.cases:
-            self.mark(node, row, row.name, row.state, row.note)
-        else:
-            self.mark(node, row, row.name, "manual", "a method that is passed as a value")
-
-    def _member_row(self, kind: Kind, name: str) -> Row | None:
-        if isinstance(kind, Tensor):
-            return self.rules.member("numpy.ndarray" if kind.array else "chainer.Variable", name)
-        if isinstance(kind, Class):
-            kind = Inst(kind.info)
-        if not isinstance(kind, Inst):
-            return None
-        for owner in self.analysis.mro(kind.cls):
-            if isinstance(owner, str):
-                row = self.rules.member(owner, name)
-                if row is not None:
-                    return row
-            elif name in owner.methods:
-                return None
-            elif name in owner.attrs and not self._assigned_through_chainer(owner, name):
-                return None
-        return None
-
-    @staticmethod
-    def _assigned_through_chainer(owner: ClassInfo, name: str) -> bool:
-        return False
-
-    def _attribute(self, node: ast.Attribute, row: Row) -> None:
-        if row.cases:
-            if row.state == "manual":
-                self.mark(node, row, row.name, "manual", row.note)
-                return
-            question = Question(row, Bound({"self": node.value}), self.analysis.kind, self.is_instance)
-            template, _ = choose(question)
-            if template is None:
-                self.mark(node, row, row.name, "manual", f"its rank or type is not known here. {row.note}".strip())
-                return
-            if template != f"self.{node.attr}":
-                self.replace(node, template, {"self": self.operand(node.value)})
-        self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
-
-    def _store(self, node: ast.Attribute, row: Row) -> None:
-        kept = all(case.torch == f"self.{node.attr}" for case in row.cases)
-        if row.set is None and not kept:
-            self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
-            return
-        if row.set is None:
-            self.mark(node, row, row.name, row.state, row.note)
-            return
-        statement = self.source.parents.get(node)
-        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
-            self.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
-            return
-        from chainer2torch.plan.edits import ReplaceStatement
-        self.edits[statement] = ReplaceStatement(
-            self.source.start(statement), row.set,
-            {"self": self.operand(node.value), "value": self.operand(statement.value)})
-        if row.name == self.reference(node):
-            self.use(node)
-        self.mark(node, row, row.name, row.state, row.note)
-
     def _object_call(self, node: ast.Call) -> None:
         """Calls of objects (a layer, a model) and conversions of a tensor to a number."""
         callee = self.analysis.kind(node.func)
@@ -464,19 +369,6 @@ def _chainer_names(kind: Kind) -> list[str]:
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
     ast.BinOp: operators.operator,
 }
-
-
-def _lacks(kind: Kind, attribute: str) -> bool:
-    """Whether a plain value has no such attribute."""
-    name = scalar_type(kind)
-    owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
-    return name is not None and not hasattr(owner, attribute)
-
-
-def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
-    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`."""
-    return all(isinstance(k, (Tensor, HostArray)) for k in kinds) and row.function is None and \
-        [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
 
 
 __all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]

@@ -1,0 +1,126 @@
+"""Methods and attributes: what they are called on decides which rule applies."""
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import Class, HostArray, Inst, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.match import Question, choose
+from chainer2torch.plan.receivers import unknown_receiver
+from chainer2torch.rules import Row
+from chainer2torch.signature import Bound
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+
+
+class Members:
+    """The part of a plan that decides on ``receiver.name`` (mixed into Plan)."""
+
+    def _member(self: Plan, node: ast.Attribute) -> None:  # type: ignore[misc]
+        if node in self.sites:
+            return
+        # `loss = 0` before a loop that adds to it: a number has no backward(), so the receiver is the other kind
+        kinds = [k for k in options(self.analysis.kind(node.value)) if not _lacks(k, node.attr)]
+        rows = [self._member_row(k, node.attr) for k in kinds]
+        found = [r for r in rows if r is not None]
+        if not found:
+            unknown_receiver(self, node)
+            return
+        row = found[0]
+        if isinstance(node.ctx, ast.Del):
+            self.mark(node, row, row.name, "manual", "deleted here, which has no counterpart")
+            return
+        if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
+            same = {(r.cases, r.set) for r in found}
+            if len(same) > 1 or len(found) < len(rows):
+                if len(same) == 1 and _same_on_host(kinds, row, node.attr):
+                    self.mark(node, row, row.name, row.state)
+                elif row.cases or row.state == "manual":
+                    self.mark(node, row, row.name, "review", "the receiver may be of more than one kind; left as it is")
+                return
+        if row.function is not None:
+            self.hard_cases[row.function](self, node, row)
+            return
+        parent = self.source.parents.get(node)
+        if isinstance(node.ctx, ast.Store):
+            self._store(node, row)
+        elif row.attribute or row.signature is None:
+            self._attribute(node, row)
+        elif isinstance(parent, ast.Call) and parent.func is node:
+            self.call(parent, row, node, receiver=node.value)
+        elif not row.cases:
+            self.mark(node, row, row.name, row.state, row.note)
+        else:
+            self.mark(node, row, row.name, "manual", "a method that is passed as a value")
+
+    def _member_row(self: Plan, kind: Kind, name: str) -> Row | None:  # type: ignore[misc]
+        if isinstance(kind, Tensor):
+            return self.rules.member("numpy.ndarray" if kind.array else "chainer.Variable", name)
+        if isinstance(kind, Class):
+            kind = Inst(kind.info)
+        if not isinstance(kind, Inst):
+            return None
+        for owner in self.analysis.mro(kind.cls):
+            if isinstance(owner, str):
+                row = self.rules.member(owner, name)
+                if row is not None:
+                    return row
+            elif name in owner.methods:
+                return None
+            elif name in owner.attrs and not self._assigned_through_chainer(owner, name):
+                return None
+        return None
+
+    @staticmethod
+    def _assigned_through_chainer(owner: ClassInfo, name: str) -> bool:
+        return False
+
+    def _attribute(self: Plan, node: ast.Attribute, row: Row) -> None:  # type: ignore[misc]
+        if row.cases:
+            if row.state == "manual":
+                self.mark(node, row, row.name, "manual", row.note)
+                return
+            question = Question(row, Bound({"self": node.value}), self.analysis.kind, self.is_instance)
+            template, _ = choose(question)
+            if template is None:
+                self.mark(node, row, row.name, "manual", f"its rank or type is not known here. {row.note}".strip())
+                return
+            if template != f"self.{node.attr}":
+                self.replace(node, template, {"self": self.operand(node.value)})
+        self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+
+    def _store(self: Plan, node: ast.Attribute, row: Row) -> None:  # type: ignore[misc]
+        kept = all(case.torch == f"self.{node.attr}" for case in row.cases)
+        if row.set is None and not kept:
+            self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
+            return
+        if row.set is None:
+            self.mark(node, row, row.name, row.state, row.note)
+            return
+        statement = self.source.parents.get(node)
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            self.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
+            return
+        self.edits[statement] = ReplaceStatement(
+            self.source.start(statement), row.set,
+            {"self": self.operand(node.value), "value": self.operand(statement.value)})
+        if row.name == self.reference(node):
+            self.use(node)
+        self.mark(node, row, row.name, row.state, row.note)
+
+
+def _lacks(kind: Kind, attribute: str) -> bool:
+    """Whether a plain value has no such attribute."""
+    name = scalar_type(kind)
+    owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
+    return name is not None and not hasattr(owner, attribute)
+
+
+def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
+    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`."""
+    return all(isinstance(k, (Tensor, HostArray)) for k in kinds) and row.function is None and \
+        [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
