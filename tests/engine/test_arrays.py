@@ -97,6 +97,9 @@ def both(body, **hints):
     ("return x.array[::-1], x.array[:, ::-1], x.array[::-1, ::-1], x.array[2::-1], x.array[0, ::-2]",
      ["torch.flip(x.detach(), (0,))", "torch.flip(x.detach(), (1,))",
       "compat.get_item(x.detach(), (slice(2, None, -1),))"]),
+    ("i = np.array([0, 1, 1])\ny = F.stack([x, x])\nreturn y[0, :, i], y[0, :, 1], y[:, i, 1]",
+     ["compat.get_item(y, (0,"]),
+    ("return x // 0.5, 3 // (x + 4)", ["torch.floor(x / 0.5)", "torch.floor(3 / (x + 4))"]),
     ("return x[:, ::-1]", ["torch.flip(x, (1,))"]),
     ("return x.array[np.array([1, 0])], x.array[x.array[:, 0] > 0], x.array[None, ..., 0]", []),
     # dtypes
@@ -187,5 +190,14 @@ def test_twice_is_once():
 
 
 def test_migrating_needs_no_torch():
-    code = "import sys; sys.modules['torch'] = None; from chainer2torch.engine import *; migrate_source('import chainer')"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys; sys.modules['torch'] = None; import chainer2torch.engine as e; "
+    subprocess.run([sys.executable, "-c", code + "e.migrate_source('import chainer')"], check=True)
+
+
+def test_what_arrays_and_tensors_share_is_no_question():
+    body = "def run(x, gpu):\n    a = x.array if gpu else np.zeros((2, 3))\n" \
+        "    return a.shape, a.ndim, a.reshape(-1), a.std()\n"
+    result = migrate(body, **{"run.x": "tensor"})
+    states = {s.symbol.split(".")[-1]: s.state for s in result.sites}
+    assert {n: states[n] for n in ("shape", "ndim", "reshape")} == dict.fromkeys(("shape", "ndim", "reshape"), "exact")
+    assert states["std"] == "review"
