@@ -31,7 +31,8 @@ class Applied:
 
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
-    module = _lower_markers(cst.parse_module(source.text))
+    end = _end_of_code(source)
+    module = _lower_markers(cst.parse_module(source.text[:end]))
     wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
     for edit in edits:
         operands: Iterable[Any] = ()
@@ -48,7 +49,21 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
     result = imports.insert(result, names.statements())
-    return Applied(result.code, [e for e in failed if not isinstance(e, Comment)])
+    code = result.code if result.body or result.header else ""
+    if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
+        code += module.default_newline
+    return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])
+
+
+def _end_of_code(source: Source) -> int:
+    """The offset behind the last line with code: LibCST does not keep all comments that follow it."""
+    line = source.tree.body[-1].end_lineno or 0
+    while line < len(source.line_starts):
+        end = source.line_starts[line]
+        if not source.text[:end].rstrip("\r\n").endswith("\\"):
+            return end
+        line += 1
+    return len(source.text)
 
 
 class _Rewriter:
