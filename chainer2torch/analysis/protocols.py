@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chainer.training.extensions.Evaluator",
                   "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer")
+_MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 _FORWARD = frozenset({"forward", "__call__"})
 # parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
 _PASSED: dict[tuple[str, str], dict[int, str]] = {
@@ -112,7 +113,10 @@ def call_link(
     cls = next((c for c in analysis.mro(link.cls) if isinstance(c, str)), "chainer.Link")
     first = args[0] if args else keywords.get("x", UNKNOWN)
     if link.site:
-        analysis.layer_inputs[link.site] = join(analysis.layer_inputs.get(link.site), _as_input(first))
+        # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
+        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not keywords
+        seen = _as_input(first) if plain else UNKNOWN
+        analysis.layer_inputs[link.site] = join(analysis.layer_inputs.get(link.site), seen)
         if node is not None:
             analysis.layer_calls.setdefault(link.site, set()).add(node)
     made = analysis.objects.get(link.site, {})
