@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 
+_HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
+
+
 class Members:
     """The part of a plan that decides on ``receiver.name`` (mixed into Plan)."""
 
@@ -95,6 +98,17 @@ class Members:
 
     def _store(self: Plan, node: ast.Attribute, row: Row) -> None:  # type: ignore[misc]
         kept = all(case.torch == f"self.{node.attr}" for case in row.cases)
+        if row.name in _HELD_ARRAYS and isinstance(self.source.parents.get(node), ast.AugAssign):
+            # `x.array -= y` changes the array itself, in both
+            self.replace(node, "self.data", {"self": self.operand(node.value)})
+            self.mark(node, row, row.name, row.state)
+            return
+        if row.set is None and not kept and row.name.startswith("chainer.links.") and len(row.cases) == 1 and \
+                row.cases[0].torch.startswith("self.") and row.cases[0].torch[5:].isidentifier():
+            # `self.l2.W = self.l1.W`: the same attribute under another name
+            self.replace(node, row.cases[0].torch, {"self": self.operand(node.value)})
+            self.mark(node, row, row.name, row.state)
+            return
         if row.set is None and not kept:
             self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
             return

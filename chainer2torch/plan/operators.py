@@ -1,37 +1,120 @@
-"""Operators whose meaning differs between arrays of NumPy and tensors of torch."""
+"""Operators whose meaning differs between Variables and arrays of Chainer's and tensors of torch."""
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Kind, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, Tup, options
+from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.match import parsed
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
+    from chainer2torch.rules import Row
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Pow: "pow",
     ast.MatMult: "matmul", ast.Mod: "mod",
 }
+_SIGNS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**", ast.MatMult: "@",
+    ast.Mod: "%",
+}
 
 
 def operator(plan: Plan, node: ast.BinOp) -> None:
     """``a // b`` of tensors: only rules that change the spelling are applied."""
-    name = _OPERATORS.get(type(node.op))
     left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
-    if name is None or not (_is_variable(left) or _is_variable(right)):
+    _keep_dtype(plan, node.left, left, node.right, right)
+    _keep_dtype(plan, node.right, right, node.left, left)
+    found = _template(plan, node.op, left, right)
+    if found is None:
         return
-    row = plan.rules.member("chainer.Variable", f"__{name}__" if _is_variable(left) else f"__r{name}__")
-    if row is None or not row.cases or row.cases[-1].when is not None or row.state == "manual":
-        return
-    template = row.cases[-1].torch
-    tree = parsed(template)
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, type(node.op)):
-        return
+    row, template = found
     own, other = (node.left, node.right) if _is_variable(left) else (node.right, node.left)
     plan.replace(node, template, {"self": plan.operand(own), "rhs": plan.operand(other)})
     plan.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+
+
+def _template(plan: Plan, op: ast.operator, left: Kind, right: Kind) -> tuple[Row, str] | None:
+    """The rule for an operation with a Variable and its template, when it is not the same operator of torch."""
+    name = _OPERATORS.get(type(op))
+    if name is None or not (_is_variable(left) or _is_variable(right)):
+        return None
+    row = plan.rules.member("chainer.Variable", f"__{name}__" if _is_variable(left) else f"__r{name}__")
+    if row is None or not row.cases or row.cases[-1].when is not None or row.state == "manual":
+        return None
+    template = row.cases[-1].torch
+    tree = parsed(template)
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, type(op)):
+        return None
+    return row, template
+
+
+def _keep_dtype(plan: Plan, own: ast.expr, variable: Kind, other: ast.expr, array: Kind) -> None:
+    """A Variable keeps its dtype beside an array of float64, where torch would take the wider one."""
+    if not _is_variable(variable) or other in plan.wraps:
+        return
+    if not all(isinstance(k, Tensor) and k.array and k.dtype == "float64" for k in options(array)):
+        return
+    like = ast.unparse(own) if isinstance(own, (ast.Name, ast.Attribute)) else "torch.get_default_dtype()"
+    plan.wraps[other] = Wrap(plan.source.span(other), f"value.to({like})")
+
+
+def in_place(plan: Plan, node: ast.AugAssign) -> None:
+    """``h += x``: a Variable is bound anew, a tensor would change for everybody who holds it."""
+    target = plan.analysis.kind(node.target)
+    value = plan.analysis.kind(node.value)
+    sign = _SIGNS.get(type(node.op))
+    if sign is None or not _may_be_rebound(target, value):
+        _into_tensor(plan, node.value, target)
+        return
+    name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
+    if not _is_simple(node.target):
+        plan.mark(node, None, name, "manual",
+                  "`x += y` makes a new Variable but changes a tensor in place; write it as `x = x + y`", "C2T300")
+        return
+    found = _template(plan, node.op, target, value)
+    own, other = (node.target, node.value) if _is_variable(target) or not _is_variable(value) else \
+        (node.value, node.target)
+    expression = found[1] if found is not None else f"target {sign} value"
+    plan.edits[node] = ReplaceStatement(
+        plan.source.start(node), f"target = {expression}",
+        {"target": plan.operand(node.target), "value": plan.operand(node.value),
+         "self": plan.operand(own), "rhs": plan.operand(other)}, plan.training(node))
+    plan.mark(node, plan.rules.rows.get(name), name, "exact", "", "C2T300")
+
+
+def _may_be_rebound(target: Kind, value: Kind) -> bool:
+    """Whether the target may be a Variable, or an array that meets one: both give a new Variable."""
+    kinds = options(target)
+    if any(isinstance(k, Tensor) and not k.array for k in kinds):
+        return True
+    return _is_variable(value) and any(isinstance(k, (Tensor, HostArray)) or k == UNKNOWN for k in kinds)
+
+
+def _is_simple(target: ast.expr) -> bool:
+    """Whether an expression can be evaluated twice."""
+    if isinstance(target, ast.Subscript):
+        return _is_simple(target.value) and all(
+            isinstance(n, (ast.Name, ast.Constant, ast.Attribute, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator,
+                           ast.unaryop, ast.expr_context, ast.Slice)) for n in ast.walk(target.slice))
+    return isinstance(target, ast.Name) or isinstance(target, ast.Attribute) and _is_simple(target.value)
+
+
+def store(plan: Plan, node: ast.Assign) -> None:
+    """``x.data[...] = array``: a tensor takes no NumPy array, whatever index it is assigned to."""
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            _into_tensor(plan, node.value, plan.analysis.kind(target.value))
+
+
+def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:
+    """Converts what may be a host array, where it is written into a tensor."""
+    if not all(isinstance(k, Tensor) for k in options(target)) or value in plan.wraps:
+        return
+    if any(isinstance(k, (HostArray, Lst, Tup)) or k == UNKNOWN for k in options(plan.analysis.kind(value))):
+        plan.wraps[value] = Wrap(plan.source.span(value), "torch.as_tensor(value)")
 
 
 def _is_variable(kind: Kind) -> bool:

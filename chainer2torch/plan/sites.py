@@ -367,7 +367,7 @@ def _chainer_names(kind: Kind) -> list[str]:
 
 
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
-    ast.BinOp: operators.operator,
+    ast.BinOp: operators.operator, ast.AugAssign: operators.in_place, ast.Assign: operators.store,
 }
 
 

@@ -1,0 +1,64 @@
+"""Operators: what binds a name anew in Chainer changes a tensor in place in PyTorch."""
+import pytest
+
+from chainer2torch.engine import migrate_source
+
+_HEAD = "import numpy as np\nimport chainer\nimport chainer.functions as F\n"
+
+
+def migrated(body):
+    result = migrate_source(_HEAD + body)
+    assert result.error is None
+    return result
+
+
+def function(*lines):
+    return migrated("def f(x, a, i):\n    x = chainer.Variable(x)\n" + "".join(f"    {line}\n" for line in lines))
+
+
+@pytest.mark.parametrize("before, after", [
+    ("x += F.relu(x)", "x = x + F.relu(x)"),
+    ("x *= x + 1", "x = x * (x + 1)"),
+    ("x -= 1; x /= 2", "x = x - 1; x = x / 2"),
+    ("x //= 2", "x = torch.floor(x / 2)"),
+    ("a += x", "a = a + x"),
+    ("x.data -= 0.1 * x.grad", "x.data -= 0.1 * x.grad"),
+    ("x.array += np.ones(3)", "x.data += torch.as_tensor(np.ones(3))"),
+    ("x.data[0] = np.ones(3)", "x.detach()[0] = torch.as_tensor(np.ones(3))"),
+    ("x.data[0] = 3", "x.detach()[0] = 3"),
+    ("x.data[0] += np.ones(3)", "x.detach()[0] += torch.as_tensor(np.ones(3))"),
+])
+def test_statement(before, after):
+    result = function(before)
+    assert after in [line.strip() for line in result.code.splitlines()]
+    assert all(site.state == "exact" for site in result.sites)
+
+
+@pytest.mark.parametrize("before", ["i += 1", "a += [i]", "i = 0; i += 1", "a[i] += 1"])
+def test_what_is_no_variable_stays(before):
+    assert before in function(before).code
+
+
+def test_a_loss_that_starts_as_a_number():
+    code = function("loss = 0", "for _ in range(3):", "    loss += F.sum(x)", "return loss").code
+    assert "loss = loss + torch.sum(x)" in code
+
+
+def test_a_list_of_variables():
+    assert "hs[i] = hs[i] + x" in function("hs = [x, x]", "hs[i] += x").code
+
+
+def test_an_index_that_cannot_be_evaluated_twice():
+    result = function("hs = [x, x]", "hs[next(i)] += x")
+    assert [s.symbol for s in result.sites if s.state == "manual"] == ["chainer.Variable.__add__"]
+    assert "hs[next(i)] += x" in result.code and "TODO" in result.code
+
+
+@pytest.mark.parametrize("before, after", [
+    ("x + x.xp.ones(3)", "x + compat.array_module(x).ones(3).to(x)"),
+    ("x.xp.random.randn(*x.shape) * x", "compat.array_module(x).random.randn(*x.shape).to(x) * x"),
+    ("x * x.xp.ones(3, dtype='f')", "x * compat.array_module(x).ones(3, dtype='f')"),
+    ("x.data * x.xp.ones(3)", "x.detach() * compat.array_module(x).ones(3)"),
+])
+def test_a_variable_keeps_its_dtype_beside_an_array(before, after):
+    assert f"return {after}\n" in function(f"return {before}").code
