@@ -47,6 +47,7 @@ class Analysis(Statements, Expressions, Calls):
         self._queue: deque[Unit] = deque()
         self._queued: set[Unit] = set()
         self._visits: dict[Unit, int] = {}
+        self.too_deep: set[str] = set()    # files with expressions that are nested too deeply
         self.binding = False
         self.unit: Unit | None = None
         self.module: ModuleInfo
@@ -115,13 +116,17 @@ class Analysis(Statements, Expressions, Calls):
     def _visit(self, unit: Unit) -> None:
         saved = (self.unit, getattr(self, "module", None), self.scopes, self.func, self.globals)
         self.unit, self.globals = unit, set()
-        if isinstance(unit, ModuleInfo):
-            # The body sees its names in order; functions see any value that a name ever has.
-            self.module, self.scopes, self.func = unit, ({}, unit.env), None
-            self.block(unit.tree.body)
-        else:
-            self._visit_function(unit)
-        self.unit, self.module, self.scopes, self.func, self.globals = saved  # type: ignore[assignment]
+        try:
+            if isinstance(unit, ModuleInfo):
+                # The body sees its names in order; functions see any value that a name ever has.
+                self.module, self.scopes, self.func = unit, ({}, unit.env), None
+                self.block(unit.tree.body)
+            else:
+                self._visit_function(unit)
+        except RecursionError:
+            self.too_deep.add(self.module.path)
+        finally:
+            self.unit, self.module, self.scopes, self.func, self.globals = saved  # type: ignore[assignment]
 
     def _visit_function(self, func: FuncInfo) -> None:
         self.module, self.func = func.module, func
