@@ -291,7 +291,10 @@ def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords
     if name in ("ravel", "flatten"):
         return dataclasses.replace(kind, rank=1)
     if name in ("sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"):
-        return dataclasses.replace(_reduced(kind, args, keywords), dtype=_reduced_dtype(kind.dtype, name, keywords))
+        reduced = _reduced(kind, args, keywords)
+        if name in ("argmax", "argmin") and isinstance(kind, Tensor) and kind.array and reduced.rank == 0:
+            return Scalar("int")  # the rule gives a plain number
+        return dataclasses.replace(reduced, dtype=_reduced_dtype(kind.dtype, name, keywords))
     if name in ("cumsum", "argsort", "clip", "repeat", "take", "swapaxes", "dot", "diagonal"):
         return dataclasses.replace(kind, rank=None, dtype=None)
     if name == "get":
