@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from chainer2torch import commands
-from chainer2torch.commands import Failure, Settings
+from chainer2torch.commands import Failure, Goal, Settings
 
 PATH = click.Path(path_type=Path)
 F = Callable[..., Any]
@@ -69,7 +69,8 @@ def _common(command: F) -> F:
 @click.option("--write", is_flag=True, help="Change the files themselves.")
 @click.option("--diff", is_flag=True, help="Print a patch and change nothing (the default).")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty, or over uncommitted changes.")
-@click.option("--report", "report_file", type=PATH, metavar="FILE", help="Write a report: .txt, .json or .md.")
+@click.option("--report", "report_file", type=PATH, metavar="FILE",
+              help="Write a report: .txt, .json, .md, .html or .sarif.")
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
             report_file: Path | None) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
@@ -78,20 +79,46 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
     return commands.migrate(paths, options, out, write, force, report_file)
 
 
+def _goal(command: F) -> F:
+    """The options that say when check and report fail; the command gets ``goal``."""
+    import functools
+
+    @functools.wraps(command)
+    def wrapped(baseline: Path | None, fail_under: float | None, **rest: Any) -> Any:
+        verified: tuple[Path, ...] = rest.pop("verified", ())
+        return command(goal=Goal(baseline, fail_under, verified), **rest)
+
+    for option in (
+        click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT",
+                     help="Fail only when fewer sites than this are exact or close."),
+        click.option("--baseline", type=PATH, metavar="FILE",
+                     help="Fail only on what is new since this JSON report."),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
 @cli.command()
 @_common
-def check(paths: tuple[Path, ...], options: Settings) -> int:
+@_goal
+@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text",
+              show_default=True, help="github: annotations for GitHub Actions.")
+def check(paths: tuple[Path, ...], options: Settings, form: str, goal: Goal) -> int:
     """Is anything of Chainer left? Prints each place."""
-    return commands.check(paths, options)
+    return commands.check(paths, options, form, goal)
 
 
 @cli.command()
 @_common
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), help="Default: by the ending of -o.")
+@_goal
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown", "html", "sarif", "github"]),
+              help="Default: by the ending of -o.")
 @click.option("-o", "--output", "out", type=PATH, metavar="FILE", help="Write the report here.")
-def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None) -> int:
+@click.option("--verify", "verified", type=PATH, multiple=True, metavar="FILE",
+              help="Show these results of `chainer2torch verify` in the HTML page (JUnit XML, or JSON of --report).")
+def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None, goal: Goal) -> int:
     """What a migration would do: every Chainer site and its state."""
-    return commands.report(paths, options, form, out)
+    return commands.report(paths, options, form, out, goal)
 
 
 @cli.command()
@@ -132,6 +159,8 @@ def verify() -> None:
 
 def _runs(command: F) -> F:
     for option in (
+        click.option("--report", "report_file", type=PATH, metavar="FILE.json",
+                     help="Write the result for `chainer2torch report --verify`."),
         click.option("--timeout", type=float, default=600, show_default=True, help="Seconds for each side."),
         click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
         click.option("--torch-python", metavar="PATH", help="An interpreter with PyTorch (default: this one)."),
@@ -149,7 +178,7 @@ def _runs(command: F) -> F:
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
 @_runs
 def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, verbose: bool,
-                 rule_dirs: tuple[Path, ...], **options: Any) -> int:
+                 rule_dirs: tuple[Path, ...], report_file: Path | None, **options: Any) -> int:
     """Run every rule's examples in both frameworks: values and gradients."""
     from chainer2torch import verify as room
     from chainer2torch.rules import load_rules
@@ -157,8 +186,7 @@ def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, ve
         result = room.verify_rules(names, rules=load_rules(rule_dirs), matrix=not no_matrix, junit=junit, **options)
     except LookupError as error:
         raise Failure(str(error.args[0] if error.args else error)) from None
-    click.echo("\n".join(result.lines(verbose)))
-    return result.exit_code
+    return _verified(result, result.lines(verbose), report_file)
 
 
 @verify.command("models")
@@ -169,12 +197,11 @@ def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, ve
 @click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @_runs
-def verify_models(src: Path, out: Path, names: tuple[str, ...], **options: Any) -> int:
+def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **options: Any) -> int:
     """Compare the models that SRC/pyproject.toml names, with the same weights."""
     from chainer2torch import verify as room
     result = room.verify_models(_folder(src), _folder(out), names, **options)
-    click.echo("\n".join(result.lines()))
-    return result.exit_code
+    return _verified(result, result.lines(), report_file)
 
 
 @verify.command("script", context_settings={"ignore_unknown_options": False})
@@ -184,12 +211,20 @@ def verify_models(src: Path, out: Path, names: tuple[str, ...], **options: Any) 
 @click.option("--iterations", default=20, show_default=True, help="Updates of each optimizer to compare.")
 @click.option("--seed", default=0, show_default=True, help="For weights, batches and dropout.")
 @_runs
-def verify_script(src: Path, out: Path, script: tuple[str, ...], **options: Any) -> int:
+def verify_script(src: Path, out: Path, script: tuple[str, ...], report_file: Path | None, **options: Any) -> int:
     """Run a training script of SRC and its migration in OUT in lockstep, and compare the losses."""
     from chainer2torch import verify as room
     result = room.verify_script(_folder(src), _folder(out), list(script), **options)
-    click.echo("\n".join(result.lines()))
-    return result.exit_code
+    return _verified(result, result.lines(), report_file)
+
+
+def _verified(result: Any, lines: list[str], report_file: Path | None) -> int:
+    click.echo("\n".join(lines))
+    if report_file is not None:
+        from chainer2torch import files
+        from chainer2torch.report.verification import document_of
+        files.write_atomic(report_file, document_of(result).encode())
+    return int(result.exit_code)
 
 
 def _folder(path: Path) -> Path:

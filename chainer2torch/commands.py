@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,15 @@ class Settings:
     quiet: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """What a report is compared with, and what makes its command fail: nothing left, nothing new, or a share."""
+
+    baseline: Path | None = None
+    fail_under: float | None = None
+    verified: tuple[Path, ...] = ()
+
+
 def guarded(command: click.Command) -> int:
     """Runs a click command; every expected error is one message on stderr and status 2 (--debug: a traceback)."""
     try:
@@ -55,7 +65,8 @@ def guarded(command: click.Command) -> int:
         if "--debug" in sys.argv:
             raise
         known = isinstance(error, (Failure, config.ConfigError, files.FileError)) or type(error).__name__ in (
-            "UsageError", "RulesError", "VendorError", "ModelsError", "WorkerError", "DeviceError")
+            "UsageError", "RulesError", "VendorError", "ModelsError", "WorkerError", "DeviceError", "BaselineError",
+            "VerificationError")
         message = str(error) if known else f"internal error: {type(error).__name__}: {error} (--debug shows where)"
         click.echo(f"chainer2torch: {message}", err=True)
         return FAILED
@@ -82,8 +93,7 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Pro
 
 def _engine(rule_dirs: tuple[Path, ...], rewrite: bool) -> Engine:
     from chainer2torch.engine import migrate_sources
-    from chainer2torch.rules import load_rules
-    rules = load_rules(rule_dirs)
+    rules = _rules(rule_dirs)
 
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
         return migrate_sources(texts, rules=rules, rewrite=rewrite)
@@ -107,7 +117,7 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
     """``migrate``: -o, --write or (the default) the patch on stdout; the summary goes to stderr."""
     from chainer2torch import output
     from chainer2torch.report import text as text_report
-    render = _renderer_for(report_file) if report_file else None
+    form = _format_for(report_file) if report_file else ""
     project = run(paths, options)
     wanted = output.changes(project)
     if out is not None:
@@ -118,8 +128,8 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         for line in output.patch(wanted):
             click.echo(line, nl=False)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
-    if report_file and render:
-        files.write_atomic(report_file, render(report).encode())
+    if report_file:
+        _write_report(report_file, form, report, _extras(report, options, Goal()))
     _show_problems(report)
     if not options.quiet:
         advice = ""
@@ -130,38 +140,83 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
     return _exit_code(report, report.something_left() or (dry and bool(wanted)))
 
 
-def check(paths: tuple[Path, ...], options: Settings) -> int:
+def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: Goal | None = None) -> int:
     """``check``: prints every place that needs Chainer; status 1 when there is one."""
+    from chainer2torch.report import formats
     from chainer2torch.report import text as text_report
+    goal = goal or Goal()
     report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
-    found = any(True for _ in report.sites)
-    text_report.show(text_report.sites(report), sys.stdout)
+    extras = _extras(report, options, goal)
+    found = bool(report.leftovers())
+    shown = text_report.sites(report, extras) if form == "text" else formats.render(form, report, extras)
+    text_report.show(shown, sys.stdout)
     _show_problems(report)
     if not options.quiet:
         advice = "migrate it: `chainer2torch migrate PATH -o OUT`" if found and not report.problems else ""
-        text_report.show(text_report.summary(report, advice), sys.stderr)
-    return _exit_code(report, found)
+        text_report.show(text_report.summary(report, advice, extras), sys.stderr)
+    return _exit_code(report, _missed(report, extras, goal, found, options.quiet))
 
 
-def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None) -> int:
+def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None,
+           goal: Goal | None = None) -> int:
     """``report``: what a migration would do, in the format that is asked for."""
     from chainer2torch.report import formats, text
-    render = formats.renderer(form) if form else _renderer_for(out) if out else formats.renderer("text")
+    goal = goal or Goal()
+    form = form or (_format_for(out) if out else "text")
     result = run(paths, options).report(migrated=True).filtered(options.select, options.ignore)
+    extras = _extras(result, options, goal)
     if out is not None:
-        files.write_atomic(out, render(result).encode())
+        _write_report(out, form, result, extras)
     else:
-        text.show(render(result), sys.stdout)
+        text.show(formats.render(form, result, extras), sys.stdout)
     _show_problems(result)
-    return _exit_code(result, result.something_left())
+    return _exit_code(result, _missed(result, extras, goal, result.something_left(), options.quiet))
 
 
-def _renderer_for(path: Path) -> Any:
+def _missed(report: Report, extras: Any, goal: Goal, left: bool, quiet: bool) -> bool:
+    """Whether the goal is missed: something new or too small a share where that was asked for, else anything left."""
+    if goal.baseline is None and goal.fail_under is None:
+        return left
+    share = report.share_done()
+    low = goal.fail_under is not None and share < goal.fail_under
+    if low and not quiet:
+        click.echo(f"chainer2torch: {share:.1f} % of the sites are exact or close, less than {goal.fail_under:g} %",
+                   err=True)
+    return low or bool(extras.comparison and extras.comparison.new)
+
+
+def _extras(report: Report, options: Settings, goal: Goal) -> Any:
+    from chainer2torch.report import baseline, verification
+    from chainer2torch.report.extras import Extras
+    checks = tuple(found for path in goal.verified for found in verification.read(path))
+    comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
+    return Extras(functools.cache(functools.partial(_next_step, options.rules)), comparison, checks)
+
+
+def _next_step(rule_dirs: tuple[Path, ...], symbol: str) -> str:
+    """What the rule of a symbol tells a person to do."""
+    row = _rules(rule_dirs).find(symbol)
+    return row.next if row is not None else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _rules(rule_dirs: tuple[Path, ...]) -> Any:
+    from chainer2torch.rules import load_rules
+    return load_rules(rule_dirs)
+
+
+def _write_report(path: Path, form: str, report: Report, extras: Any) -> None:
+    from chainer2torch.report import formats
+    files.write_atomic(path, formats.render(form, report, extras).encode("utf-8", "replace"))
+
+
+def _format_for(path: Path) -> str:
     from chainer2torch.report import formats
     form = formats.format_of(path.name)
     if form is None:
-        raise Failure(f"{path}: the report's format follows the ending, which must be .txt, .json or .md")
-    return formats.renderer(form)
+        raise Failure(f"{path}: the report's format follows the ending, which must be .txt, .json, .md, .html or "
+                      ".sarif")
+    return form
 
 
 def _show_problems(report: Report) -> None:

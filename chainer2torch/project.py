@@ -75,7 +75,7 @@ class Project:
     def report(self, migrated: bool) -> Report:
         """The report; ``migrated`` says that texts were made (else they were only looked at)."""
         rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
-        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)))
+        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated)
 
 
 def collect(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Project:
@@ -245,11 +245,12 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     if result is None:
         return FileRow(shown, NO_CHAINER)
     sites = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
+    before = tree.sources[path].text if path in tree.sources else None
     if not migrated:
-        return FileRow(shown, LEFT if sites else CLEAN, sites)
+        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before)
     unfinished = result.left > 0 or any(site.open for site in sites)
     if result.changed:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left)
+    return FileRow(shown, status, sites, result.left, before, result.code)

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
+from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import NO_CHAINER, STATES, Report
 
+ENDINGS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html",
+           ".htm": "html", ".sarif": "sarif"}
 _MARKDOWN_SITES = 200
 
 
@@ -28,8 +30,12 @@ def to_json(report: Report) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_markdown(report: Report) -> str:
-    """A summary for a pull request: totals, the files with work left, and where that work is."""
+def to_markdown(report: Report, extras: Extras | None = None) -> str:
+    """A summary for a pull request: totals, the files with work left, and where that work is.
+
+    With a baseline, what is left to do is what is new.
+    """
+    comparison = extras.comparison if extras else None
     totals = report.totals()
     lines = ["# chainer2torch", "", "| files | sites | exact | close | review | manual |", "|---|---|---|---|---|---|",
              "| " + " | ".join(str(totals[key]) for key in ("files", "sites", *STATES)) + " |", ""]
@@ -43,9 +49,12 @@ def to_markdown(report: Report) -> str:
             counts = [str(sum(site.state == state for site in row.sites)) for state in STATES]
             lines.append(f"| {_code(row.path)} | {row.status} | " + " | ".join(counts) + " |")
     lines.append("")
-    open_sites = [(row.path, site) for row in report.files for site in row.sites if site.open]
+    pairs = list(comparison.new) if comparison else report.leftovers()
+    open_sites = [(row.path, site) for row, site in pairs]
+    if comparison:
+        lines += [comparison.line().capitalize() + ".", ""]
     if open_sites:
-        lines += ["## What is left to do", ""]
+        lines += ["## New since the baseline" if comparison else "## What is left to do", ""]
         for path, site in open_sites[:_MARKDOWN_SITES]:
             place, symbol = _code(f"{path}:{site.line}"), _code(site.symbol)
             lines.append(f"- {place} {symbol} ({site.state}, {site.code}): {_plain(site.message)}")
@@ -64,13 +73,26 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|")
 
 
-def renderer(name: str) -> Callable[[Report], str]:
-    """The function that makes the format ``text``, ``json`` or ``markdown``."""
-    from chainer2torch.report.text import to_text
-    return {"text": to_text, "json": to_json, "markdown": to_markdown}[name]
+FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
+
+
+def render(name: str, report: Report, extras: Extras) -> str:
+    """The report in one of FORMATS; only the module of that format is imported."""
+    if name == "html":
+        from chainer2torch.report.html import to_html
+        return to_html(report, extras)
+    if name == "sarif":
+        from chainer2torch.report.sarif import to_sarif
+        return to_sarif(report, extras)
+    if name == "github":
+        from chainer2torch.report.github import to_github
+        return to_github(report, extras)
+    if name == "text":
+        from chainer2torch.report.text import to_text
+        return to_text(report, extras)
+    return to_json(report) if name == "json" else to_markdown(report, extras)
 
 
 def format_of(path: str) -> str | None:
     """The format that the ending of a file name stands for, or None."""
-    endings = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
-    return next((name for ending, name in endings.items() if path.lower().endswith(ending)), None)
+    return next((name for ending, name in ENDINGS.items() if path.lower().endswith(ending)), None)

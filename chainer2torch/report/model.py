@@ -30,12 +30,17 @@ class SiteRow:
 
 @dataclasses.dataclass(frozen=True)
 class FileRow:
-    """One Python file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated)."""
+    """One Python file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated).
+
+    ``before`` and ``after`` are the texts, where they were read; the JSON report does not have them.
+    """
 
     path: str
     status: str
     sites: tuple[SiteRow, ...] = ()
     left: int | None = None
+    before: str | None = dataclasses.field(default=None, repr=False, compare=False)
+    after: str | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 @dataclasses.dataclass
@@ -44,6 +49,8 @@ class Report:
 
     files: list[FileRow] = dataclasses.field(default_factory=list)
     problems: list[FileError] = dataclasses.field(default_factory=list)
+    # whether texts were migrated; else the files were only looked at, and every site is still Chainer
+    migrated: bool = True
 
     @property
     def sites(self) -> Iterable[SiteRow]:
@@ -72,6 +79,15 @@ class Report:
             counts[site.state] += 1
         return dict(sorted(found.items()))
 
+    def leftovers(self) -> list[tuple[FileRow, SiteRow]]:
+        """What a person has to see to: the open sites, or every site when nothing was migrated."""
+        return [(row, site) for row in self.files for site in row.sites if site.open or not self.migrated]
+
+    def share_done(self) -> float:
+        """Per cent of the sites that need no person (exact or close), as they are or would be migrated."""
+        totals = self.totals()
+        return 100.0 * (totals["exact"] + totals["close"]) / totals["sites"] if totals["sites"] else 100.0
+
     def something_left(self) -> bool:
         """Whether the migration leaves work: an open site, or Chainer in the output."""
         return self.left > 0 or any(site.open for site in self.sites)
@@ -91,4 +107,4 @@ class Report:
             # A file whose open sites are all filtered away counts as done; otherwise what was counted stands.
             hidden = any(site.open for site in row.sites) and not any(site.open for site in sites)
             files.append(dataclasses.replace(row, sites=sites, left=0 if hidden and row.left else row.left))
-        return Report(files, self.problems)
+        return Report(files, self.problems, self.migrated)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO
 
+from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, STATES, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
@@ -11,23 +12,23 @@ _WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Ch
           (NO_CHAINER, "without Chainer"), (ERROR, "with errors"))
 
 
-def to_text(report: Report) -> str:
-    """Every site, then the summary."""
-    return sites(report) + summary(report)
+def to_text(report: Report, extras: Extras | None = None) -> str:
+    """Every site (with a baseline: what is new), then the summary."""
+    return sites(report, extras) + summary(report, extras=extras)
 
 
-def sites(report: Report, open_only: bool = False) -> str:
-    """One line for each site: ``path:line:column: CODE state symbol: message``."""
+def sites(report: Report, extras: Extras | None = None) -> str:
+    """One line for each site: ``path:line:column: CODE state symbol: message``; with a baseline what is new."""
+    comparison = extras.comparison if extras else None
+    pairs = comparison.new if comparison else [(row, site) for row in report.files for site in row.sites]
     lines = []
-    for row in report.files:
-        for site in row.sites:
-            if site.open or not open_only:
-                tail = f": {' '.join(site.message.split())}" if site.message else ""
-                lines.append(f"{row.path}:{site.line}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
+    for row, site in pairs:
+        tail = f": {' '.join(site.message.split())}" if site.message else ""
+        lines.append(f"{row.path}:{site.line}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
     return "".join(lines)
 
 
-def summary(report: Report, step: str = "") -> str:
+def summary(report: Report, step: str = "", extras: Extras | None = None) -> str:
     """Files, sites by state, what is left; ``step`` overrides the advice at the end."""
     statuses = Counter(row.status for row in report.files)
     totals = report.totals()
@@ -38,6 +39,8 @@ def summary(report: Report, step: str = "") -> str:
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
         lines.append(f"left in the output: {_count(report.left, 'reference')} to Chainer")
+    if extras and extras.comparison:
+        lines.append(extras.comparison.line())
     advice = step or next_step(report)
     if advice:
         lines.append(f"next: {advice}")

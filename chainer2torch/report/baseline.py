@@ -1,0 +1,70 @@
+"""The ratchet: which leftovers of a run are new since an earlier JSON report."""
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+
+from chainer2torch.report.model import FileRow, Report, SiteRow
+
+Key = tuple[str, str, str]
+
+
+class BaselineError(Exception):
+    """The baseline cannot be used; the message says how to make one."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """``new`` leftovers, and how many of the baseline's are still there (``known``) or no longer (``gone``)."""
+
+    new: tuple[tuple[FileRow, SiteRow], ...]
+    known: int
+    gone: int
+
+    def line(self) -> str:
+        """The comparison in a line of text."""
+        shrunk = f", {self.gone} gone (write the baseline anew to hold on to that)" if self.gone else ""
+        return f"against the baseline: {len(self.new)} new, {self.known} known{shrunk}"
+
+
+def compare(report: Report, baseline: Path) -> Comparison:
+    """Compares the leftovers of a run with those of an earlier JSON report.
+
+    Lines move when a file is edited, so a leftover is known by its file, code and symbol; of several such, those that
+    stand where they stood are the known ones, then the first.
+    """
+    old = _read(baseline, report.migrated)
+    budget = Counter(key for key, _ in old)
+    places = Counter(old)
+    left = report.leftovers()
+    known: set[int] = set()
+    for exact_place in (True, False):
+        for number, (row, site) in enumerate(left):
+            key = (row.path, site.code, site.symbol)
+            if number in known or not budget[key] or (exact_place and not places[key, site.line]):
+                continue
+            known.add(number)
+            budget[key] -= 1
+            places[key, site.line] -= 1
+    new = tuple(pair for number, pair in enumerate(left) if number not in known)
+    return Comparison(new, len(known), sum(budget.values()))
+
+
+def _read(path: Path, migrated: bool) -> list[tuple[Key, int]]:
+    how = "make one with `chainer2torch report PATH --format json -o FILE`"
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read ({error.strerror}); {how}") from None
+    except ValueError as error:
+        raise BaselineError(f"{path}: not JSON ({error}); {how}") from None
+    if not isinstance(document, dict) or document.get("version") != 1 or not isinstance(document.get("files"), list):
+        raise BaselineError(f"{path}: not a report of version 1; {how}")
+    try:
+        return [((row["path"], site["code"], site["symbol"]), site["line"])
+                for row in document["files"] for site in row["sites"]
+                if not migrated or site["state"] in ("review", "manual")]
+    except (KeyError, TypeError):
+        raise BaselineError(f"{path}: not a report of version 1; {how}") from None

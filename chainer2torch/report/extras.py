@@ -1,0 +1,21 @@
+"""What a report can say beyond what the run found: next steps, what is new, what a verification found."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from chainer2torch.report.baseline import Comparison
+from chainer2torch.report.verification import Check
+
+
+def _nothing(symbol: str) -> str:
+    return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Extras:
+    """``next_step`` gives the next step that a symbol's rule names; the rest is there when it was asked for."""
+
+    next_step: Callable[[str], str] = _nothing
+    comparison: Comparison | None = None
+    checks: tuple[Check, ...] = ()
