@@ -1,9 +1,12 @@
 """Sparse matrices in coordinate format, as chainer.utils.CooMatrix holds them, and their product with dense ones."""
+import numpy as np
 import torch
 
 
 class CooMatrix:
     """A sparse matrix, or a batch of them, as lists of entries. Source: chainer.utils.CooMatrix.
+
+    It is made of tensors or NumPy arrays; arrays become tensors on the CPU.
 
     Attributes:
         data: Entries: float tensor of shape (entries,) or (batch, entries); it collects gradients if asked for.
@@ -13,8 +16,9 @@ class CooMatrix:
         order: 'C' when rows are sorted, 'F' when columns are, else 'other' (found out when None).
     """
 
-    def __init__(self, data: torch.Tensor, row: torch.Tensor, col: torch.Tensor, shape: tuple[int, int],
-                 order: str | None = None, requires_grad: bool = False) -> None:
+    def __init__(self, data: torch.Tensor | np.ndarray, row: torch.Tensor | np.ndarray, col: torch.Tensor | np.ndarray,
+                 shape: tuple[int, int], order: str | None = None, requires_grad: bool = False) -> None:
+        data, row, col = torch.as_tensor(data), torch.as_tensor(row), torch.as_tensor(col)
         if data.ndim not in (1, 2) or not data.ndim == row.ndim == col.ndim:
             raise ValueError("data, row and col must all have one axis, or all two")
         if len(shape) != 2 or min(shape) <= 0:
@@ -29,10 +33,14 @@ class CooMatrix:
 
     def to_dense(self) -> torch.Tensor:
         """Returns the matrix (or batch of matrices) as a dense tensor without gradient; entries of one place add up."""
-        eye = torch.eye(self.shape[1], dtype=self.data.dtype, device=self.data.device)
-        if self.data.ndim == 2:
-            eye = eye.expand(len(self.data), -1, -1)
-        return sparse_matmul(self, eye).detach()
+        data = self.data.detach()
+        dense = torch.zeros((*data.shape[:-1], *self.shape), dtype=data.dtype, device=data.device)
+        matrices = [(dense, self.row, self.col, data)] if data.ndim == 1 else zip(dense, self.row, self.col, data,
+                                                                                  strict=True)
+        for matrix, row, col, values in matrices:
+            # padding has the value zero, so that it does not matter where it is added
+            matrix.index_put_((row.long(), col.long()), values, accumulate=True)
+        return dense
 
 
 def get_order(row: torch.Tensor, col: torch.Tensor) -> str:

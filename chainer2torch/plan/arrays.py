@@ -21,6 +21,7 @@ _VIEWS = frozenset({
     "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
     "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
 })
+_OPTIONS_OF_ASTYPE = frozenset({"order", "casting", "subok"})
 _CODE = "C2T320"
 
 
@@ -34,9 +35,13 @@ def astype(plan: Plan, node: ast.AST, row: Row) -> None:
     if not isinstance(call, ast.Call) or call.func is not node:
         plan.mark(node, row, row.name, "manual", "a method that is passed as a value")
         return
-    names = {k.arg: k.value for k in call.keywords}
-    target = call.args[0] if call.args else names.get("dtype")
-    if target is None or len(call.args) > 1 or set(names) - {"dtype", "copy"}:
+    assert row.signature is not None
+    try:
+        names = row.signature.bind(call.args, call.keywords, node.value).given
+    except BindError:
+        names = {}
+    target, defaults = names.get("dtype"), row.signature.defaults
+    if target is None or any(ast.unparse(names[name]) != defaults[name] for name in _OPTIONS_OF_ASTYPE & set(names)):
         plan.mark(node, row, row.name, "manual", "options of astype that tensors do not have")
         return
     kind = plan.analysis.kind(target)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import UNDECIDED, Question, constant
 from chainer2torch.plan.sites import Plan
@@ -22,11 +22,17 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
     except BindError as error:
         plan.mark(node, row, row.name, "manual", f"the call does not fit Chainer's signature: {error}", "C2T010")
         return
+    config = bound.given.get("config")
+    if bound.starred or not _is_default(plan, config):
+        plan.mark(node, row, row.name, "manual", "another configuration object than chainer.config")
+        return
     question = Question(row, bound, plan.analysis.kind, plan.is_instance)
     name, value = constant("name", question), constant("value", question)
     if name == "enable_backprop" and isinstance(value, bool):
+        _leave_out(plan, config, row)
         _replace(plan, call, node, row, "torch.enable_grad()" if value else "torch.no_grad()", [])
     elif name == "train" and value is not UNDECIDED:
+        _leave_out(plan, config, row)
         helper = "compat.train_mode" if value else "compat.eval_mode"
         targets = modules_inside(plan, plan.source.statement(node))
         if targets:
@@ -36,6 +42,18 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
             _replace(plan, call, node, row, helper, [])
     else:
         plan.mark(node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal")
+
+
+def _is_default(plan: Plan, config: ast.expr | None) -> bool:
+    """Whether the configuration object of a call is that of the thread, which Chainer takes when none is given."""
+    return config is None or Ref("chainer.config") in options(plan.analysis.kind(config))
+
+
+def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
+    """The default that a call writes out goes with the call."""
+    if config is not None:
+        plan.use(config)
+        plan.mark(config, row, "chainer.config", "exact")
 
 
 def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[ast.expr]) -> None:
