@@ -24,14 +24,17 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
         return
+    parent = plan.source.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if node.attr == "array" and called:
+        return  # a function of that name in some module: Chainer's is an attribute
     row = plan.rules.rows.get(f"?.{node.attr}")
     if row is not None and isinstance(node.ctx, ast.Load):
-        parent = plan.source.parents.get(node)
         if row.attribute:
             plan.replace(node, row.cases[0].torch, {"self": plan.operand(node.value)})
             plan.mark(node, row, row.name, row.state, row.note)
             return
-        if isinstance(parent, ast.Call) and parent.func is node:
+        if isinstance(parent, ast.Call) and called:
             plan.call(parent, row, node, receiver=node.value)
             return
     plan.mark(node, None, f"?.{node.attr}", "review",
