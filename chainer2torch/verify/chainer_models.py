@@ -11,18 +11,20 @@ import sys
 import chainer
 import numpy
 
-from . import chainer_script, chainer_snippets, lockstep, wire
+from . import chainer_gpu, chainer_script, chainer_snippets, lockstep, wire
 
 
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
     sys.path.insert(0, job["tree"])
+    device = job.get("device", "cpu")
+    chainer_gpu.random_from_numpy(device)
     noise = chainer_script.private_streams(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            record, arrays = run_case(case, inputs, folder, job, noise)
+            record, arrays = run_case(dict(case, device=device), inputs, folder, job, noise)
             record["id"] = case["id"]
             results.add(record, arrays)
     results.close()
@@ -41,6 +43,7 @@ def run_case(case, inputs, folder, job, noise):
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
             weights = chainer_snippets.save_weights(case, links, folder)
+            chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
             with _trace(links["model"], job["tree"]) as calls:
@@ -64,7 +67,7 @@ def _steps(case, inputs, namespace, model):
     for step in range(1, case["steps"] + 1):
         for _, param in sorted(model.namedparams()):
             if param.grad is not None:
-                param.data -= numpy.asarray(case["rate"], dtype=param.dtype) * param.grad
+                param.data -= case["rate"] * param.grad
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         found.update({"step/{}/{}".format(step, key): value for key, value in arrays.items() if key.startswith("out")})
     if case["steps"]:

@@ -20,6 +20,7 @@ def apply():
 def import_chainer():
     """Applies the patches and returns the imported ``chainer``, ready for use."""
     apply()
+    _patch_cupy()
     import chainer
     _patch_pad_sequence()
     _patch_categorical()
@@ -96,6 +97,40 @@ def _restore_numpy_names():
         }
 
 
+def _patch_cupy():
+    """Gives CuPy 13 and 14 the names that Chainer and programs of its time use and that CuPy dropped or moved."""
+    try:
+        import cupy
+        import cupy.cuda
+    except Exception:  # noqa: B902 - not installed, or without its CUDA libraries: Chainer says so itself
+        return
+    if not hasattr(cupy.cuda, "driver"):  # only asked whether a CUDA context exists (MultiprocessParallelUpdater)
+        driver = types.ModuleType("cupy.cuda.driver")
+        driver.CUDADriverError = type("CUDADriverError", (Exception,), {})
+        driver.ctxGetCurrent = lambda: 0
+        cupy.cuda.driver = sys.modules["cupy.cuda.driver"] = driver
+    for name, moved in (("core", "_core"), ("util", "_util")):
+        if not hasattr(cupy, name) and hasattr(cupy, moved):
+            setattr(cupy, name, getattr(cupy, moved))
+            sys.modules.setdefault("cupy." + name, getattr(cupy, moved))
+    for name, value in (("bool", bool), ("int", int), ("float", float), ("complex", complex), ("object", object)):
+        if name not in vars(cupy):
+            setattr(cupy, name, value)
+    for name, now in (("product", "prod"), ("cumproduct", "cumprod"), ("row_stack", "vstack"), ("in1d", "isin")):
+        if not hasattr(cupy, name) and hasattr(cupy, now):
+            setattr(cupy, name, getattr(cupy, now))
+    scatter = getattr(_module("cupyx"), "scatter_add", None)
+    if scatter is not None and not hasattr(cupy, "scatter_add"):
+        cupy.scatter_add = scatter
+
+
+def _module(name):
+    try:
+        return __import__(name)
+    except Exception:  # noqa: B902
+        return None
+
+
 def _patch_pad_sequence():
     """NumPy 2 raises when -1 is written into an unsigned array; older versions wrapped around."""
     from chainer.functions.array import pad_sequence
@@ -105,7 +140,7 @@ def _patch_pad_sequence():
 
     def forward(self, xs):
         if xs[0].dtype.kind == "u" and self.padding < 0:
-            self.padding = numpy.array(self.padding).astype(xs[0].dtype)
+            self.padding = numpy.array(self.padding).astype(xs[0].dtype)[()]
         return original(self, xs)
 
     forward._chainer2torch = True

@@ -9,7 +9,7 @@ import os
 import chainer
 import numpy
 
-from . import chainer_double, lockstep
+from . import chainer_double, chainer_gpu, lockstep
 
 
 def work(job, folder):
@@ -18,6 +18,7 @@ def work(job, folder):
     notes = {"targets": {}}
     watch = _Watch(folder, recorder, notes)
     lockstep.seed_everything(job["seed"])
+    chainer_gpu.random_from_numpy(job.get("device", "cpu"))
     private_streams(job["seed"])
     watch.install()
     if job["dtype"] == "float64":
@@ -40,7 +41,7 @@ def private_streams(seed):
         for cls in list(vars(module).values()):
             if not isinstance(cls, type) or cls.__module__ != module.__name__:
                 continue
-            for method in ("forward", "forward_cpu"):
+            for method in ("forward", "forward_cpu", "forward_gpu"):
                 if method in vars(cls):
                     setattr(cls, method, noise.wrap(vars(cls)[method]))
     return noise
@@ -178,7 +179,8 @@ class _Watch(object):
         missing = sorted(set(_keys(optimizer.target)) - set(weights))
         self.notes["targets"][str(number)] = {
             "optimizer": type(optimizer).__name__, "target": type(optimizer.target).__name__,
-            "keys": sorted(weights), "uninitialized": missing}
+            "keys": sorted(weights), "uninitialized": missing,
+            "on_gpu": any(chainer_gpu.is_on_gpu(param.data) for param in optimizer.target.params())}
         numpy.savez(os.path.join(self.folder, "weights-{}.npz".format(number)), **weights)
 
 

@@ -11,7 +11,7 @@ import chainer
 import chainer.functions as F
 import numpy
 
-from . import wire
+from . import chainer_gpu, wire
 
 
 def work(job, folder):
@@ -19,6 +19,7 @@ def work(job, folder):
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
+            case = dict(case, device=job.get("device", "cpu"))
             record, arrays = run_case(case, inputs, folder)
             record["id"] = case["id"]
             results.add(record, arrays)
@@ -45,6 +46,7 @@ def run_case(case, inputs, folder):
             if prepared is not None:
                 set_weights(links, prepared)
             weights = save_weights(case, links, folder)
+            chainer_gpu.send_links(links.values(), case["device"])
             for link in links.values():
                 link.cleargrads()  # a gradient that was never computed is NaN until then
             phase = "run"
@@ -71,6 +73,7 @@ def config(case):
 def execute(case):
     """The names that the text of the case defines."""
     numpy.random.seed(case.get("seed", 0))
+    chainer_gpu.seed(case.get("seed", 0), case.get("device", "cpu"))
     namespace = {"__name__": "snippet"}
     exec(compile(case["source"], "<original>", "exec"), namespace)
     return namespace
@@ -85,9 +88,13 @@ def _inputs(case, arrays):
     plain = set(case.get("arrays", ()))
     variables = {}
 
+    device = case.get("device", "cpu")
+
     def wrap(name, array):
         if case.get("strided"):
-            array = wire.strided(array)
+            array = wire.strided(array, lambda wide: chainer_gpu.send(wide, device))
+        else:
+            array = chainer_gpu.send(array, device)
         # Labels and indices are arrays in nearly every program, and some functions take nothing else.
         if name in plain or array.dtype.kind != "f":
             return array
@@ -103,7 +110,7 @@ def run(case, inputs, namespace):
     kwargs, variables = _inputs(case, inputs)
     result = namespace["run"](**kwargs)
     tree = wire.Tree("out", array_of)
-    record = {"status": "ok", "outputs": tree.encode(result)}
+    record = {"status": "ok", "outputs": tree.encode(result), "on_gpu": on_gpu(tree)}
     arrays = dict(tree.arrays)
     if case.get("grad", True):
         differentiated = []
@@ -115,7 +122,7 @@ def run(case, inputs, namespace):
             weight = wire.cotangent(case["id"], key, arrays[key])
             arrays["gy/" + key] = weight
             differentiated.append(key)
-            term = F.sum(value * weight)
+            term = F.sum(value * chainer_gpu.like(weight, value.data))
             total = term if total is None else total + chainer.functions.cast(term, total.dtype)
         record["differentiated"] = differentiated
         if total is not None:
@@ -128,17 +135,21 @@ def run(case, inputs, namespace):
     for name, group in variables.items():
         for i, variable in enumerate(group):
             if variable.dtype.kind == "f" and variable.grad is not None:
-                arrays["grad/{}/{}".format(name, i)] = numpy.array(variable.grad)
+                arrays["grad/{}/{}".format(name, i)] = chainer_gpu.fetch(variable.grad)
     return record, arrays, tree
 
 
 def array_of(value):
     """The ndarray of a Variable or array, None for anything else."""
     if isinstance(value, chainer.Variable):
-        return numpy.array(value.data)
-    if isinstance(value, numpy.ndarray):
-        return numpy.array(value)
-    return None
+        value = value.data
+    return chainer_gpu.fetch(value) if chainer_gpu.is_array(value) else None
+
+
+def on_gpu(tree):
+    """The paths of the results that lie on a GPU."""
+    return sorted(key for key, value in tree.leaves.items()
+                  if chainer_gpu.is_on_gpu(value.data if isinstance(value, chainer.Variable) else value))
 
 
 def _sample(case, inputs):
@@ -146,6 +157,7 @@ def _sample(case, inputs):
     samples = {}
     record = {}
     namespace = execute(case)
+    chainer_gpu.send_links(find_links(namespace).values(), case.get("device", "cpu"))
     for _ in range(case["repeat"]):
         record, arrays, _ = run(case, inputs, namespace)
         for name, array in arrays.items():
@@ -158,7 +170,7 @@ def _initial(case, inputs, links):
     """The parameters that several builds start with, each after a first forward (for lazy links), stacked by name."""
     found = {}
     for build in range(case.get("initial", 0) if links else 0):
-        source = dict(case, seed=case["seed"] + build + 1, compare="allclose", grad=False)
+        source = dict(case, seed=case["seed"] + build + 1, compare="allclose", grad=False, device="cpu")
         namespace = execute(source)
         run(source, inputs, namespace)
         for name, link in find_links(namespace).items():
@@ -174,7 +186,7 @@ def draw_weights(case, inputs, links):
     Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used.
     """
     namespace_links = links
-    source = dict(case, compare="allclose", grad=False)
+    source = dict(case, compare="allclose", grad=False, device="cpu")
     namespace = execute(source)
     warm = find_links(namespace)
     run(source, inputs, namespace)
@@ -238,7 +250,7 @@ def gradients(links):
     for name, link in links.items():
         for path, param in link.namedparams():
             if param.grad is not None:
-                arrays["pgrad/" + name + path] = numpy.array(param.grad)
+                arrays["pgrad/" + name + path] = chainer_gpu.fetch(param.grad)
     return arrays
 
 

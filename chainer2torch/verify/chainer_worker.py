@@ -25,8 +25,15 @@ def main():
     import chainer2torch_worker.chainer_patches as patches
     chainer = patches.import_chainer()
     import numpy
-    wire.write_json(os.path.join(folder, "versions.json"), {
-        "python": sys.version.split()[0], "numpy": numpy.__version__, "chainer": chainer.__version__})
+    versions = {"python": sys.version.split()[0], "numpy": numpy.__version__, "chainer": chainer.__version__}
+    wire.write_json(os.path.join(folder, "versions.json"), versions)
+    import chainer2torch_worker.chainer_gpu as gpu
+    device = job.get("device", "cpu")
+    gpu.use(device)
+    versions.update(gpu.describe(device))
+    wire.write_json(os.path.join(folder, "versions.json"), versions)
+    if job["kind"] == "device":
+        return
     if job["kind"] == "snippets":
         import chainer2torch_worker.chainer_snippets as room
     elif job["kind"] == "models":

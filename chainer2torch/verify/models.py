@@ -96,7 +96,7 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
         DeviceError: ``device`` is not there.
         WorkerError: An interpreter cannot be started.
     """
-    run.check_device(device)
+    run.check_device(device, chainer_python, torch_python)
     found = list(read_entries(src) if entries is None else entries)
     if names:
         unknown = [name for name in names if not any(name in (e.target, e.target.split(":")[1]) for e in found)]
@@ -134,21 +134,21 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         folder.mkdir()
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     job = {"kind": "models", "device": device, "seed": seed}
-    left = run.run_worker(run.CHAINER_WORKER, folders["chainer"], {**job, "cases": cases, "tree": str(src)},
+    left = run.run_cases(run.CHAINER_WORKER, folders["chainer"], {**job, "cases": cases, "tree": str(src)},
                           python=pythons["chainer"], timeout=timeout)
     ready = [dict(case, weights=record["weights"], differentiated=record.get("differentiated", []))
              for case in cases if (record := left.records.get(case["id"], {})).get("status") == "ok"]
-    right = run.run_worker(run.TORCH_WORKER, folders["torch"], {
+    right = run.run_cases(run.TORCH_WORKER, folders["torch"], {
         **job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
         python=pythons["torch"], timeout=timeout)
-    outcomes = [_outcome(pair, left, right) for pair in pairs]
+    outcomes = [_outcome(pair, left, right, device) for pair in pairs]
     _explain_rounding(outcomes)
     versions = {**{f"{k} (Chainer side)" if k != "chainer" else k: v for k, v in left.versions.items()},
                 **{f"{k} (PyTorch side)" if k != "torch" else k: v for k, v in right.versions.items()}}
     return VerifyReport(outcomes, [r.problem for r in (left, right) if r.problem], versions, device)
 
 
-def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult) -> Outcome:
+def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device: str) -> Outcome:
     outcome = Outcome(pair)
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
@@ -159,7 +159,7 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult) -> Out
         outcome.reasons.append(f"Chainer: {x['type']} in {x['phase']}: {x['message']}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
-    judge(outcome, x, y, a, b)
+    judge(outcome, x, y, a, b, device)
     if "calls" not in x or "calls" not in y:
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):

@@ -32,7 +32,7 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
         DeviceError: ``device`` is not there.
         WorkerError: An interpreter cannot be started.
     """
-    run.check_device(device)
+    run.check_device(device, chainer_python, torch_python)
     if rules is None:
         from chainer2torch.rules import load_rules
         rules = load_rules()

@@ -4,9 +4,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ class WorkerResult:
     versions: dict[str, str]
     problem: str | None
     stdout: str
+    status: int | None = 0
 
     def arrays(self, case_id: str) -> dict[str, Any]:
         """The arrays of a case."""
@@ -71,7 +74,23 @@ def run_worker(worker: Path, folder: Path, job: Mapping[str, Any], *, python: st
     versions = {}
     if (folder / "versions.json").exists():
         versions = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
-    return WorkerResult(folder, records, versions, problem, out)
+    return WorkerResult(folder, records, versions, problem, out, status)
+
+
+def run_cases(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None,
+              timeout: float = 600) -> WorkerResult:
+    """:func:`run_worker` for a job with ``cases``: what a worker with a broken GPU did not reach runs in a new one."""
+    result = run_worker(worker, folder, job, python=python, timeout=timeout)
+    while result.status == wire.BROKEN_DEVICE:
+        left = [case for case in job["cases"] if case["id"] not in result.records]
+        if len(left) == len(job["cases"]):
+            return result
+        if not left:
+            return dataclasses.replace(result, problem=None)
+        job = {**job, "cases": left}
+        # The results file is appended to, so every turn sees all records so far.
+        result = run_worker(worker, folder, job, python=python, timeout=timeout)
+    return result
 
 
 def _call(command: Sequence[str], timeout: float, env: Mapping[str, str], cwd: Path | None,
@@ -139,12 +158,19 @@ def _tail(out: str, err: str) -> str:
     return "; its last lines:\n" + "\n".join("    " + line for line in lines) if lines else "; it printed nothing"
 
 
-def check_device(device: str) -> None:
-    """Raises DeviceError unless the device can be used here: ``cpu``, or ``cuda`` with a GPU that PyTorch sees."""
+def check_device(device: str, chainer_python: str | None = None, torch_python: str | None = None) -> None:
+    """Raises DeviceError unless both sides can use the device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+
+    Each worker tries it in the interpreter that it is going to run in. Raises WorkerError when one cannot be started.
+    """
     if device == "cpu":
         return
-    if device != "cuda" and not device.startswith("cuda:"):
-        raise DeviceError(f"--device {device}: it is cpu or cuda")
-    import torch
-    if not torch.cuda.is_available():
-        raise DeviceError(f"--device {device}: no GPU that PyTorch can use; nothing was compared")
+    if not re.fullmatch(r"cuda(:\d+)?", device):
+        raise DeviceError(f"--device {device}: it is cpu or cuda (or cuda:1 for the second GPU)")
+    # PyTorch first: where there is no GPU at all it says so at once.
+    for worker, python in ((TORCH_WORKER, torch_python), (CHAINER_WORKER, chainer_python)):
+        with tempfile.TemporaryDirectory(prefix="chainer2torch-") as folder:
+            result = run_worker(worker, Path(folder), {"kind": "device", "device": device}, python=python, timeout=300)
+        if result.problem is not None:
+            why = result.problem.strip().splitlines()[-1].strip().removeprefix("RuntimeError: ")
+            raise DeviceError(f"--device {device}: {why}; nothing was compared")

@@ -147,7 +147,7 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
         FileNotFoundError: A tree or the script is missing.
         WorkerError: An interpreter cannot be started.
     """
-    run.check_device(device)
+    run.check_device(device, chainer_python, torch_python)
     if not argv:
         raise FileNotFoundError("no script: verify script SRC OUT -- train.py ARGS")
     for tree in (src, out):
@@ -159,7 +159,7 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
         left, right = _run_both({**job, "dtype": dtype}, {"chainer": src, "torch": out},
                                 {"chainer": chainer_python, "torch": torch_python}, timeout)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
-        report = _compare(left, right, " ".join(argv), *close)
+        report = _compare(left, right, " ".join(argv), *close, device)
         report.facts.update({"dtype": dtype, "seed": str(seed), "device": device, **left.versions, **right.versions})
         return report
 
@@ -195,7 +195,8 @@ def _environment() -> Mapping[str, str]:
     return {"CHAINER_DATASET_ROOT": str(Path(root).absolute())} if root else {}
 
 
-def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol: float, atol: float) -> ScriptReport:
+def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol: float, atol: float,
+             device: str) -> ScriptReport:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
     ends = [result.records.get("end") for result in (left, right)]
@@ -224,6 +225,11 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
         unverified.append("no initial weights were transferred")
     if ends[0] and ends[1]:
         _compare_ends(ends[0], ends[1], steps, problems, unverified)
+        if device != "cpu":
+            places = {"Chainer": any(target.get("on_gpu") for target in ends[0]["notes"]["targets"].values()),
+                      "PyTorch": bool(ends[1]["notes"]["on_gpu"])}
+            problems += [f"--device {device}, but under {side} no parameter was on the GPU: give the script its own "
+                         "option for it (such as -g 0)" for side, there in places.items() if not there]
     count = max((step.iteration for step in steps), default=0)
     facts = {"weights": ", ".join(sorted(set(loaded.values()))) or "none"}
     return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)

@@ -14,7 +14,7 @@ from . import chainer_patches, lockstep, torch_double
 def work(job: dict[str, Any], folder: str) -> None:
     """Runs the script and records what it computes update by update."""
     recorder = lockstep.Recorder(folder, job["iterations"])
-    notes: dict[str, Any] = {"loaded": {}, "problems": []}
+    notes: dict[str, Any] = {"loaded": {}, "problems": [], "on_gpu": []}
     lockstep.seed_everything(job["seed"])
     torch.manual_seed(job["seed"])
     noise_from(lockstep.Stream(job["seed"] + 2))
@@ -144,7 +144,11 @@ class _Watch:
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
         if optimizer in self.optimizers:
-            self.recorder.before_update(self.optimizers.index(optimizer))
+            number = self.optimizers.index(optimizer)
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            if number not in self.notes["on_gpu"] and any(p.is_cuda for p in parameters):
+                self.notes["on_gpu"].append(number)
+            self.recorder.before_update(number)
 
     def after(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer has stepped."""

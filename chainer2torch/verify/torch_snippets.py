@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import torch
 
-from . import compat_module, wire
+from . import compat_module, torch_gpu, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -21,6 +21,9 @@ def work(job: dict[str, Any], folder: str) -> None:
             record, arrays = run_case(case, inputs, job)
             record["id"] = case["id"]
             results.add(record, arrays)
+            if record["status"] == "error" and torch_gpu.is_broken(job.get("device", "cpu")):
+                results.close()
+                sys.exit(wire.BROKEN_DEVICE)
     results.close()
 
 
@@ -33,6 +36,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
             modules = find_modules(namespace)
             if case.get("compare") == "moments":
                 for module in modules.values():
+                    module.to(job.get("device", "cpu"))
                     module.train(case.get("mode", "train") == "train")
                 return _sample(case, inputs, job, namespace)
             phase = "weights"
@@ -89,7 +93,10 @@ def _inputs(case: dict[str, Any], arrays: Any, device: str):
     tensors: dict[str, list[torch.Tensor]] = {}
 
     def wrap(name: str, array: Any) -> torch.Tensor:
-        tensor = torch.from_numpy(wire.strided(array) if case.get("strided") else array).to(device)
+        def send(host: Any) -> torch.Tensor:
+            return torch.from_numpy(host).to(device)
+
+        tensor = wire.strided(array, send) if case.get("strided") else send(array)
         if name in plain or not tensor.is_floating_point():
             return tensor
         tensor.requires_grad_()
@@ -104,7 +111,7 @@ def run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[
     kwargs, tensors = _inputs(case, inputs, job.get("device", "cpu"))
     result = namespace["run"](**kwargs)
     tree = wire.Tree("out", array_of)
-    record: dict[str, Any] = {"status": "ok", "outputs": tree.encode(result)}
+    record: dict[str, Any] = {"status": "ok", "outputs": tree.encode(result), "on_gpu": on_gpu(tree)}
     arrays = dict(tree.arrays)
     roots, weights, constant = [], [], []
     for key in case.get("differentiated", []):
@@ -138,6 +145,11 @@ def array_of(value: Any):
     if isinstance(value, numpy.ndarray):
         return numpy.array(value)
     return None
+
+
+def on_gpu(tree: Any) -> list[str]:
+    """The paths of the results that lie on a GPU."""
+    return sorted(key for key, value in tree.leaves.items() if isinstance(value, torch.Tensor) and value.is_cuda)
 
 
 def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):

@@ -20,15 +20,18 @@ def main():
     import chainer2torch_worker.wire as wire
     folder = os.path.abspath(sys.argv[1])
     job = wire.read_job(folder)
+    import chainer2torch_worker.torch_gpu as gpu
+    device = job.get("device", "cpu")
+    gpu.prepare_environment(device)
     import numpy
     import torch
     torch.set_num_threads(int(job.get("threads", 1)))
-    if job.get("device", "cpu") != "cpu":
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
-        torch.backends.cudnn.deterministic = True
+    gpu.use(device)
     wire.write_json(os.path.join(folder, "versions.json"), {
-        "python": sys.version.split()[0], "numpy": numpy.__version__, "torch": torch.__version__})
+        "python": sys.version.split()[0], "numpy": numpy.__version__, "torch": torch.__version__,
+        **gpu.describe(device)})
+    if job["kind"] == "device":
+        return
     if job["kind"] == "snippets":
         import chainer2torch_worker.torch_snippets as room
     elif job["kind"] == "models":

@@ -116,13 +116,16 @@ def decode_inputs(spec, arrays, wrap):
     return {name: decode(node, name) for name, node in spec.items()}
 
 
-def strided(array):
-    """The same values with other strides: every second column of an array that is twice as wide."""
+def strided(array, send=lambda array: array):
+    """The same values with other strides: every second column of an array that is twice as wide.
+
+    ``send`` moves the wide array to another device, for a copy of the narrow one need not keep its strides.
+    """
     if array.ndim == 0:
-        return array
+        return send(array)
     wide = numpy.zeros(array.shape[:-1] + (2 * array.shape[-1],), dtype=array.dtype)
     wide[..., ::2] = array
-    return wide[..., ::2]
+    return send(wide)[..., ::2]
 
 
 def flat_arrays(prefix, value, to_array):
@@ -149,6 +152,10 @@ def failure(phase, error):
     frames = traceback.format_exception(type(error), error, error.__traceback__)
     return {"status": "error", "phase": phase, "type": type(error).__name__, "message": str(error)[:2000],
             "trace": "".join(frames)[-3000:]}
+
+
+# A worker ends with this status when its GPU can no longer be used; what it had not reached runs in a new one.
+BROKEN_DEVICE = 75
 
 
 def seed_of(text):
