@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Class, Const, Dct, Inst, Kind, Lst, Tup, element_of, join, options,
 )
@@ -87,6 +88,10 @@ class Statements:
 
     def _stmt_If(self: Analysis, node: ast.If) -> bool:  # type: ignore[misc]
         self.expr(node.test)
+        truth = absent.truth(node.test, self.kind)
+        if truth is not None:  # a test for what PyTorch does not have
+            self._unreachable(node.orelse if truth else node.body)
+            return self.block(node.body if truth else node.orelse)
         return self._branches([node.body, node.orelse])
 
     def _branches(self: Analysis, bodies: list[list[ast.stmt]]) -> bool:  # type: ignore[misc]

@@ -3,20 +3,15 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.absent import constant_test
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.plan.sites import Plan
-
-_NEVER = frozenset({
-    "chainerx", "chainer.backend.ChainerxDevice", "chainer.backend.IntelDevice", "chainerx.ndarray",
-    "chainer.backends.intel64",
-})
 
 
 def conditions(plan: Plan) -> None:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
     for node in plan.source.nodes:
-        value = _never(plan, node)
+        value = constant_test(node, plan.analysis.kind)
         if value is None:
             continue
         assert isinstance(node, ast.expr)
@@ -31,30 +26,6 @@ def conditions(plan: Plan) -> None:
             _fold_if(plan, parent, truth)
         else:
             plan.replace(outer, str(truth), {})
-
-
-def _never(plan: Plan, node: ast.AST) -> bool | None:
-    """The constant value of a test for something that PyTorch does not have."""
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-        sides = (node.left, node.comparators[0])
-        if any(_is_never(plan, s) for s in sides) and not all(_is_never(plan, s) for s in sides):
-            return isinstance(node.ops[0], ast.IsNot)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance" and \
-            len(node.args) == 2 and _is_never(plan, node.args[1]):
-        return False
-    kind = plan.analysis.kind(node)
-    if isinstance(node, ast.Call) and not node.args:
-        callee = plan.analysis.kind(node.func)
-        if isinstance(callee, Ref) and callee.name == "chainerx.is_available":
-            return False
-    if isinstance(node, ast.Attribute) and isinstance(kind, Ref) and kind.name == "chainerx.__available__":
-        return False
-    return None
-
-
-def _is_never(plan: Plan, node: ast.expr) -> bool:
-    kind = plan.analysis.kind(node)
-    return isinstance(kind, Ref) and kind.name in _NEVER
 
 
 def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]:

@@ -289,6 +289,7 @@ match F.tanh(x):
 def test_every_place_in_a_program(body):
     """As many sites as references, and nothing else changes."""
     expected = COMPOUND.replace("F.tanh", "torch.tanh").replace("@F.leaky_relu", "@compat.leaky_relu")
+    expected = expected.replace("x += torch.tanh(1)", "x = x + torch.tanh(1)")
     assert body(COMPOUND) == expected
 
 
@@ -322,7 +323,7 @@ def test_members_are_set_through_helpers_on_shared_lines_too(body):
     assert code.count("  # c") == 1 and code.count("  # d") == 1
 
 
-@pytest.mark.parametrize("statement", ["del v.data", "a = v.data = x", "v.data, y = x", "v.data += x",
+@pytest.mark.parametrize("statement", ["del v.data", "a = v.data = x", "v.data, y = x",
                                        "for v.data in x: pass", "with x as v.data: pass"])
 def test_other_ways_to_set_a_member_are_left_under_a_marker(body, statement):
     code = body(f"v = F.relu(np.zeros(3, dtype=np.float32))\n{statement}\n")
