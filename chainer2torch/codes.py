@@ -65,6 +65,10 @@ def table() -> dict[str, Code]:
             "change could not be placed",
             "The decision was made, but the source has a form in which it cannot be written. Write the "
             "expression more simply, or change it by hand."),
+        "C2T012": Code(
+            "skipped on request",
+            "A comment says `chainer2torch: skip`, so the place is left as it is, and it still needs Chainer. Remove "
+            "the comment to have it migrated; ignore = [\"C2T012\"] in pyproject.toml leaves such places out."),
         "C2T090": Code(
             "other Chainer name",
             "A Chainer name outside of the families below. " + _RULE),

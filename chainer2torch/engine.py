@@ -13,7 +13,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.plan import array_modules, arrays, fold, imports, links, modes, shadowing
+from chainer2torch.plan import array_modules, arrays, fold, imports, links, modes, shadowing, skips
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
@@ -114,6 +114,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     links.classes(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)
+    skips.apply(plan)
     return plan
 
 

@@ -19,7 +19,7 @@ def unused_imports(plan: Plan) -> frozenset[str]:
             continue
         for i, alias in enumerate(statement.names):
             name = alias.asname or alias.name.split(".")[0]
-            if not _is_chainer(plan, statement, alias):
+            if plan.skipped.node(statement) or not _is_chainer(plan, statement, alias):
                 keep.add(name)
             elif alias.name == "*":
                 if isinstance(statement, ast.ImportFrom) and not plan.star_used(statement):

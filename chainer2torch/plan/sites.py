@@ -21,6 +21,7 @@ from chainer2torch.plan.match import (
 )
 from chainer2torch.plan.members import Members
 from chainer2torch.plan.residue import imported_by_call
+from chainer2torch.plan.skips import Skipped
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
@@ -47,6 +48,7 @@ class Plan(Members):
         self.source = module.source
         self.choices = choices
         self.hard_cases = hard_cases
+        self.skipped = Skipped.of(module.source)  # what the user keeps as it is
         self.edits: dict[ast.AST, Edit] = {}
         self.wraps: dict[ast.AST, Wrap] = {}
         self.initialized: set[ast.AST] = set()    # layers that a line of their own initialises
