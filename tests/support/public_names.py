@@ -10,7 +10,8 @@ LIST = pathlib.Path(__file__).with_name("public_names.txt")
 MODULES = (
     "chainer", "chainer.backend", "chainer.backends.cuda", "chainer.computational_graph", "chainer.dataset",
     "chainer.datasets", "chainer.distributions", "chainer.function_hooks", "chainer.functions",
-    "chainer.gradient_check", "chainer.initializers", "chainer.iterators", "chainer.link_hooks", "chainer.links", "chainer.optimizer_hooks",
+    "chainer.gradient_check", "chainer.initializers", "chainer.iterators", "chainer.link_hooks", "chainer.links",
+    "chainer.optimizer_hooks",
     "chainer.optimizers", "chainer.serializers", "chainer.testing", "chainer.training", "chainer.training.extensions",
     "chainer.training.triggers", "chainer.training.updaters", "chainer.utils", "chainer.utils.type_check",
     "chainer.variable", "chainermn", "chainermn.datasets", "chainermn.extensions", "chainermn.functions",
