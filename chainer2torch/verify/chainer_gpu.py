@@ -99,6 +99,13 @@ def random_from_numpy(device):
         if hasattr(cupy.random, name) and hasattr(numpy.random, name):
             setattr(cupy.random, name, _drawn(getattr(numpy.random, name), cupy))
 
+    def shuffle(a):
+        order = numpy.arange(len(a))
+        numpy.random.shuffle(order)
+        a[...] = a[cupy.asarray(order)]
+
+    cupy.random.shuffle = shuffle
+
 
 def _drawn(draw, cupy):
     def drawn(*args, **kwargs):
