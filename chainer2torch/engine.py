@@ -13,7 +13,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.plan import array_modules, arrays, fold, imports, links, modes, shadowing, skips
+from chainer2torch.plan import array_modules, arrays, fold, imports, link_members, links, modes, shadowing, skips
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
@@ -24,6 +24,7 @@ from chainer2torch.rules import Rules, load_rules
 Edit = Replace | Wrap | StatementEdit
 # edits whose place is not found are left out in the next attempt
 _ATTEMPTS = 4
+_TOO_DEEP = "left as it is: expressions are nested too deeply"
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
@@ -100,7 +101,10 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     rules = rules or load_rules()
     analysis = Analysis(Project(trees), rules, hints).run()
     for path, module in analysis.project.modules.items():
-        results[path] = _migrate_file(analysis, module, sources[path], options or Options(), rewrite)
+        if path in analysis.too_deep:
+            results[path].error = _TOO_DEEP
+        else:
+            results[path] = _migrate_file(analysis, module, sources[path], options or Options(), rewrite)
     return results
 
 
@@ -109,7 +113,9 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     plan = Plan(analysis, module, dict(HARD_CASES), options)
     fold.conditions(plan)
     array_modules.modules(plan)
+    link_members.class_tests(plan)
     plan.run()
+    link_members.members(plan)
     arrays.crossings(plan)
     links.classes(plan)
     shadowing.rename_hidden(plan)
@@ -157,7 +163,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         return
     except (SyntaxError, RecursionError) as error:
         result.error = f"left as it is: the rewritten text would not be valid Python ({error})" \
-            if isinstance(error, SyntaxError) else "left as it is: expressions are nested too deeply"
+            if isinstance(error, SyntaxError) else _TOO_DEEP
         return
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))

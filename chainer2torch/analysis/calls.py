@@ -154,7 +154,9 @@ class Calls:
     def _call_method(  # type: ignore[misc]
             self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
         receiver, name = method.receiver, method.name
-        if not isinstance(receiver, (Lst, Dct)) and name != "setup":
+        registers = name == "__init__" and isinstance(receiver, Inst) and receiver.cls == "chainer.Chain" or \
+            name == "add_link" and args and isinstance(args[0], Const)
+        if not isinstance(receiver, (Lst, Dct)) and name != "setup" and not registers:
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
         if isinstance(receiver, Inst):

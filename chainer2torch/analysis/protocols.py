@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import data
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join, join_all,
-    options, parse_spec,
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join, join_all,
+    options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 
@@ -162,11 +162,37 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         made = analysis.objects.setdefault(receiver.site, {})
         made["target"] = join(made.get("target"), args[0])
         return receiver
+    if analysis.is_link(receiver) and name in ("add_link", "add_param", "__init__"):
+        _register(analysis, receiver, name, args, node)
     if analysis.is_link(receiver) and name == "__getitem__":
+        if args and isinstance(args[0], Const) and isinstance(args[0].value, str):
+            return analysis.attribute(receiver, args[0].value)
         return join_all([Inst("chainer.Link")])
     if name == "__iter__" and analysis.derives(cls, "chainer.ChainList"):
         return Inst("chainer.Link")
     return None
+
+
+def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:
+    """``self.add_link('l1', L.Linear(...))`` and ``super().__init__(l1=L.Linear(...))`` set attributes."""
+    if name == "__init__":
+        cls = getattr(analysis.unit, "cls", None)
+        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and receiver.cls in ("chainer.Chain", "chainer.Link"):
+            for keyword in node.keywords:
+                if keyword.arg is not None:
+                    kind = analysis.facts.get(keyword.value, UNKNOWN)
+                    analysis.set_attribute(
+                        cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
+    elif isinstance(receiver.cls, ClassInfo) and len(args) > 1 and isinstance(args[0], Const):
+        kind = args[1] if name == "add_link" else parameter_of(args[1])
+        analysis.set_attribute(receiver.cls, str(args[0].value), kind)
+
+
+def parameter_of(shape: Kind) -> Kind:
+    """The parameter that is made from a shape."""
+    if isinstance(shape, Tup) and not any(isinstance(n, (Tup, Ref)) for n in shape.items):
+        return Tensor(len(shape.items))
+    return Tensor(1) if scalar_type(shape) == "int" else Tensor()
 
 
 def _argparse(analysis: Analysis, parser: Inst, name: str, node: ast.AST | None) -> Kind:

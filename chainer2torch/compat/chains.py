@@ -1,5 +1,5 @@
 """Chain and ChainList as classes of their own, for code that makes or extends them directly."""
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch.nn as nn
@@ -13,8 +13,7 @@ class Chain(nn.Module):
 
     def __init__(self, **links: nn.Module) -> None:
         super().__init__()
-        for name, link in links.items():
-            add_link(self, name, link)
+        add_links(self, **links)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -67,6 +66,12 @@ class ChainList(nn.ModuleList):
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]
+
+
+def add_links(module: nn.Module, given: Mapping[str, nn.Module] | None = None, /, **links: nn.Module) -> None:
+    """Registers children by name, as ``add_link`` does. Source: the constructor of chainer.Chain."""
+    for name, link in {**(given or {}), **links}.items():
+        add_link(module, name, link)
 
 
 def add_link(module: nn.Module, name: str, link: nn.Module) -> None:

@@ -2,7 +2,7 @@
 import copy
 import functools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,17 @@ def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.f
     created = parameter(initializer, shape)
     created.initializer = as_initializer(initializer)  # type: ignore[attr-defined]  # for a copy that is filled anew
     setattr(module, name, created)
+
+
+def add_params(module: nn.Module, given: Mapping[str, Any] | None = None, /, **shapes: Any) -> None:
+    """Registers parameters given as ``name=shape`` or ``name=(shape, dtype)``, all NaN until they are set.
+
+    Source: the constructor of chainer.Link.
+    """
+    for name, value in {**(given or {}), **shapes}.items():
+        is_pair = isinstance(value, (tuple, list)) and any(not isinstance(n, (int, np.integer)) for n in value)
+        shape, dtype = value if is_pair else (value, np.float32)
+        add_param(module, name, shape, dtype)
 
 
 def copy_link(module: nn.Module, mode: str = "share") -> Any:

@@ -62,24 +62,39 @@ def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> bool:
 def constructor(plan: Plan, cls: ClassInfo) -> None:
     """``super().__init__(l1=L.Linear(...))`` of version 1 becomes assignments."""
     init = cls.methods.get("__init__")
-    if init is None or not plan.analysis.derives(cls, "chainer.Chain"):
+    if init is None or not plan.analysis.derives(cls, "chainer.Link"):
         return
-    if any(isinstance(k, ClassInfo) and "__init__" in k.methods for k in plan.analysis.mro(cls)[1:]):
-        return  # the keywords are those of the user's own base class
+    bases = [k for k in plan.analysis.mro(cls)[1:] if isinstance(k, str) or "__init__" in k.methods]
+    if not bases or bases[0] not in ("chainer.Chain", "chainer.Link"):
+        return  # the keywords are those of a base class with a constructor of its own
+    is_chain = bases[0] == "chainer.Chain"
     for node in ast.walk(init.node):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
-        if not _is_super(node.func.value) or not node.keywords:
+        explicit = not _is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
+        if explicit and plan.reference(node.func) != f"{bases[0]}.__init__" or not node.keywords:
             continue
         statement = plan.source.parents.get(node)
-        if not isinstance(statement, ast.Expr) or any(k.arg is None for k in node.keywords) or node.args:
+        if not isinstance(statement, ast.Expr) or len(node.args) != explicit:
             plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "manual",
-                      "links passed with ** or *: assign each of them to self", "C2T201")
+                      "assign each of the links to self", "C2T201")
             continue
         self_name = init.node.args.args[0].arg
         operands = {f"_{i}": Operand(plan.source.span(k.value)) for i, k in enumerate(node.keywords)}
-        lines = [f"{plan.source.segment(node.func)}()"]
-        lines += [f"{self_name}.{k.arg} = _{i}" for i, k in enumerate(node.keywords)]
+        if explicit:
+            lines = [f"torch.nn.Module.__init__({self_name})"]
+            plan.use(node.func)
+        else:
+            lines = [f"{plan.source.segment(node.func)}()"]
+        if any(k.arg is None for k in node.keywords):
+            given = ", ".join([f"_{i}" for i, k in enumerate(node.keywords) if k.arg is None]
+                              + [f"{k.arg}=_{i}" for i, k in enumerate(node.keywords) if k.arg is not None])
+            lines.append(f"compat.{'add_links' if is_chain else 'add_params'}({self_name}, {given})")
+        elif is_chain:
+            lines += [f"{self_name}.{k.arg} = _{i}" for i, k in enumerate(node.keywords)]
+        else:  # a Link takes the shapes of its parameters
+            shapes = ", ".join(f"{k.arg}=_{i}" for i, k in enumerate(node.keywords))
+            lines.append(f"compat.add_params({self_name}, {shapes})")
         plain = [k.value for k in node.keywords
                  if k.value in plan.templates and _is_plain_layer(plan, k.value, plan.templates[k.value])]
         if plain and plan.choices.init != "torch":

@@ -142,15 +142,15 @@ def test_constructor_of_version_1(body):
     ''')
 
 
-def test_links_passed_with_stars_are_left(migrate):
+def test_links_passed_with_stars(migrate):
     result = migrate('''
     import chainer
     class Net(chainer.Chain):
         def __init__(self, **links):
             super().__init__(**links)
     ''')
-    assert "super().__init__(**links)" in result.code
-    assert [s.state for s in result.sites if s.symbol.endswith("__init__")] == ["manual"]
+    assert "super().__init__()\n        compat.add_links(self, links)" in result.code
+    assert [s.state for s in result.sites if s.symbol.endswith("__init__")] == ["exact"]
 
 
 FOLDED = [

@@ -1,0 +1,53 @@
+"""The attributes of layers under the names that Chainer gives them, for code that does not know which layer it has."""
+from typing import Any
+
+import torch.nn as nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.conv import _ConvNd
+
+from chainer2torch.compat.link_slots import parameter_names
+
+
+def link_attribute(obj: Any, name: str) -> Any:
+    """``obj.name``, where a layer of PyTorch may call it otherwise: ``W`` is its ``weight``, ``pad`` its ``padding``.
+
+    An attribute of that very name comes first, so objects that are no layers are asked as before. Raises
+    AttributeError where neither exists.
+    """
+    if isinstance(obj, nn.Module) and not hasattr(obj, name):
+        if name == "decay" and isinstance(obj, _NormBase) and obj.momentum is not None:
+            return 1 - obj.momentum
+        return getattr(obj, _torch_name(obj, name))
+    return getattr(obj, name)
+
+
+def has_link_attribute(obj: Any, name: str) -> bool:
+    """Whether ``link_attribute(obj, name)`` gives something."""
+    try:
+        link_attribute(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def set_link_attribute(obj: Any, name: str, value: Any) -> None:
+    """``obj.name = value`` where a layer of PyTorch may call it otherwise.
+
+    A parameter of a layer takes a parameter (which is then shared), else TypeError.
+    """
+    if isinstance(obj, nn.Module) and not hasattr(obj, name):
+        name = _torch_name(obj, name)
+    setattr(obj, name, value)
+
+
+def _torch_name(module: nn.Module, name: str) -> str:
+    for chainer_name, own in parameter_names(module):
+        if chainer_name == name:
+            return own
+    if name == "b" and "bias" in module._parameters and "W" in dict(parameter_names(module)):
+        return "bias"  # None: a layer without one
+    if isinstance(module, _NormBase):
+        return {"avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight", "beta": "bias"}.get(name, name)
+    if isinstance(module, _ConvNd):
+        return {"pad": "padding", "dilate": "dilation", "ksize": "kernel_size"}.get(name, name)
+    return name

@@ -1,0 +1,211 @@
+"""Links that code asks what they are or what they hold: class tests, `chain['name']`, attributes by Chainer's names."""
+from __future__ import annotations
+
+import ast
+import re
+
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Method, Ref, options
+from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.sites import Plan
+from chainer2torch.rules import Row
+
+# Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
+# count when an array is taken from them (`x.b.data`).
+_DISTINCTIVE = frozenset({"W", "avg_mean", "avg_var"})
+_OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
+_OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd"})
+_ASKING = {"builtins.hasattr": "compat.has_link_attribute(obj, name)",
+           "builtins.getattr": "compat.link_attribute(obj, name)",
+           "builtins.setattr": "compat.set_link_attribute(obj, name, value)"}
+_OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
+_NO_ARGUMENTS = frozenset({"links", "params"})
+_BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
+
+
+def class_tests(plan: Plan) -> None:
+    """``isinstance(x, L.Linear)`` asks for every class that such a link may have become."""
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Call) and len(node.args) == 2:
+            callee = plan.analysis.kind(node.func)
+            if isinstance(callee, Ref) and callee.name in ("builtins.isinstance", "builtins.issubclass"):
+                tested = node.args[1]
+                for cls in tested.elts if isinstance(tested, ast.Tuple) else [tested]:
+                    _class_test(plan, cls)
+        elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
+            _base_method(plan, node)
+        elif isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                for cls in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]:
+                    _compared(plan, cls)
+
+
+def _class_test(plan: Plan, node: ast.expr) -> None:
+    name = plan.reference(node)
+    row = plan.rules.rows.get(name) if name else None
+    if row is None or name is None or row.value is None or row.state == "manual":
+        return
+    made = list(_torch_classes(row)) if name.startswith("chainer.links.") else []
+    if name == "chainer.ChainList":
+        made = ["compat.Sequential"] if _mentioned(plan, "Sequential") else []
+    state, note = row.state, ""
+    if name == "chainer.Chain":
+        state, note = "review", "every layer is an nn.Module, one without children too"
+    elif not made:
+        return
+    also = sorted(other.name.rpartition(".")[2] for other in plan.rules.rows.values()
+                  if other is not row and other.name.startswith("chainer.links.") and other.value
+                  and _torch_classes(other) & set(made))
+    also = [other for other in also if _mentioned(plan, other)]
+    if also:
+        state, note = "review", f"{' and '.join(also)} may become the same class"
+    plan.replace(node, f"({', '.join([*sorted(made), row.value])})" if made else row.value, {})
+    plan.use(node)
+    plan.mark(node, row, row.name, state, note)
+
+
+def _base_method(plan: Plan, node: ast.Attribute) -> None:
+    """``L.Linear.__call__(self, x)``: a method of the base class, called by its name."""
+    name = plan.reference(node)
+    row = plan.rules.rows.get(name.rpartition(".")[0]) if name else None
+    call = plan.source.parents.get(node)
+    if row is None or row.value is None or row.state == "manual" or not isinstance(call, ast.Call) or \
+            call.func is not node or not plan.analysis.derives(row.name, "chainer.Link"):
+        return
+    bare = row.value == "torch.nn.Module"
+    if bare and (node.attr != "__init__" or call.keywords or len(call.args) != 1):
+        cls = plan.enclosing_class(node)  # with links or shapes: `constructor` makes the edit
+        if cls is not None and node.attr == "__init__" and len(call.args) == 1 and row.name in plan.analysis.mro(cls) \
+                and isinstance(plan.source.parents.get(call), ast.Expr):
+            plan.mark(node, row, f"{row.name}.__init__", row.state)
+        return
+    plan.replace(node, f"{row.value}.{_OF_BASE[node.attr]}", {})
+    plan.use(node)
+    plan.mark(node, row, f"{row.name}.{node.attr}", row.state)
+
+
+def _compared(plan: Plan, node: ast.expr) -> None:
+    """``type(x) is L.Linear``: one class in Chainer, several here."""
+    name = plan.reference(node)
+    row = plan.rules.rows.get(name) if name else None
+    if row is not None and row.value is not None and row.name.startswith("chainer.links.") and _torch_classes(row):
+        plan.replace(node, row.value, {})
+        plan.use(node)
+        plan.mark(node, row, row.name, "review", "such a link may also have become "
+                  + " or ".join(c.replace("torch.nn", "nn") for c in sorted(_torch_classes(row)))
+                  + ": ask with isinstance for all of them")
+
+
+def _torch_classes(row: Row) -> frozenset[str]:
+    """The layers of torch.nn among the templates of a link (lazy ones derive from the others)."""
+    return frozenset(f"torch.nn.{name}" for case in row.cases
+                     for name in re.findall(r"\btorch\.nn\.(?:Lazy)?([A-Z]\w*)", case.torch))
+
+
+def _mentioned(plan: Plan, name: str) -> bool:
+    return any(re.search(rf"\b{name}\b", module.source.text) for module in plan.analysis.project.modules.values())
+
+
+def members(plan: Plan) -> None:
+    """What the walk over the file has left of subscripts and attributes of links."""
+    if not plan.imports_chainer:
+        return
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Subscript):
+            _subscript(plan, node)
+        elif isinstance(node, ast.Attribute) and node not in plan.sites and node not in plan.edits:
+            _attribute(plan, node)
+        elif isinstance(node, ast.Call) and node not in plan.edits:
+            _asked_by_name(plan, node)
+
+
+def _subscript(plan: Plan, node: ast.Subscript) -> None:
+    """``chain['l1']``: what a Chain became has no subscripts."""
+    kinds = options(plan.analysis.kind(node.value))
+    if node in plan.edits or not isinstance(node.ctx, ast.Load) or not all(
+            isinstance(k, Inst) and k.cls != "chainer.Chain" and plan.analysis.derives(k.cls, "chainer.Chain")
+            and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in plan.analysis.mro(k.cls))
+            for k in kinds):
+        return
+    plan.replace(node, "getattr(chain, name)", {"chain": plan.operand(node.value), "name": plan.operand(node.slice)})
+
+
+def _attribute(plan: Plan, node: ast.Attribute) -> None:
+    kind = plan.analysis.kind(node.value)
+    parent = plan.source.parents.get(node)
+    if kind == UNKNOWN and node.attr in _NO_ARGUMENTS and isinstance(parent, ast.Call) and parent.func is node and \
+            not parent.args and not parent.keywords:
+        plan.mark(node, None, f"?.{node.attr}", "review", f"if this is a link of Chainer's, `{node.attr}()` is "
+                  f"`compat.{node.attr}(link)` now", "C2T390")
+        return
+    if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
+        if node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and isinstance(parent, ast.Attribute) \
+                and parent.attr in _OF_PARAMETERS:
+            _by_name(plan, node)
+        return
+    for option in options(kind):
+        if isinstance(option, Inst) and _lost(plan, option, node):
+            row = next(plan.rules.rows[c] for c in plan.analysis.mro(option.cls)
+                       if isinstance(c, str) and c in plan.rules.rows)
+            plan.mark(node, None, f"{row.name}.{node.attr}", "manual",
+                      f"what {row.name.rpartition('.')[2]} became may have no attribute `{node.attr}`", "C2T300")
+            return
+
+
+def _lost(plan: Plan, kind: Inst, node: ast.Attribute) -> bool:
+    """Whether a link that may be one of torch.nn's layers is asked for an attribute that nothing here sets."""
+    if not isinstance(node.ctx, ast.Load) or node.attr.startswith("__") or node.attr in _SHARED:
+        return False
+    classes = plan.analysis.mro(kind.cls)
+    if any(isinstance(c, ClassInfo) for c in classes):
+        return False  # derives from the helper, which has Chainer's attributes
+    row = plan.rules.rows.get(str(kind.cls))
+    return row is not None and row.name.startswith("chainer.links.") and bool(_torch_classes(row)) \
+        and plan.rules.member(row.name, node.attr) is None and not _is_set(plan, node.attr)
+
+
+# of nn.Module, and of torch's layers under Chainer's names
+_SHARED = frozenset({"training", "forward", "stride", "groups", "in_channels", "out_channels", "eps"})
+
+
+def _is_set(plan: Plan, attribute: str) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr == attribute and isinstance(n.ctx, ast.Store)
+               for module in plan.analysis.project.modules.values() for n in module.source.nodes)
+
+
+def _by_name(plan: Plan, node: ast.Attribute) -> None:
+    receiver = plan.operand(node.value)
+    statement = plan.source.parents.get(node)
+    name = f"'{node.attr}'"
+    if isinstance(node.ctx, ast.Load):
+        plan.replace(node, f"compat.link_attribute(obj, {name})", {"obj": receiver})
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement not in plan.edits:
+        plan.edits[statement] = ReplaceStatement(
+            plan.source.start(statement), f"compat.set_link_attribute(obj, {name}, value)",
+            {"obj": receiver, "value": plan.operand(statement.value)})
+    else:
+        plan.mark(node, None, f"?.{node.attr}", "review",
+                  "if this is a link of Chainer's, the attribute has another name now", "C2T390")
+        return
+    plan.mark(node, None, f"?.{node.attr}", "exact", _BY_NAME, "C2T390")
+
+
+def _asked_by_name(plan: Plan, call: ast.Call) -> None:
+    """``hasattr(link, 'W')``: silently false for a layer of PyTorch."""
+    callee = plan.analysis.kind(call.func)
+    template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
+    if template is None or call.keywords or len(call.args) != (3 if "value" in template else 2):
+        return
+    name = plan.analysis.kind(call.args[1])
+    owner = plan.analysis.kind(call.args[0])
+    if not isinstance(name, Const) or name.value not in _OF_LINKS or not (
+            owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(plan, k) for k in options(owner))):
+        return
+    operands = dict(zip(("obj", "name", "value"), map(plan.operand, call.args)))
+    plan.replace(call, template, operands)
+    plan.mark(call, None, f"?.{name.value}", "exact", _BY_NAME, "C2T390")
+
+
+def _is_layer(plan: Plan, kind: Inst) -> bool:
+    return plan.analysis.derives(kind.cls, "chainer.Link") and not any(
+        isinstance(c, ClassInfo) and c.attrs.keys() & _OF_LINKS for c in plan.analysis.mro(kind.cls))
