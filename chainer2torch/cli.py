@@ -47,12 +47,16 @@ def _common(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-                exclude: tuple[str, ...], quiet: bool, **rest: Any) -> Any:
-        options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet)
+                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str, **rest: Any) -> Any:
+        options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore,
+                                              stdin_filename)
         return command(paths=paths, options=options, **rest)
 
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="No summary."),
+        click.option("--stdin-filename", default="stdin.py", metavar="PATH",
+                     help="What to call the standard input, when PATH is -."),
+        click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
         click.option("--ignore", multiple=True, metavar="CODE", help="Leave out sites whose code starts so."),
         click.option("--select", multiple=True, metavar="CODE", help="Only sites whose code starts so."),
@@ -76,7 +80,7 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
     if sum([out is not None, write, diff]) > 1:
         raise click.UsageError("choose one of -o, --write and --diff")
-    return commands.migrate(paths, options, out, write, force, report_file)
+    return commands.migrate(paths, options, out, write, force, report_file, diff)
 
 
 def _goal(command: F) -> F:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chainer2torch import config, files
-from chainer2torch.project import Engine, Project, analyse, collect
+from chainer2torch.project import STDIN, Engine, Project, analyse, collect
 from chainer2torch.report.model import Report
 
 DONE, LEFT, FAILED = 0, 1, 2
@@ -34,6 +34,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     quiet: bool = False
+    gitignore: bool = True
+    stdin: str = "stdin.py"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,17 +75,19 @@ def guarded(command: click.Command) -> int:
 
 
 def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-             exclude: tuple[str, ...], quiet: bool) -> Settings:
+             exclude: tuple[str, ...], quiet: bool, gitignore: bool = True, stdin: str = "stdin.py") -> Settings:
     """The command line's options on top of those of the nearest pyproject.toml."""
-    start = paths[0] if paths and paths[0].exists() else Path()
+    if STDIN in paths and len(paths) > 1:
+        raise Failure("- (the standard input) cannot be combined with other paths")
+    start = Path(stdin) if paths == (STDIN,) else paths[0] if paths and paths[0].exists() else Path()
     base = config.load(start if start.is_dir() else start.parent)
     return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
-                    (*base.exclude, *exclude), quiet)
+                    (*base.exclude, *exclude), quiet, gitignore, stdin)
 
 
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Project:
     """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
-    project = collect(paths, options.exclude)
+    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
@@ -113,11 +117,15 @@ def _status(text: str, wanted: bool) -> Iterator[None]:
 
 
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, force: bool,
-            report_file: Path | None) -> int:
+            report_file: Path | None, diff: bool = False) -> int:
     """``migrate``: -o, --write or (the default) the patch on stdout; the summary goes to stderr."""
     from chainer2torch import output
     from chainer2torch.report import text as text_report
     form = _format_for(report_file) if report_file else ""
+    if paths == (STDIN,) and not diff:
+        if out is not None or write:
+            raise Failure("-: the standard input is migrated to the standard output; leave out -o and --write")
+        return _filter(options, report_file, form)
     project = run(paths, options)
     wanted = output.changes(project)
     if out is not None:
@@ -138,6 +146,29 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         text_report.show(text_report.summary(report, advice), sys.stderr)
     dry = out is None and not write
     return _exit_code(report, report.something_left() or (dry and bool(wanted)))
+
+
+def _filter(options: Settings, report_file: Path | None, form: str) -> int:
+    """Standard input to standard output, for editors: the text as it is where nothing changes."""
+    project = run((STDIN,), options)
+    tree = project.trees[0] if project.trees else None
+    helpers: frozenset[str] = frozenset()
+    if tree is not None:
+        name = tree.reported[0]
+        raw = tree.unread.get(name) or (tree.sources[name].raw if name in tree.sources else b"")
+        result = tree.results.get(name)
+        if result is not None and name not in tree.broken:
+            raw, helpers = tree.sources[name].encode(result.code), result.helpers
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+    report = project.report(migrated=True).filtered(options.select, options.ignore)
+    if report_file:
+        _write_report(report_file, form, report, _extras(report, options, Goal()))
+    _show_problems(report)
+    if helpers and not options.quiet:
+        click.echo("chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",
+                   err=True)
+    return _exit_code(report, report.something_left())
 
 
 def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: Goal | None = None) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from chainer2torch import candidates, files
+from chainer2torch import candidates, files, ignored
 from chainer2torch.files import Entry, FileError, Source
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report, SiteRow
+
+STDIN = Path("-")
 
 
 class SiteLike(Protocol):
@@ -59,6 +62,7 @@ class Tree:
     sources: dict[str, Source] = dataclasses.field(default_factory=dict)
     broken: set[str] = dataclasses.field(default_factory=set)
     results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
+    unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 
     def show(self, relative: str) -> str:
         """The path as the user would write it."""
@@ -78,15 +82,21 @@ class Project:
         return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated)
 
 
-def collect(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Project:
-    """Finds and reads the files; what cannot be read becomes a problem and the rest is still done."""
+def collect(paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True,
+            stdin: str = "stdin.py") -> Project:
+    """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
+
+    ``-`` is the standard input, under the name ``stdin``. What git ignores in a folder is no source, unless told so.
+    """
     project = Project()
     excluded = _matcher(exclude)
     by_base: dict[Path, Tree] = {}
     for path in paths:
         try:
-            if path.is_dir():
-                project.trees.append(_folder(path, excluded, project.problems))
+            if path == STDIN:
+                project.trees.append(_standard_input(stdin))
+            elif path.is_dir():
+                project.trees.append(_folder(path, excluded, project.problems, gitignore))
             else:
                 files.read(path)  # a missing or special file is reported here
                 base = _import_base(path)
@@ -103,11 +113,24 @@ def collect(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Project:
     return project
 
 
-def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileError]) -> Tree:
+def _standard_input(name: str) -> Tree:
+    relative = Path(name).name
+    tree = Tree(Path(name).parent, name[:len(name) - len(relative)], reported=[relative])
+    raw = sys.stdin.buffer.read()
+    if candidates.mentions_chainer(raw):
+        tree.sources[relative] = files.decode(raw, name)
+    else:
+        tree.unread[relative] = raw
+    return tree
+
+
+def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileError], gitignore: bool) -> Tree:
     shown = path.as_posix()
     tree = Tree(path, "" if shown == "." else shown.rstrip("/") + "/", path.resolve().name)
     tree.entries = list(files.walk(path, problems.append))
-    python = {entry.relative: entry.path for entry in tree.entries if entry.python and not excluded(entry.relative)}
+    git = ignored.matcher(path, [entry.relative for entry in tree.entries]) if gitignore else excluded
+    python = {entry.relative: entry.path for entry in tree.entries
+              if entry.python and not excluded(entry.relative) and not git(entry.relative)}
     tree.reported = sorted(python)
     problems.extend(FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")
                     for entry in tree.entries if entry.kind == "special")
