@@ -237,7 +237,8 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
     if name in ("random.permutation", "random.choice"):
         return HostArray(1)
     if name in ("random.rand", "random.randn"):
-        return HostArray(len(args), dtype or "float64") if args else UNKNOWN
+        plain = all(k == UNKNOWN or scalar_type(k) == "int" for k in args)  # not `*shape`
+        return HostArray(len(args) if plain else None, dtype or "float64") if args else UNKNOWN
     if name in _DRAWS:
         at = _DRAWS[name]
         size = keywords.get("size", args[at] if len(args) > at else None)

@@ -131,7 +131,8 @@ class Expressions:
         return Func(self.define(node, None))
 
     def _expr_Starred(self: Analysis, node: ast.Starred) -> Kind:  # type: ignore[misc]
-        return self.expr(node.value)
+        kind = self.expr(node.value)
+        return Lst(UNKNOWN) if kind == UNKNOWN else kind  # several values, whatever they are
 
     def _expr_Await(self: Analysis, node: ast.Await) -> Kind:  # type: ignore[misc]
         self.expr(node.value)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
+from chainer2torch.analysis.decorators import decorator_name, passed
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, join, options,
@@ -130,7 +131,7 @@ class Analysis(Statements, Expressions, Calls):
 
     def _visit_function(self, func: FuncInfo) -> None:
         self.module, self.func = func.module, func
-        env = protocols.parameters(self, func)
+        env = {**protocols.parameters(self, func), **passed(self, func)}
         self.scopes = (env, *func.scopes)
         if isinstance(func.node, ast.Lambda):
             self.returned(func, self.expr(func.node.body))
@@ -187,8 +188,9 @@ class Analysis(Statements, Expressions, Calls):
 
     def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         info = self.define(node, None)
-        decorators = [self.expr(d) for d in node.decorator_list]
-        self.store(node.name, Func(info) if not decorators else self.decorated(info, decorators))
+        kinds = [self.expr(d) for d in node.decorator_list]
+        unknown = [k for d, k in zip(node.decorator_list, kinds) if decorator_name(self, d) is None]
+        self.store(node.name, Func(info) if not unknown else self.decorated(info, unknown))
 
     _stmt_AsyncFunctionDef = _stmt_FunctionDef
 

@@ -62,3 +62,32 @@ def test_an_index_that_cannot_be_evaluated_twice():
 ])
 def test_a_variable_keeps_its_dtype_beside_an_array(before, after):
     assert f"return {after}\n" in function(f"return {before}").code
+
+
+def test_a_converter_gets_a_device_and_an_extension_the_trainer():
+    code = migrated("""from chainer import training
+@chainer.dataset.converter()
+def convert(batch, device=None):
+    return device.xp.concatenate([device.send(x) for x in batch])
+@training.make_extension(trigger=(1, 'epoch'))
+def show(trainer):
+    print(trainer.updater.get_optimizer('main').target.xp)
+""").code
+    assert "compat.array_module(device).concatenate([compat.to_device(device, x) for x in batch])" in code
+    assert "compat.array_module(" in code.split("def show")[1]
+
+
+def test_what_guards_chainerx_never_runs():
+    code = migrated("""import chainerx
+def f(device, x):
+    x = chainer.Variable(x)
+    xp = x.xp
+    if not (xp is chainerx and device):
+        n = xp.random.randn(*x.shape)
+    else:
+        n = elsewhere(x)
+    if xp is chainerx:
+        n = elsewhere(x)
+    return x + n
+""").code
+    assert "return x + n.to(x)" in code and "if xp is" not in code
