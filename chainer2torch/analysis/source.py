@@ -108,13 +108,13 @@ class Source:
         return statement
 
     def _before_on_line(self, statement: ast.stmt) -> ast.stmt | None:
-        """What stands in front of a statement on its line: the first of those joined by ``;``, or the ``if x:``."""
+        """What stands in front of a statement on its line: another one and ``;``, or the ``if x:`` of its suite."""
         parent = self.parents[statement]
         for siblings in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
             if isinstance(siblings, list) and statement in siblings:
-                joined = [s for s in siblings if s.lineno == statement.lineno]
-                if joined[0] is not statement:
-                    return joined[0]
+                at = siblings.index(statement)
+                if at and siblings[at - 1].end_lineno == statement.lineno:
+                    return siblings[at - 1]
         while not isinstance(parent, ast.stmt):
             if parent not in self.parents:
                 return None

@@ -187,7 +187,8 @@ def body(migrate):
     """Migrates statements below the usual imports, and gives what stands below the imports afterwards."""
 
     def run(text):
-        head = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n\nMARK = 0\n"
+        head = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n"
+        head += "\nMARK = 0\n"
         code = migrate(head + textwrap.dedent(text)).code
         return code.partition("MARK = 0\n")[2]
 

@@ -27,9 +27,11 @@ PLACES = {
     "first statement of the file": "from chainer.functions import blocked\ny = blocked(x)\n",
     "no import of its own": "y = __import__('chainer').functions\n",
     "comment above": "import chainer.functions as F\n# why\ny = F.blocked(x)\n",
-    "nested": "import chainer.functions as F\nif x:\n    for i in x:\n        # a\n\n        # b\n        y = F.blocked(x)\n",
+    "nested":
+        "import chainer.functions as F\nif x:\n    for i in x:\n        # a\n\n        # b\n        y = F.blocked(x)\n",
     "one line": "import chainer.functions as F\nif x: y = F.blocked(x); z = F.blocked(y)\n",
-    "elif": "import chainer.functions as F\nif x:\n    pass\nelif F.blocked(y):\n    pass\nelse:\n    F.blocked(z)\n",
+    "elif":
+        "import chainer.functions as F\nif x:\n    pass\nelif F.blocked(y):\n    pass\nelse:\n    F.blocked(z)\n",
     "decorators": "import chainer.functions as F\n@property\n@F.blocked\ndef f():\n    pass\n",
     "default": "import chainer.functions as F\nclass A:\n    @a\n    def f(self, x=F.blocked(1)):\n        pass\n",
     "handler": "import chainer.functions as F\ntry:\n    pass\nexcept F.blocked(1):\n    pass\n",

@@ -74,8 +74,9 @@ def test_reexports(project):
         "pkg/__init__.py": "from chainer import functions as F\nfrom .deep import *\nfrom . import deep\n",
         "pkg/deep/__init__.py": "from chainer.functions import tanh as hyper\nfrom .deeper import relu_ as rectify\n",
         "pkg/deep/deeper.py": "import chainer.functions\nrelu_ = chainer.functions.relu\n",
-        "pkg/user.py": "from . import F\nfrom .deep import hyper\nfrom pkg.deep import deeper\n# chainer\ny = hyper(x)\n",
-        "main.py": "# chainer\nimport pkg\nimport pkg.deep as d\nfrom pkg import *\ny = pkg.deep.hyper(x)\nz = d.hyper(x)\nw = hyper(x)\n",
+        "pkg/user.py": "from . import F\nfrom .deep import hyper\nfrom pkg.deep import deeper\ny = hyper(x)\n",
+        "main.py": "import pkg\nimport pkg.deep as d\nfrom pkg import *\n"
+                   "y = pkg.deep.hyper(x)\nz = d.hyper(x)\nw = hyper(x)\n",
     })
     assert results["pkg/deep/__init__.py"].left == 0 or "import tanh as hyper" in results["pkg/deep/__init__.py"].code
     for path in ("pkg/user.py", "main.py"):

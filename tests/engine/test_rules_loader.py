@@ -27,7 +27,8 @@ PROBLEMS = {
     "unknown key without a near one": (
         '[row]\nsignature = "(x)"\nzzzzzz = 1\nstate = "manual"\nnote = "n"\n', "unknown key `zzzzzz`"),
     "unknown key of an example": (
-        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n[[row.example]]\nbefore = "f"\nbefor = "f"\n',
+        '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n'
+        '[[row.example]]\nbefore = "f"\nbefor = "f"\n',
         "unknown key `befor`; did you mean `before`?"),
     "unknown key of a case": (
         '[row]\nsignature = "(x)"\ncases = [{ whn = "x", torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',

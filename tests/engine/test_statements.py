@@ -229,6 +229,8 @@ SHARED_LINES = [
     ("a = 1; F.blocked(y)\n", "{}a = 1; F.blocked(y)\n"),
     ("if x: a = 1; F.blocked(y)\n", "{}if x: a = 1; F.blocked(y)\n"),
     ("if x:\n    y\nelse: F.blocked(y)\n", "{}if x:\n    y\nelse: F.blocked(y)\n"),
+    ("a = f(\n    1); b = (\n    2); F.blocked(y)\n", "{}a = f(\n    1); b = (\n    2); F.blocked(y)\n"),
+    ("if x: a = f(\n    1); F.blocked(y)\n", "{}if x: a = f(\n    1); F.blocked(y)\n"),
     ("@F.blocked\ndef f(): pass\n", "{}@F.blocked\ndef f(): pass\n"),
 ]
 
