@@ -22,26 +22,85 @@ def serialize_parameter_states(serializer: Any, optimizer: Any) -> None:
     Raises:
         KeyError: the optimizer's state is not in the file.
     """
-    slots = list(chainer_slots(optimizer.target))
     filled = [param for param in optimizer.target.parameters() if not is_lazy(param)]
-    slots = [slot for slot, changes in zip(slots, _follow_parameters(slots, filled), strict=True) if changes]
+    slots = _slots_of_parameters(optimizer.target, filled)
     reading = isinstance(serializer, StateReader)
-    for slot in slots:
-        serializer[slot.key]("t", optimizer.t)
-    if not optimizer.t or not optimizer._state_names:
-        return  # no update yet, or one that remembers nothing
-    if reading and any(slot.read() is None and optimizer._state_names[0] in serializer[slot.key] for slot in slots):
+    for slot, param in slots:
+        rule = getattr(param, "update_rule", None)
+        count = serializer[slot.key]("t", optimizer.t if rule is None else rule.t)
+        if reading and rule is not None:
+            rule.t = int(count)
+    if not optimizer.t:
+        return  # no update yet: nothing to remember
+    if reading and any(param is None and name in serializer[slot.key] for slot, param in slots
+                       for name in optimizer._state_names):
         raise ValueError("the file has the optimizer's state of parameters that have no shape yet: load the model "
                          "before its optimizer")
-    states = [optimizer._state_of(param, param) for param in filled]
-    for name in optimizer._state_names:
-        with _holding(filled, [state[name] for state in states]):
-            for slot in slots:
+    states = {}
+    for slot, param in slots:
+        if param is not None and param not in states:
+            states[param] = _state_to_read(serializer[slot.key], optimizer, param) if reading else \
+                _state_to_write(optimizer, param)
+    for name in dict.fromkeys(name for state in states.values() for name in state):
+        _serialize_state(serializer, name, slots, {param: state for param, state in states.items() if name in state})
+
+
+def _state_to_write(optimizer: Any, param: Any) -> dict[str, Any]:
+    """The state of a parameter, empty before its first update."""
+    rule = getattr(param, "update_rule", None)
+    if rule is not None and rule._has_own_formula:
+        return rule.state or {}
+    state = optimizer.state.get(param, {})
+    return {name: state[name] for name in optimizer._state_names if state.get(name) is not None}
+
+
+def _state_to_read(serializer: StateReader, optimizer: Any, param: Any) -> dict[str, Any]:
+    """The state of a parameter as it begins, to be filled; empty when a disabled parameter has none in the file."""
+    rule = getattr(param, "update_rule", None)
+    if rule is not None and rule._has_own_formula:
+        fresh = rule._own_state is None
+        state = rule._initial_state(param) if fresh else rule._own_state
+        if rule.enabled or all(name in serializer for name in state):
+            rule._own_state = state
+            return state
+        return {}
+    names = optimizer._state_names
+    if rule is not None and not rule.enabled and not all(name in serializer for name in names):
+        return {}
+    state = optimizer._state_of(param, param)
+    return {name: state[name] for name in names}
+
+
+def _serialize_state(serializer: Any, name: str, slots: list[tuple[Any, Any]],
+                     states: dict[Any, dict[str, Any]]) -> None:
+    """Stores or restores one array of the states, for every parameter that has it."""
+    reading = isinstance(serializer, StateReader)
+    like_parameter = {param: state[name] for param, state in states.items()
+                      if isinstance(state[name], torch.Tensor) and state[name].shape == param.shape}
+    with _holding(list(like_parameter), list(like_parameter.values())):
+        for slot, param in slots:
+            if param in like_parameter:
+                stored = serializer[slot.key](name, slot.read().copy())
+                if reading:
+                    slot.write(stored)
+    for slot, param in slots:
+        if param in states and param not in like_parameter:  # a number, or an array of another shape
+            states[param][name] = serializer[slot.key](name, states[param][name])
+
+
+def _slots_of_parameters(module: torch.nn.Module, params: list[Any]) -> list[tuple[Any, Any]]:
+    """The slots that belong to parameters, each with its parameter (None for one that has no shape yet)."""
+    slots = list(chainer_slots(module))
+    followed = [slot for slot, changes in zip(slots, _follow_parameters(slots, params), strict=True) if changes]
+    # a slot is a part of one parameter: each bit of the parameters' numbers is shown in turn
+    numbers = [0] * len(followed)
+    for bit in range(len(params).bit_length()):
+        with _holding(params, [torch.full_like(p, (i >> bit) & 1) for i, p in enumerate(params)]):
+            for i, slot in enumerate(followed):
                 value = slot.read()
-                if value is not None:
-                    stored = serializer[slot.key](name, value.copy())
-                    if reading:
-                        slot.write(stored)
+                numbers[i] |= bool(value is not None and value.any()) << bit
+    return [(slot, None if slot.read() is None else params[number])
+            for slot, number in zip(followed, numbers, strict=True)]
 
 
 def _follow_parameters(slots: list[Any], params: list[torch.Tensor]) -> list[bool]:

@@ -109,11 +109,15 @@ def _remove_stale(pattern: str, directory: str, n_retains: int) -> None:
 
 
 class Writer:
-    """Base class of snapshot writers. Source: chainer.training.extensions.snapshot_writers.Writer."""
+    """Base class of snapshot writers. Source: chainer.training.extensions.snapshot_writers.Writer.
+
+    Args:
+        savefun: function ``(path, entries)``.
+        kwds: taken and never passed on, as there.
+    """
 
     def __init__(self, savefun: Callable[..., None] = save_npz, **kwds: Any) -> None:
         self._savefun = savefun
-        self._kwds = kwds
         self._post_save_hooks: list[Callable[[], None]] = []
 
     def __call__(self, filename: str, outdir: str, target: Any) -> None:
@@ -124,7 +128,7 @@ class Writer:
         """Writes the file beside its place and moves it there: a file that is there is complete."""
         with tempfile.TemporaryDirectory(prefix="tmp" + os.path.basename(filename), dir=outdir) as directory:
             temporary = os.path.join(directory, os.path.basename(filename))
-            (savefun or self._savefun)(temporary, target, **self._kwds)
+            (savefun or self._savefun)(temporary, target)
             os.replace(temporary, os.path.join(outdir, filename))
         for hook in self._post_save_hooks:
             hook()

@@ -118,9 +118,12 @@ class UpdateRule:
         self._own_t += 1
         if isinstance(param, UninitializedParameter):
             return
+        halved = param.dtype == torch.float16 and getattr(self._optimizer, "_use_fp32_update", False)
+        if self._has_own_formula and halved:
+            raise NotImplementedError("an update rule of your own gets the float16 parameter itself: convert it there "
+                                      "instead of calling use_fp32_update()")
         if self._has_own_formula and self._own_state is None:
-            self._own_state = {}
-            self.init_state(param)
+            self._own_state = self._initial_state(param)
         if self._has_own_formula and getattr(self._optimizer, "_loss_scale", None) is not None:
             param.grad.div_(self._optimizer._loss_scale)
         self._call_hooks("pre", param)
@@ -131,6 +134,15 @@ class UpdateRule:
         for when, hook in list(self._hooks.values()):
             if when == timing:
                 hook(self, param)
+
+    def _initial_state(self, param: Any) -> dict[str, Any]:
+        """What ``init_state`` fills in."""
+        before, self._own_state = self._own_state, {}
+        try:
+            self.init_state(param)
+            return self._own_state
+        finally:
+            self._own_state = before
 
     def init_state(self, param: Any) -> None:
         """Fills ``self.state`` at the first update."""

@@ -21,6 +21,7 @@ class Updater(SerializableState):
 
     def finalize(self) -> None:
         """Called at the end of the training."""
+        raise NotImplementedError
 
     def get_optimizer(self, name: str) -> Any:
         """The optimizer of a name."""
@@ -32,6 +33,10 @@ class Updater(SerializableState):
 
     def update(self) -> None:
         """One iteration."""
+        raise NotImplementedError
+
+    def serialize(self, serializer: Any) -> None:
+        """Stores or restores the state, for snapshots."""
         raise NotImplementedError
 
 
