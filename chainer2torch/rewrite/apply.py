@@ -126,7 +126,8 @@ class _Rewriter:
                 updated = instantiate(edit, original, updated, self.located.expressions, self.updated.get, self.names)
             except Unplaced:
                 self.failed.append(edit)
-            if isinstance(original, cst.Call) and isinstance(updated, cst.Call):
+            several_lines = "\n" in self.source.text[slice(*span)]
+            if several_lines and isinstance(original, cst.Call) and isinstance(updated, cst.Call):
                 updated = realign(original, updated, span[0], *self.source.line_at(span[0]))
         if span in self.wraps:
             updated = wrap(self.wraps[span].template, updated, self.names)
