@@ -194,7 +194,11 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
     """The expression that replaces ``original``; its own argument nodes keep their whitespace and comments."""
     if edit.callee_only:
         return updated.with_changes(func=parse(names.spell(edit.template)))
-    result = parse(edit.template).visit(_Instantiate(edit, Operands(edit.operands, find), names))
+    result: Any
+    if not edit.operands and edit.template.replace(".", "").isidentifier() and edit.template.split(".")[0] in _ROOTS:
+        result = parse(names.spell(edit.template))  # just a name, nothing to fill in
+    else:
+        result = parse(edit.template).visit(_Instantiate(edit, Operands(edit.operands, find), names))
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
         result = _keep_layout(original, updated, result, find, spans)
