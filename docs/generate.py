@@ -1,0 +1,148 @@
+"""Makes the pages about rules and codes, and the README's table of what is covered, from the rules themselves.
+
+    python docs/generate.py FOLDER       writes the pages there
+    python docs/generate.py --coverage   writes the table into README.md
+
+mkdocs runs it as a hook; the pages are in no repository.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch import codes
+from chainer2torch.rules import Row, Rules, load_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+STATES = ("exact", "close", "review", "manual")
+MARKS = "<!-- coverage: made by docs/generate.py -->", "<!-- end of coverage -->"
+# what the README counts: the public names directly below these
+AREAS = {
+    "functions": ("chainer.functions.",),
+    "links": ("chainer.links.",),
+    "optimizers and their hooks": ("chainer.optimizers.", "chainer.optimizer_hooks."),
+    "initializers": ("chainer.initializers.",),
+    "distributions": ("chainer.distributions.",),
+    "data sets, iterators, converters": ("chainer.datasets.", "chainer.iterators.", "chainer.dataset."),
+    "training, extensions, triggers": ("chainer.training.", "chainer.training.extensions.",
+                                       "chainer.training.triggers.", "chainer.training.updaters."),
+    "serializers": ("chainer.serializers.",),
+    "distributed (ChainerMN)": ("chainermn.",),
+    "methods and attributes of Variable, Link, Chain": ("chainer.Variable.", "chainer.Link.", "chainer.Chain.",
+                                                        "chainer.ChainList.", "chainer.Sequential."),
+    "array functions (NumPy, CuPy, xp)": ("xp.Module.",),
+}
+
+
+def coverage(rules: Rules) -> str:
+    """The README's table: how many names of each area have which state."""
+    lines = ["| area | names | exact | close | review | manual |", "|---|---|---|---|---|---|"]
+    for area, prefixes in AREAS.items():
+        rows = [row for name, row in rules.rows.items()
+                if any(name.startswith(prefix) and "." not in name[len(prefix):] for prefix in prefixes)]
+        counts = [sum(_state(rules, row) == state for row in rows) for state in STATES]
+        lines.append(f"| {area} | {len(rows)} | " + " | ".join(map(str, counts)) + " |")
+    counts = [sum(_state(rules, row) == state for row in rules.rows.values()) for state in STATES]
+    lines.append(f"| everything | {len(rules.rows)} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _state(rules: Rules, row: Row) -> str:
+    """The state of a row; a second name has that of the first."""
+    found = rules.find(row.name)
+    return found.state if found is not None else row.state
+
+
+def with_coverage(readme: str, rules: Rules) -> str:
+    """The README with the table of now."""
+    before, rest = readme.split(MARKS[0])
+    return f"{before}{MARKS[0]}\n{coverage(rules)}{MARKS[1]}{rest.split(MARKS[1])[1]}"
+
+
+def pages(rules: Rules) -> dict[str, str]:
+    """The text of every generated page, by its path in the site."""
+    tables: dict[str, list[Row]] = {}
+    for _, row in sorted(rules.rows.items()):
+        tables.setdefault(row.table.removesuffix(".toml"), []).append(row)
+    made = {"codes.md": codes_page()}
+    listed = []
+    for table, rows in sorted(tables.items()):
+        name = f"rules/{table.replace('/', '-')}.md"
+        made[name] = rules_page(table, rows)
+        counts = ", ".join(f"{number} {state}" for state in STATES
+                           if (number := sum(_state(rules, row) == state for row in rows)))
+        listed.append(f"| [{table}]({name.removeprefix('rules/')}) | {len(rows)} | {counts} |")
+    made["rules/index.md"] = "\n".join(["# Rules", "", "Every Chainer name that has a rule, by table. "
+                                        "`chainer2torch rules NAME` shows one.", "", "| table | names | states |",
+                                        "|---|---|---|", *listed, ""])
+    return made
+
+
+def codes_page() -> str:
+    """What every code means."""
+    lines = ["# Codes", "", "`chainer2torch explain CODE` prints these.", ""]
+    for code, entry in codes.table().items():
+        lines += [f"## {code}: {entry.title}", "", entry.text, ""]
+    return "\n".join(lines)
+
+
+def rules_page(table: str, rows: list[Row]) -> str:
+    """One page for each table."""
+    lines = [f"# {table}", ""]
+    for row in rows:
+        lines += [f"## `{row.name}`", "", *_rule(row), ""]
+    return "\n".join(lines)
+
+
+def _rule(row: Row) -> list[str]:
+    if row.alias:
+        return [f"Another name of `{row.alias}`."]
+    bound = f" (bound {row.bound})" if row.bound else ""
+    lines = [f"State **{row.state}**{bound}, code [{row.code}](../codes.md#{_anchor(row.code)})."]
+    if row.signature:
+        lines += ["", "```python", f"{row.name.rsplit('.', 1)[-1]}{row.signature.text}", "```"]
+    for case in row.cases:
+        lines += ["", f"- {f'when `{case.when}`: ' if case.when else ''}`{case.torch}`"]
+    if row.fallback:
+        lines += ["", f"- when that cannot be decided: `{row.fallback}`"]
+    for text in (row.note, row.next and f"Next: {row.next}"):
+        if text:
+            lines += ["", text]
+    for example in row.examples[:1]:
+        lines += ["", "```python", "# before", example.before.strip()]
+        lines += ["# after", example.after.strip()] if example.after else []
+        lines += ["```"]
+    return lines
+
+
+def _anchor(code: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", f"{code} {codes.table()[code].title}".lower()).strip("-")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """The hook of mkdocs: adds the pages to the site."""
+    from mkdocs.structure.files import File
+    for name, text in pages(load_rules()).items():
+        files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
+    return files
+
+
+def write(made: Mapping[str, str], folder: Path) -> None:
+    """Writes the pages to a folder."""
+    for name, text in made.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--coverage"]:
+        path = ROOT / "README.md"
+        path.write_text(with_coverage(path.read_text(encoding="utf-8"), load_rules()), encoding="utf-8")
+    elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
+        write(pages(load_rules()), Path(sys.argv[1]))
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,100 @@
+"""What the documents say is so: commands and options exist, links lead somewhere, the counts are those of the rules."""
+import importlib.util
+import re
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from chainer2torch import codes
+from chainer2torch.cli import cli
+from chainer2torch.rules import load_rules
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SPEC = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+generate = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(generate)
+
+
+def commands(text):
+    """The words after every `chainer2torch` that is a command: in code spans and on the lines of code blocks."""
+    spans = re.findall(r"`(chainer2torch [^`]*)`", text)
+    lines = re.findall(r"^(?:    |- |\s+- |\s+run: )(chainer2torch [^#\n]*)", text, re.MULTILINE)
+    for found in spans + lines:
+        for part in re.split(r"\|\||&&|[|<>]", found):
+            words = part.split()
+            if words[:1] == ["chainer2torch"] and len(words) > 1:
+                yield words[1:]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_and_options_exist(path):
+    for words in commands(path.read_text()):
+        if words[0].startswith(("-", "skip")):
+            continue
+        assert words[0] in cli.commands, words
+        command = cli.commands[words[0]]
+        if isinstance(command, click.Group) and len(words) > 1 and not words[1].isupper():
+            assert words[1] in command.commands, words
+            command = command.commands[words[1]]
+        known = {option for parameter in command.params for option in parameter.opts}
+        own = words[:words.index("--")] if "--" in words else words
+        used = {word.split("=")[0] for word in own if re.match(r"-{1,2}[a-z]", word)}
+        assert used <= known or isinstance(command, click.Group), (words, used - known)
+
+
+def test_commands_are_found_at_all():
+    assert ["check", "PATH..."] in list(commands((ROOT / "README.md").read_text()))
+    assert list(commands("- `chainer2torch migrate -`\n    chainer2torch a b  # x\n")) == [["migrate", "-"], ["a", "b"]]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    made = {"codes.md", "changelog.md", "rules/index.md"}
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+        if not target.startswith("http") and target not in made:
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_codes_that_are_named_exist():
+    for path in DOCUMENTS:
+        assert set(re.findall(r"\bC2T\d{3}\b", path.read_text())) <= set(codes.table()), path
+
+
+def test_the_counts_of_the_readme_are_those_of_the_rules():
+    text = (ROOT / "README.md").read_text()
+    assert text == generate.with_coverage(text, load_rules()), "run `python docs/generate.py --coverage`"
+
+
+def test_the_counts_count():
+    table = generate.coverage(load_rules())
+    areas = {line.split("|")[1].strip(): [int(n) for n in line.split("|")[2:-1]] for line in table.splitlines()[2:]}
+    assert all(row[0] == sum(row[1:]) for row in areas.values())
+    assert areas["functions"][0] > 200 and areas["links"][0] > 50
+    assert areas["everything"][0] == len(load_rules().rows)
+
+
+def test_every_rule_and_code_has_its_place():
+    rules = load_rules()
+    pages = generate.pages(rules)
+    text = "\n".join(pages.values())
+    assert all(f"## `{name}`" in text for name in rules.rows)
+    assert all(f"## {code}: " in pages["codes.md"] for code in codes.table())
+    for target in re.findall(r"\]\(([^)#]+)\)", pages["rules/index.md"]):
+        assert f"rules/{target}" in pages
+    anchors = {generate._anchor(code) for code in codes.table()}
+    assert set(re.findall(r"codes\.md#([\w-]+)", text)) <= anchors
+
+
+def test_the_site_names_pages_that_exist():
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    made = {*generate.pages(load_rules()), "changelog.md"}
+    stack = list(nav)
+    while stack:
+        item = next(iter(stack.pop().values()))
+        if isinstance(item, list):
+            stack += item
+        else:
+            assert item in made or (ROOT / "docs" / item).is_file(), item
