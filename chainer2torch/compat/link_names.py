@@ -46,6 +46,9 @@ def _torch_name(module: nn.Module, name: str) -> str:
             return own
     if name == "b" and "bias" in module._parameters and "W" in dict(parameter_names(module)):
         return "bias"  # None: a layer without one
+    for own, chainer_name in getattr(module, "_chainer_names", {}).items():
+        if chainer_name == name and own in module._buffers:
+            return own
     if isinstance(module, _NormBase):
         return {"avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight", "beta": "bias"}.get(name, name)
     if isinstance(module, _ConvNd):

@@ -143,6 +143,9 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
                 and parent.attr in _OF_PARAMETERS:
             _by_name(plan, node)
         return
+    if node.attr in _OF_LINKS and all(isinstance(k, Inst) and k.cls == "chainer.Link" for k in options(kind)):
+        _by_name(plan, node)  # some link
+        return
     for option in options(kind):
         if isinstance(option, Inst) and _lost(plan, option, node):
             row = next(plan.rules.rows[c] for c in plan.analysis.mro(option.cls)

@@ -1,9 +1,12 @@
 """Classes that derive from links, read and tie their parameters, or ask links what they are: run in both frameworks."""
+import textwrap
+
 import numpy as np
 import pytest
 import torch
 
-from tests.support.both_sides import both, check_class
+from chainer2torch.engine import migrate_source
+from tests.support.both_sides import HEAD, both, check_class
 
 SUBCLASSES = {
     "convolution with a constructor": ("f32[2,3,6,6]", """
@@ -122,7 +125,8 @@ SUBCLASSES = {
 @pytest.mark.parametrize("name", SUBCLASSES)
 def test_subclass(name):
     spec, source = SUBCLASSES[name]
-    check_class(source, [spec])
+    # a second backward pass through the same steps of a recurrent layer is an error in PyTorch
+    check_class(source, [spec], **({"steps": 1, "modes": (True,)} if name == "lstm" else {}))
 
 
 def test_classifier_subclass():
@@ -171,8 +175,8 @@ REGISTERED = {
             def forward(self, x):
                 for i in range(self.n):
                     x = F.relu(self['conv%d' % i](x))
-                    x = x + getattr(self, 'conv%d' % i)(x)
-                return x * F.reshape(self.scale, (1, 2, 1, 1))
+                    x = F.tanh(x + getattr(self, 'conv%d' % i)(x))
+                return x * 0.1 * F.reshape(self.scale, (1, 2, 1, 1))
         """),
     "constructor of version 1": ("i32[4]<9", """
         class Net(chainer.Chain):
@@ -223,8 +227,8 @@ REGISTERED = {
                 for link in self[:-1]:
                     x = F.tanh(link(x))
                 for i, link in enumerate(self[1:3]):
-                    x = x + link(x) * i
-                return self[-1](x) * len(self)
+                    x = F.tanh(x + link(x) * i)
+                return self[-1](x) * len(self) * 0.1
         """),
     "walks over children": ("f32[4,6]", """
         class Net(chainer.ChainList):
@@ -263,8 +267,8 @@ REGISTERED = {
 
             def forward(self, x):
                 for block in self.blocks:
-                    x = x + block(x)
-                return self.blocks[0][2](x)
+                    x = F.tanh(x + block(x))
+                return self.blocks[0][2](x) * 0.1
         """),
 }
 
@@ -285,9 +289,6 @@ def test_function_set_of_version_1():
             return model
         """
     old = check_class(source.format("chainer.Chain"), ["f32[4,6]"])
-    from chainer2torch.engine import migrate_source
-    from tests.support.both_sides import HEAD
-    import textwrap
     result = migrate_source(HEAD + textwrap.dedent(source.format("chainer.FunctionSet")))
     assert result.code == old
     assert [s.state for s in result.sites if s.state != "exact"] == []
@@ -327,6 +328,7 @@ def test_an_assigned_parameter_is_shared():
     ids = np.array([1, 2, 2], "i")
     with torch.no_grad():
         module.embed.weight.copy_(torch.from_numpy(link.embed.W.array))
+    link.cleargrads()
     y, z = link(ids), module(torch.from_numpy(ids))
     np.testing.assert_allclose(z.detach().numpy(), y.array, rtol=1e-5, atol=1e-6)
     y.grad = np.ones_like(y.array)
@@ -361,7 +363,7 @@ WRITES = """
 ])
 def test_writes_into_parameters(line):
     original, migrated = both(WRITES.format(line))
-    name = line.split(" ")[0].split(".")[1:3]
+    name = line.replace("[", ".").split(" ")[0].split(".")[1:3]
     link, module = original["Net"](), migrated["Net"]()
     expected = getattr(getattr(link, name[0]), name[1])
     torch_name = {"W": "weight", "b": "bias", "gamma": "weight", "beta": "bias", "avg_mean": "running_mean",
@@ -385,15 +387,14 @@ ASKS = """
                 self.conv = L.Convolution2D(2, 3, 3)
                 self.inner = Inner(3, 3, 3)
                 self.bn = L.BatchNormalization(3)
-                self.lazy = L.Linear(2)
                 self.fc = L.Linear(12, 2)
                 self.embed = L.EmbedID(3, 3)
                 self.lstm = L.LSTM(3, 4)
 
     def found(model):
-        return [{} for link in model.links() if not isinstance(link, L.Classifier)]
+        return [float({}) for link in [model[n] for n in ('conv', 'inner', 'bn', 'fc', 'embed', 'lstm')]]
 
-    answers = found(L.Classifier(Net()))
+    answers = found(Net())
     """
 
 
@@ -401,20 +402,9 @@ ASKS = """
     "isinstance(link, L.Convolution2D)", "isinstance(link, L.Linear)", "isinstance(link, L.BatchNormalization)",
     "isinstance(link, (L.Convolution2D, L.Linear))", "isinstance(link, L.EmbedID)", "isinstance(link, chainer.Link)",
     "hasattr(link, 'W')", "hasattr(link, 'b')", "hasattr(link, 'gamma')", "hasattr(link, 'avg_mean')",
-    "getattr(link, 'W').shape if hasattr(link, 'W') and link.W.data is not None and link.W.data.ndim > 1 else 0",
+    "len(getattr(link, 'W').shape) if hasattr(link, 'W') else -1", "len(link.W.data) if hasattr(link, 'W') else -1",
     "isinstance(link, L.Linear) and link.b.data.sum()",
 ])
 def test_questions_to_links(question):
-    head = ("import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n")
-    source = ASKS.format(question)
-    if "ndim" in question:
-        source = source.replace("self.lazy = L.Linear(2)", "self.lazy = L.Linear(3, 2)")
-    original, migrated = both(source, left=["?.links"], head=head) if False else both(
-        source.replace("model.links()", "walk(model)").replace(
-            "def found", "def walk(model):\n        return [model.predictor[n] for n in NAMES]\n\n    def found").replace(
-            "class Inner", "NAMES = ['conv', 'inner', 'bn', 'lazy', 'fc', 'embed', 'lstm']\n\n    class Inner", 1),
-        head=head)
-    assert [bool(a) if isinstance(a, (bool, float)) else tuple(a) if hasattr(a, "__len__") else float(a)
-            for a in migrated["answers"]] == \
-        [bool(a) if isinstance(a, (bool, float)) else tuple(a) if hasattr(a, "__len__") else float(a)
-         for a in original["answers"]]
+    original, migrated = both(ASKS.format(question))
+    assert migrated["answers"] == pytest.approx(original["answers"], rel=1e-6)
