@@ -13,8 +13,8 @@ class FunctionNode:
 
     ``forward(inputs)`` gets a tuple of tensors without graph and returns a tuple of tensors (or numpy arrays).
     ``backward(target_input_indexes, grad_outputs)`` gets tensors and returns one gradient for each of the indexes
-    (None: no gradient); what it computes is itself differentiable when the caller asks for a graph. A gradient that nobody
-    computed is None. Only what ``retain_inputs`` / ``retain_outputs`` named in ``forward`` can be read again.
+    (None: no gradient); what it computes is itself differentiable when the caller asks for a graph. A gradient that
+    nobody computed is None. Only what ``retain_inputs`` / ``retain_outputs`` named in ``forward`` can be read again.
     Source: chainer.FunctionNode.
     """
 

@@ -142,7 +142,7 @@ def needs_gpu(test: Any) -> Any:
 
 
 def needs_gpus(count: int) -> Callable[[Any], Any]:
-    """Marks a test that needs several GPUs, and skips it where there are fewer. Source: chainer.testing.attr.multi_gpu."""
+    """Marks a test that needs several GPUs; skips it where there are fewer. Source: chainer.testing.attr.multi_gpu."""
     import pytest
 
     def decorate(test: Any) -> Any:
