@@ -15,19 +15,32 @@ from chainer2torch.compat.sequence_loss import argmax_crf1d, black_out, crf1d, n
 class WalkerAlias:
     """Draws integers with given probabilities (a sequence of weights, not necessarily normalized).
 
-    ``sample(shape)`` gives an int32 tensor. Source: chainer.utils.WalkerAlias (same distribution, other numbers).
+    ``sample(shape)`` gives an int32 tensor: the numbers that Chainer draws on the CPU, from NumPy's generator.
+    Source: chainer.utils.WalkerAlias.
     """
 
     def __init__(self, probs: Any) -> None:
-        self.probs = torch.as_tensor(np.asarray(probs, dtype=np.float64))
+        weights = np.array(probs, np.float32)
+        weights /= weights.sum()
+        n = len(weights)
+        # Slot k holds left[k] with probability share[k], else right[k]; all slots are equally likely.
+        self.share = np.zeros(n, np.float32)
+        self.left, self.right = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        topped = 0
+        for slot, value in enumerate(np.argsort(weights, kind="stable")):
+            mass = weights[value] * np.float32(n)
+            while mass > 1 and topped < slot:  # what is too much for one slot fills up the slots before
+                self.right[topped] = value
+                mass -= np.float32(1) - self.share[topped]
+                topped += 1
+            self.share[slot], self.left[slot] = mass, value
 
     def sample(self, shape: Any) -> torch.Tensor:
         """Independent draws, of ``shape`` (int or tuple)."""
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        count = int(np.prod(shape))
-        if count == 0:
-            return torch.zeros(shape, dtype=torch.int32)
-        return torch.multinomial(self.probs, count, replacement=True).reshape(shape).int()
+        position = np.asarray(np.random.uniform(0, len(self.share), shape))
+        slot = position.astype(np.int32)
+        fraction = position.astype(np.float32) - slot.astype(np.float32)
+        return torch.from_numpy(np.where(self.share[slot] < fraction, self.right[slot], self.left[slot]))
 
 
 class NegativeSampling(ChainerLayer):

@@ -179,8 +179,21 @@ def test_black_out():
     assert module(tx, torch.tensor(t)).isfinite()
 
 
+@pytest.mark.parametrize("weights", [[1], [1, 2], [3, 1, 4, 0, 2], [0.1] * 7, np.arange(60) ** 0.75, [5, 1e-9, 5]])
+@pytest.mark.parametrize("shape", [7, (), (3, 5), (400,)])
+def test_samplers_draw_the_same_numbers(weights, shape):
+    theirs, ours = chainer.utils.WalkerAlias(weights), T.WalkerAlias(weights)
+    for seed in range(3):
+        np.random.seed(seed)
+        expected, following = theirs.sample(shape), np.random.rand()
+        np.random.seed(seed)
+        drawn = ours.sample(shape)
+        np.testing.assert_array_equal(drawn.numpy(), expected)
+        assert drawn.dtype == torch.int32 and np.random.rand() == following
+
+
 def test_samplers_draw_with_the_same_probabilities():
-    torch.manual_seed(0)
+    np.random.seed(0)
     counts = [3, 1, 4, 0, 2]
     drawn = T.NegativeSampling(5, counts, 6).sampler.sample((200, 200))
     expected = np.power(counts, 0.75) / np.power(counts, 0.75).sum()
