@@ -5,6 +5,7 @@ could not be read or parsed (the others are still done).
 """
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,14 @@ def _common(command: F) -> F:
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty, or over uncommitted changes.")
 @click.option("--report", "report_file", type=PATH, metavar="FILE",
               help="Write a report: .txt, .json, .md, .html or .sarif.")
+@click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
+              "what the code leaves open.")
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
-            report_file: Path | None) -> int:
+            report_file: Path | None, trace: Path | None) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
     if sum([out is not None, write, diff]) > 1:
         raise click.UsageError("choose one of -o, --write and --diff")
+    options = dataclasses.replace(options, trace=trace)
     return commands.migrate(paths, options, out, write, force, report_file, diff)
 
 
@@ -147,13 +151,28 @@ def explain(code: str) -> int:
 
 
 @cli.command()
-@click.argument("source", metavar="IN.npz", type=PATH)
+@click.argument("source", metavar="IN", type=PATH)
 @click.option("--model", required=True, metavar="MODULE:CLASS", help="The migrated model, importable from here.")
 @click.option("--args", default="[]", metavar="JSON", help="Its constructor arguments: a list or an object.")
-@click.option("-o", "--output", "out", required=True, type=PATH, metavar="OUT.pt", help="The state_dict to write.")
-def weights(source: Path, model: str, args: str, out: Path) -> int:
-    """Turn Chainer's .npz weights into a PyTorch state_dict. Imports and runs the model's module."""
-    return commands.weights(source, model, args, out)
+@click.option("-o", "--output", "out", required=True, type=PATH, metavar="OUT",
+              help="What to write: a state_dict (.pt, .pth), .safetensors, or a file for Chainer (.npz).")
+@click.option("--prefix", default="", metavar="PATH",
+              help="The part of IN to load, such as updater/model:main/ of a trainer's snapshot.")
+def weights(source: Path, model: str, args: str, out: Path, prefix: str) -> int:
+    """Turn Chainer's weights (IN: .npz, .h5) into PyTorch's, or back (IN: .pt). Imports and runs the model's module."""
+    return commands.weights(source, model, args, out, prefix)
+
+
+@cli.command("trace")
+@click.argument("script", nargs=-1, required=True, metavar="-- SCRIPT [ARGS]...")
+@click.option("-o", "--output", "out", type=PATH, default="trace.json", show_default=True, metavar="FILE")
+@click.option("--iterations", default=0, metavar="N", help="Stop after N updates of an optimizer (0: run to the end).")
+@click.option("--chainer-python", metavar="PATH", help="An interpreter with Chainer (default: this one).")
+@click.option("--timeout", type=float, default=3600, show_default=True, help="Seconds.")
+def trace_command(script: tuple[str, ...], out: Path, **options: Any) -> int:
+    """Run a script under Chainer, here, and record kinds and shapes for `migrate --trace` and `verify models --trace`.
+    """
+    return commands.trace(script, out, **options)
 
 
 @cli.group()
@@ -200,6 +219,7 @@ def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, ve
 @click.option("--steps", default=3, show_default=True, help="Optimizer steps to compare.")
 @click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
+@click.option("--trace", type=PATH, metavar="FILE", help="Also the models that `chainer2torch trace` saw.")
 @_runs
 def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **options: Any) -> int:
     """Compare the models that SRC/pyproject.toml names, with the same weights."""

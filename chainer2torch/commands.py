@@ -36,6 +36,7 @@ class Settings:
     quiet: bool = False
     gitignore: bool = True
     stdin: str = "stdin.py"
+    trace: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +69,7 @@ def guarded(command: click.Command) -> int:
             raise
         known = isinstance(error, (Failure, config.ConfigError, files.FileError)) or type(error).__name__ in (
             "UsageError", "RulesError", "VendorError", "ModelsError", "WorkerError", "DeviceError", "BaselineError",
-            "VerificationError")
+            "VerificationError", "TraceError")
         message = str(error) if known else f"internal error: {type(error).__name__}: {error} (--debug shows where)"
         click.echo(f"chainer2torch: {message}", err=True)
         return FAILED
@@ -91,15 +92,20 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Pro
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
-            analyse(project, _engine(options.rules, rewrite))
+            analyse(project, _engine(options.rules, rewrite, options.trace))
     return project
 
 
-def _engine(rule_dirs: tuple[Path, ...], rewrite: bool) -> Engine:
+def _engine(rule_dirs: tuple[Path, ...], rewrite: bool, trace: Path | None = None) -> Engine:
     from chainer2torch.engine import migrate_sources
     rules = _rules(rule_dirs)
+    if trace is not None:
+        from chainer2torch import trace as room
+        hints = room.hints(room.read(trace))
 
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
+        if trace is not None:
+            return room.migrate_with_trace(texts, hints, rules=rules, rewrite=rewrite)
         return migrate_sources(texts, rules=rules, rewrite=rewrite)
 
     return engine
@@ -298,13 +304,23 @@ def _rule(row: Any) -> str:
     return "\n".join(lines)
 
 
-def weights(source: Path, model: str, args: str, out: Path) -> int:
-    """``weights``: imports the migrated model (this runs its module), loads the file into it, saves a state_dict."""
-    import importlib
+def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:
+    """``trace``: runs the script in the current folder and writes what it saw."""
     import json
-    module_name, _, class_name = model.partition(":")
-    if not class_name:
-        raise Failure(f"--model {model}: write MODULE:CLASS, for example net:MLP")
+
+    from chainer2torch import trace as room
+    data = room.run_trace(Path(), script, **options)
+    files.write_atomic(out, (json.dumps(data, indent=1) + "\n").encode())
+    click.echo(f"{out}: {len(data['functions'])} functions, {len(data['calls'])} calls of Chainer, "
+               f"{len(data['classes'])} classes of links", err=True)
+    if data["problem"]:
+        raise Failure(f"the script failed: {data['problem']}; the trace holds what it did until then")
+    return DONE
+
+
+def weights(source: Path, model: str, args: str, out: Path, prefix: str = "") -> int:
+    """``weights``: imports the migrated model (this runs its module), loads the file into it, writes its weights."""
+    import json
     try:
         given = json.loads(args)
     except ValueError as error:
@@ -312,24 +328,12 @@ def weights(source: Path, model: str, args: str, out: Path) -> int:
     if not isinstance(given, (list, dict)):
         raise Failure(f"--args {args}: must be a JSON list (positional) or object (by keyword)")
     try:
-        import torch
-
-        from chainer2torch.weights import load_npz
+        from chainer2torch import weights as room
     except ImportError as error:
         raise Failure(f"weights needs PyTorch ({error}): pip install 'chainer2torch[torch]'") from None
-    sys.path.insert(0, os.getcwd())
     try:
-        made = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
-        raise Failure(f"--model {model}: {error}") from None
-    module = made(**given) if isinstance(given, dict) else made(*given)
-    try:
-        load_npz(str(source), module)
-    except (OSError, ValueError, KeyError) as error:
-        raise Failure(f"{source}: {error.args[0] if error.args else error}") from None
-    import io
-    buffer = io.BytesIO()
-    torch.save(module.state_dict(), buffer)
-    files.write_atomic(out, buffer.getvalue())
-    click.echo(f"{out}: {len(module.state_dict())} tensors of {model}")
+        keys = room.convert(source, model, given, out, prefix=prefix)
+    except (room.WeightsError, OSError) as error:
+        raise Failure(" ".join(str(error).split())) from error
+    click.echo(f"{out}: {len(keys)} arrays of {model}")
     return DONE

@@ -64,7 +64,8 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
             strict: bool = True, prefix: str = "") -> list[str]:
     """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
 
-    ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``), .safetensors, or .npz (Chainer's layout, for the
+    ``source`` is a file of Chainer's save_npz (``prefix`` is the part of a trainer's snapshot to load) or, with an
+    ending of .h5 or .hdf5, of its save_hdf5. ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``), .safetensors, or .npz (Chainer's layout, for the
     way back: then ``source`` may also be a .pt). Raises WeightsError with the file, the key and the remedy.
     """
     out = Path(Path(source).with_suffix(".pt") if out is None else out)
@@ -72,7 +73,13 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
         raise WeightsError(f"{out}: expected a name that ends in {', '.join(SUFFIXES)}")
     module = find_model(model, args) if isinstance(model, str) else model
     try:
-        serializers.load_npz(str(source), module, path=prefix, strict=strict)
+        if Path(source).suffix in (".h5", ".hdf5"):
+            from chainer2torch.compat.hdf5_files import load_hdf5
+            load_hdf5(str(source), module, path=prefix, strict=strict)
+        else:
+            serializers.load_npz(str(source), module, path=prefix, strict=strict)
+    except ImportError as error:
+        raise WeightsError("reading HDF5 needs the package h5py: pip install h5py") from error
     except (KeyError, ValueError, TypeError, OSError) as error:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         raise WeightsError(f"{source}: {text}") from error

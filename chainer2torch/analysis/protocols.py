@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import data
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join, join_all,
-    options, parse_spec, scalar_type,
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join,
+    join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 
@@ -177,7 +177,8 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
     """``self.add_link('l1', L.Linear(...))`` and ``super().__init__(l1=L.Linear(...))`` set attributes."""
     if name == "__init__":
         cls = getattr(analysis.unit, "cls", None)
-        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and receiver.cls in ("chainer.Chain", "chainer.Link"):
+        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and \
+                receiver.cls in ("chainer.Chain", "chainer.Link"):
             for keyword in node.keywords:
                 if keyword.arg is not None:
                     kind = analysis.facts.get(keyword.value, UNKNOWN)
