@@ -57,7 +57,7 @@ def using_device(device_spec: Any) -> contextlib.AbstractContextManager[Any]:
 def find_device(*args: Any) -> torch.device:
     """The device of the first tensor, module or GPU number among the arguments; the CPU when there is none.
 
-    Source: chainer.backend.get_device_from_array, chainer.backends.cuda.get_device, get_device_from_id.
+    Source: chainer.backend.get_device_from_array, chainer.backends.cuda.get_device.
     """
     for arg in args:
         if isinstance(arg, torch.nn.Module):
@@ -67,6 +67,11 @@ def find_device(*args: Any) -> torch.device:
         if isinstance(arg, (torch.device, int, np.integer)) and not isinstance(arg, bool):
             return get_device(arg)
     return torch.device("cpu")
+
+
+def get_device_from_id(device_id: int | None) -> torch.device:
+    """The GPU of a number; the CPU for a negative number or None. Source: chainer.backends.cuda.get_device_from_id."""
+    return find_device(device_id)
 
 
 def check_cuda_available() -> None:

@@ -258,7 +258,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
                 if not isinstance(param, UninitializedParameter):
                     together.append(param)
             elif rule.enabled:
-                rule.update(param)
+                (rule.update if rule._has_own_formula else rule._update)(param)
             else:
                 rule._missed += 1
         if together:

@@ -112,10 +112,16 @@ class UpdateRule:
         del self._hooks[name]
 
     def update(self, param: Any) -> None:
-        """Calls the hooks and updates the parameter, unless ``enabled`` is false."""
+        """Calls the hooks and updates the parameter, unless ``enabled`` is false. Counts in ``t``."""
         if not self.enabled:
             return
         self._own_t += 1
+        self._missed -= 1
+        with torch.no_grad():
+            self._update(param)
+
+    def _update(self, param: Any) -> None:
+        """The update that the optimizer has counted already."""
         if isinstance(param, UninitializedParameter):
             return
         halved = param.dtype == torch.float16 and getattr(self._optimizer, "_use_fp32_update", False)

@@ -172,7 +172,10 @@ def test_converters_get_what_chainer_gives_them():
     assert convert._call_converter(lambda batch, device: device, [1], None) is None
     assert convert._call_converter(convert.converter()(lambda batch, device: device), [1], cpu) is cpu
     assert convert.converter()(lambda batch, device: device)([1], -1) == cpu
-    assert plain(convert.ConcatWithAsyncTransfer()([X[0]], None)) == plain(X[:1])
+    for batch in ([X[0], X[1]], [(X[0], T[0]), (X[1], T[1])], [{"x": X[0]}, {"x": X[1]}]):
+        for device in (None, -1):
+            assert plain(convert.ConcatWithAsyncTransfer()(batch, device)) == plain(
+                chainer.dataset.ConcatWithAsyncTransfer()(batch, device))
 
 
 @pytest.mark.parametrize("spec, expected", [
@@ -321,9 +324,13 @@ def test_cache_directory_functions(root):
             out.write("7")
         return 7
 
-    path = str(root / "value")
-    assert dataset_cache.cache_or_load_file(path, create, None) == 7
-    assert dataset_cache.cache_or_load_file(path, None, lambda p: int(open(p).read())) == 7
+    for module in (chainer.dataset, dataset_cache):
+        path = str(root / module.__name__)
+        assert module.cache_or_load_file(path, create, None) == 7
+        assert module.cache_or_load_file(path, None, lambda p: int(open(p).read()) + 1) == 8
+    cache(root, "http://example.invalid/data", b"content")
+    paths = [module.cached_download("http://example.invalid/data") for module in (chainer.dataset, dataset_cache)]
+    assert paths[0] == paths[1] and open(paths[1], "rb").read() == b"content"
 
 
 def test_images(tmp_path):

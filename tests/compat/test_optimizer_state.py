@@ -54,7 +54,7 @@ def optimizer_pair(name, options, dtype="float64"):
 
 @pytest.mark.parametrize("name, options", [*optimizer_tests.CASES, ("own", {})])
 def test_the_state_of_an_optimizer_goes_both_ways(name, options):
-    """Equal keys and arrays, also of a disabled parameter; either goes on from what the other stored."""
+    """`serialize`: equal keys and arrays, also of a disabled parameter; either goes on from what the other stored."""
     theirs, ours, reference, optimizer = optimizer_pair(name, options)
     for model in (theirs, ours):
         model.b.update_rule.enabled = False
@@ -130,3 +130,41 @@ def test_an_own_rule_is_not_given_a_float32_copy():
     optimizer.setup(model)
     with pytest.raises(NotImplementedError, match="float16"):
         optimizer.update()
+
+
+@pytest.mark.parametrize("name", ["SGD", "MomentumSGD", "Adam", "own"])
+def test_rules_that_are_called_by_hand(name):
+    """`update` counts and calls the hooks before and after; the optimizer goes on from there."""
+    theirs, ours, reference, optimizer = optimizer_pair(name, {})
+    logs = []
+    for model in (theirs, ours):
+        rule, calls = model.a.update_rule, []
+        rule.add_hook(lambda rule, param, calls=calls: calls.append(("pre", rule.t)), name="one")
+        rule.add_hook(lambda rule, param, calls=calls: calls.append(("post", rule.t)), name="two", timing="post")
+        with pytest.raises(KeyError):
+            rule.add_hook(print, name="one")
+        with pytest.raises(TypeError):
+            rule.add_hook(3)
+        logs.append(calls)
+    optimizer_tests.set_gradients(theirs, ours, np.random.RandomState(5))
+    for model in (theirs, ours):
+        rule = model.a.update_rule
+        rule.update(model.a)
+        rule.remove_hook("one")
+        with pytest.raises(KeyError):
+            rule.remove_hook("one")
+        rule.update(model.a)
+        rule.enabled = False
+        rule.update(model.a)
+        rule.enabled = True
+        assert rule.t == 2
+    optimizer_tests.check(theirs, ours)
+    optimizer_tests.train(optimizer, reference, theirs, ours, steps=3)
+    optimizer_tests.check(theirs, ours)
+    assert ours.a.update_rule.t == theirs.a.update_rule.t == 5 and optimizer.t == 3
+    assert logs[0] == logs[1] == [("pre", 1), ("post", 1), ("post", 2), ("post", 3), ("post", 4), ("post", 5)]
+    same_entries(entries_of(reference), entries_of(optimizer))
+    expected = {"SGD": set(), "MomentumSGD": {"v"}, "Adam": {"m", "v"}, "own": {"s", "n"}}[name]
+    assert set(theirs.a.update_rule.state or ()) == expected
+    for key in expected:  # Adam has counters of torch's there, too
+        np.testing.assert_allclose(ours.a.update_rule.state[key], theirs.a.update_rule.state[key], rtol=1e-9)

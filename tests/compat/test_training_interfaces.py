@@ -159,8 +159,6 @@ def test_pickle_datasets_on_streams(protocol):
             assert len(data) == 0
         with pytest.raises(ValueError):
             data._reader.read()  # closed with the block
-        reader = io.BytesIO()
-        reader.seekable = lambda: False
         with pytest.raises(ValueError, match="random access"):
             module.PickleDataset(types.SimpleNamespace(seekable=lambda: False))
     assert results[0] == results[1] and results[0][1] == 4

@@ -1,0 +1,72 @@
+"""What is known of an array module: NumPy's own, that of a device, or one that shows only when the program runs."""
+import ast
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import describe
+from chainer2torch.analysis.names import Project
+from chainer2torch.analysis.source import Source
+from chainer2torch.rules import load_rules
+from tests.engine.test_arrays import load, migrate
+
+_PARTS = ["instance xp.Random", "instance xp.LinearAlgebra"]
+CHOICES = {
+    "NumPy": ("xp = np", ["numpy", "numpy.random", "numpy.linalg"]),
+    "CuPy": ("xp = cuda.cupy", ["chainer.backends.cuda.cupy", *_PARTS]),
+    "of a variable": ("xp = cuda.get_array_module(F.relu(x))", ["instance xp.Module", *_PARTS]),
+    # a value that may be either: the module is xp.Either, of which less is known
+    "of an unknown value": ("xp = cuda.get_array_module(x)", ["instance xp.Either", "unknown", "unknown"]),
+    "expression": ("xp = cuda.cupy if gpu >= 0 else np", ["instance xp.Module", *_PARTS]),
+    "reversed": ("xp = np if gpu < 0 else cuda.cupy", ["instance xp.Module", *_PARTS]),
+    "statement": ("if gpu >= 0:\n    xp = cuda.cupy\nelse:\n    xp = np", ["instance xp.Module", *_PARTS]),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_kind(name):
+    choice, expected = CHOICES[name]
+    text = "import numpy as np\nimport chainer.functions as F\nfrom chainer import cuda\ndef f(x, gpu):\n" + \
+        textwrap.indent(choice, "    ") + "\n    show(xp, xp.random, xp.linalg)\n"
+    source = Source(text, ast.parse(text))
+    analysis = Analysis(Project({"main.py": source}), load_rules()).run()
+    call = next(n for n in source.nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "show")
+    shown = [describe(analysis.kind(argument)) for argument in call.args]
+    assert shown == expected
+
+
+@pytest.mark.parametrize("name", ["expression", "reversed", "statement"])
+def test_a_choice_runs_on_the_cpu(name):
+    """`xp` stays one object for both cases: what it makes and computes on the CPU has NumPy's values and dtypes."""
+    body = "def run(gpu):\n" + textwrap.indent(CHOICES[name][0], "    ") + "\n" \
+        "    xp.random.seed(0)\n    a = xp.random.rand(2, 3)\n" \
+        "    return a, xp.zeros((2,), 'f'), xp.linalg.norm(a), xp.concatenate([a, a]).sum(axis=1).astype('i')\n"
+    result = migrate(body)
+    assert not [site for site in result.sites if site.state == "manual"]
+    found = load(result.code).run(-1)
+    np.random.seed(0)
+    a = np.random.rand(2, 3)
+    for actual, expected in zip(found, (a, np.zeros(2, "f"), np.linalg.norm(a),
+                                        np.concatenate([a, a]).sum(axis=1).astype("i")), strict=True):
+        assert isinstance(actual, torch.Tensor) and str(actual.dtype)[6:] == str(expected.dtype)
+        np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-12)
+
+
+def test_the_module_of_an_unknown_value():
+    """Values and dtypes are the same for a host array and for a tensor, which gives tensors."""
+    body = "def run(a):\n    xp = cuda.get_array_module(a)\n" \
+        "    return xp.exp(a), xp.zeros(a.shape, 'f'), xp.maximum(a, 0.5), xp.concatenate([a, a], axis=1)\n\n\n" \
+        "run(unknown)\n"
+    code = migrate(body).code
+    assert "xp = compat.array_module(a)" in code
+    run = load(code.replace("run(unknown)\n", "")).run
+    host = np.random.RandomState(0).randn(3, 2).astype("f")
+    expected = np.exp(host), np.zeros((3, 2), "f"), np.maximum(host, 0.5), np.concatenate([host, host], axis=1)
+    for value in (host, torch.from_numpy(host)):
+        for actual, wanted in zip(run(value), expected, strict=True):
+            assert np.asarray(actual).dtype == wanted.dtype
+            np.testing.assert_allclose(np.asarray(actual), wanted, rtol=1e-6)
+    assert all(isinstance(part, torch.Tensor) for part in run(torch.from_numpy(host)))
