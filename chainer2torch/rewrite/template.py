@@ -1,6 +1,7 @@
 """Templates of rules, parsed once, instantiated with the call's own argument nodes."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,10 +17,9 @@ _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseString, cst.
           cst.Set, cst.ListComp, cst.DictComp, cst.SetComp, cst.Ellipsis)
 
 
-# everything but whitespace and punctuation, in which there is nothing to replace
-_CODE = (cst.BaseExpression, cst.BaseStatement, cst.BaseSmallStatement, cst.Arg, cst.AssignTarget, cst.BaseElement,
-         cst.BaseDictElement, cst.BaseSlice, cst.SubscriptElement, cst.ComparisonTarget, cst.BaseComp, cst.CompFor,
-         cst.CompIf, cst.Parameters, cst.Param, cst.BaseFormattedStringContent, cst.WithItem, cst.BaseSuite)
+# fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
+_PUNCTUATION = frozenset({"lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "equal", "colon",
+                          "semicolon", "dot", "operator", "keyword", "attr", "leading_lines", "header", "footer"})
 
 
 class Unplaced(Exception):
@@ -62,16 +62,37 @@ class Operands:
         return found
 
 
-class _Instantiate(cst.CSTTransformer):
+@functools.cache
+def _fields(node_type: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(node_type)
+                 if f.name not in _PUNCTUATION and not f.name.startswith("whitespace"))
+
+
+class _Instantiate:
+    """Fills in a template: LibCST's way of visiting, without its way into whitespace and punctuation."""
+
     def __init__(self, edit: Replace, operands: Operands, names: Names):
-        super().__init__()
         self.edit, self.operands, self.names = edit, operands, names
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        return isinstance(node, _CODE) and super().on_visit(node)
-
-    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
-        return super().on_leave(original_node, updated_node) if isinstance(original_node, _CODE) else updated_node
+    def fill(self, node: Any) -> Any:
+        """The node with the operands in it, and with names spelled as in this file."""
+        kind: type = node.__class__
+        visit = getattr(self, "visit_" + kind.__name__, None)
+        changes: dict[str, Any] = {}
+        if visit is None or visit(node):
+            for name in _fields(kind):
+                value = getattr(node, name)
+                if isinstance(value, (tuple, list)):
+                    new: Any = [self.fill(item) for item in value]
+                    if any(a is not b for a, b in zip(new, value)):
+                        changes[name] = new
+                elif isinstance(value, cst.CSTNode):
+                    new = self.fill(value)
+                    if new is not value:
+                        changes[name] = new
+        updated = node.with_changes(**changes) if changes else node
+        leave = getattr(self, "leave_" + kind.__name__, None)
+        return updated if leave is None else leave(node, updated)
 
     # Attributes and keywords are names too, but not of parameters.
     def visit_Attribute(self, node: cst.Attribute) -> bool:
@@ -82,7 +103,7 @@ class _Instantiate(cst.CSTTransformer):
         dotted = dotted_name(original_node)
         if dotted and dotted.split(".")[0] in _ROOTS:
             return parse(self.names.spell(dotted))
-        return updated_node.with_changes(attr=original_node.attr, value=atom(updated_node.value))
+        return updated_node.with_changes(value=atom(updated_node.value))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         if original_node.value in self.operands:
@@ -131,9 +152,6 @@ class _Instantiate(cst.CSTTransformer):
     def _dropped(self, keyword: str, value: cst.BaseExpression) -> bool:
         literal = self.edit.drop.get(keyword)
         return literal is not None and cst.Module([]).code_for_node(value) == literal
-
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
-        return updated_node.with_changes(keyword=original_node.keyword)
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
         return updated_node.with_changes(value=atom(updated_node.value))
@@ -198,7 +216,7 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
     if not edit.operands and edit.template.replace(".", "").isidentifier() and edit.template.split(".")[0] in _ROOTS:
         result = parse(names.spell(edit.template))  # just a name, nothing to fill in
     else:
-        result = parse(edit.template).visit(_Instantiate(edit, Operands(edit.operands, find), names))
+        result = _Instantiate(edit, Operands(edit.operands, find), names).fill(parse(edit.template))
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
         result = _keep_layout(original, updated, result, find, spans)
@@ -213,7 +231,7 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
 def wrap(template: str, value: cst.BaseExpression, names: Names) -> cst.BaseExpression:
     """A template with one operand, ``value``."""
     edit = Replace((0, 0), template, {"value": Operand((0, 0))})
-    result = parse(template).visit(_Instantiate(edit, Operands(edit.operands, lambda span: value), names))
+    result = _Instantiate(edit, Operands(edit.operands, lambda span: value), names).fill(parse(template))
     assert isinstance(result, cst.BaseExpression)
     return result
 
@@ -221,8 +239,8 @@ def wrap(template: str, value: cst.BaseExpression, names: Names) -> cst.BaseExpr
 def statements(text: str, operands: Operands | None, names: Names, training_text: str = "") -> list[Any]:
     """The statements of a template, with operands filled in and torch names spelled as in this file."""
     edit = Replace((0, 0), "", {}, training=training_text)
-    fill = _Instantiate(edit, operands or Operands({}, lambda span: None), names)
-    return [statement.visit(fill) for statement in _parse_statements(text)]
+    instance = _Instantiate(edit, operands or Operands({}, lambda span: None), names)
+    return [instance.fill(statement) for statement in _parse_statements(text)]
 
 
 def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
