@@ -16,7 +16,7 @@ from chainer2torch.analysis.calls import Calls
 from chainer2torch.analysis.decorators import decorator_name, passed
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, join, options,
+    BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, Unknown, join, options,
     parse_spec,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
@@ -310,6 +310,10 @@ class Analysis(Statements, Expressions, Calls):
     def hint(self, func: FuncInfo, name: str) -> Kind | None:
         """The kind that a trace or a rule's example states for a parameter."""
         qualified = f"{func.cls.name}.{func.name}.{name}" if func.cls else f"{func.name}.{name}"
+        traced = self.hints.get(f"{func.module.path}:{qualified}")
+        if traced is not None:  # one run of the program: what the code says of other calls counts more
+            kind, fed = parse_spec(traced), func.params.get(name)
+            return kind if fed is None or isinstance(fed, Unknown) or join(kind, fed) == fed else None
         text = self.hints.get(qualified)
         return parse_spec(text) if text else None
 

@@ -38,6 +38,8 @@ def main():
         import chainer2torch_worker.chainer_snippets as room
     elif job["kind"] == "models":
         import chainer2torch_worker.chainer_models as room
+    elif job["kind"] == "trace":
+        import chainer2torch_worker.chainer_trace as room
     elif job["kind"] == "script":
         import chainer2torch_worker.chainer_script as room
     else:

@@ -129,12 +129,20 @@ class Recorder(object):
 
 def run_script(job, recorder, notes, at_end=lambda: None):
     """Runs the script of the job as ``__main__`` in its folder, and records how it ended after a call of ``at_end``."""
+    how = run_main(job)
+    at_end()
+    recorder.end(how, notes)
+
+
+def run_main(job, start=lambda: None, stop=lambda: None):
+    """Runs the script as ``__main__`` in its folder, between ``start`` and ``stop``; gives how it ended."""
     tree = os.path.abspath(job["tree"])
     script = os.path.join(tree, job["argv"][0])
     os.chdir(tree)
     sys.argv = list(job["argv"])
     sys.path.insert(0, os.path.dirname(script))
     how = {"status": "finished"}
+    start()
     try:
         runpy.run_path(script, run_name="__main__")
     except Stop:
@@ -144,8 +152,9 @@ def run_script(job, recorder, notes, at_end=lambda: None):
             how = {"status": "error", "type": "SystemExit", "message": str(error.code), "trace": ""}
     except BaseException as error:
         how = wire.failure("script", error)
-    at_end()
-    recorder.end(how, notes)
+    finally:
+        stop()
+    return how
 
 
 def number(value):

@@ -81,7 +81,8 @@ def read_entries(src: Path) -> list[ModelEntry]:
 
 def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: Sequence[ModelEntry] | None = None,
                   steps: int = 3, seed: int = 0, chainer_python: str | None = None, torch_python: str | None = None,
-                  device: str = "cpu", timeout: float = 600, junit: Path | None = None) -> VerifyReport:
+                  device: str = "cpu", timeout: float = 600, junit: Path | None = None,
+                  trace: Path | None = None) -> VerifyReport:
     """Runs each model of ``src/pyproject.toml`` under Chainer and its namesake of ``out`` under PyTorch, and compares.
 
     Compared are outputs, gradients of inputs and parameters, running statistics, and ``steps`` steps of plain gradient
@@ -90,6 +91,7 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     Args:
         src, out: The original tree and the migrated one; the modules are imported from their roots.
         names: Targets (``net:MLP``, or the class alone) to run, all by default.
+        trace: A file of ``chainer2torch trace``: its links are verified, too, with the arguments and shapes it saw.
 
     Raises:
         ModelsError: The table is wrong, or a name fits no model.
@@ -98,6 +100,12 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     """
     run.check_device(device, chainer_python, torch_python)
     found = list(read_entries(src) if entries is None else entries)
+    seen: list[str] = []
+    if trace is not None:
+        from chainer2torch.trace import entries as traced_entries
+        from chainer2torch.trace import read
+        traced, seen = traced_entries(read(trace), src)
+        found += [e for e in traced if e.target not in {entry.target for entry in found}]
     if names:
         unknown = [name for name in names if not any(name in (e.target, e.target.split(":")[1]) for e in found)]
         if unknown:
@@ -109,6 +117,8 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
                       {"chainer": chainer_python, "torch": torch_python}, device, timeout)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+    report.outcomes += [Outcome(Pair(f"t{i}", what.partition(": ")[0], "trace", "", ""), UNVERIFIED,
+                                [what.partition(": ")[2]]) for i, what in enumerate(seen)]
     if not found:
         report.problems.append(f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
                                "target, args and inputs")
