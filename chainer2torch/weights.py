@@ -65,8 +65,9 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
     """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
 
     ``source`` is a file of Chainer's save_npz (``prefix`` is the part of a trainer's snapshot to load) or, with an
-    ending of .h5 or .hdf5, of its save_hdf5. ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``), .safetensors, or .npz (Chainer's layout, for the
-    way back: then ``source`` may also be a .pt). Raises WeightsError with the file, the key and the remedy.
+    ending of .h5 or .hdf5, of its save_hdf5. ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``),
+    .safetensors, or .npz (Chainer's layout, for the way back: then ``source`` may also be a .pt). Raises WeightsError
+    with the file, the key and the remedy.
     """
     out = Path(Path(source).with_suffix(".pt") if out is None else out)
     if out.suffix not in SUFFIXES:

@@ -17,7 +17,7 @@ def link_attribute(obj: Any, name: str) -> Any:
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
         if name == "decay" and isinstance(obj, _NormBase) and obj.momentum is not None:
             return 1 - obj.momentum
-        return getattr(obj, _torch_name(obj, name))
+        return getattr(obj, own_attribute_name(obj, name))
     return getattr(obj, name)
 
 
@@ -36,11 +36,12 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
     A parameter of a layer takes a parameter (which is then shared), else TypeError.
     """
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
-        name = _torch_name(obj, name)
+        name = own_attribute_name(obj, name)
     setattr(obj, name, value)
 
 
-def _torch_name(module: nn.Module, name: str) -> str:
+def own_attribute_name(module: nn.Module, name: str) -> str:
+    """What a module calls an attribute of Chainer's name; the name itself where it has no other."""
     for chainer_name, own in parameter_names(module):
         if chainer_name == name:
             return own

@@ -50,8 +50,8 @@ def link(folder):
 
 
 def run(folder, source, out, *more, model="net:Net"):
-    return subprocess.run([sys.executable, "-m", "chainer2torch", "weights", source, "--model", model, "-o", out, *more],
-                          cwd=folder, capture_output=True, text=True)
+    command = [sys.executable, "-m", "chainer2torch", "weights", source, "--model", model, "-o", out, *more]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def test_to_torch_and_back(folder, link):
