@@ -125,23 +125,21 @@ def addgrads(module: nn.Module, link: nn.Module) -> None:
 
 
 def set_update_enabled(module: nn.Module, enabled: bool) -> None:
-    """Lets optimizers change the parameters, or not.
+    """Lets optimizers change the parameters they were set up with, or not; gradients are computed all the same.
 
-    Parameters of this tool's optimizers keep getting gradients, as in Chainer; others get none, so that torch's
-    optimizers pass over them. Source: chainer.Link.enable_update and disable_update.
+    Parameters without such an optimizer stay as they are, as in Chainer: call it after ``setup``. Optimizers of
+    torch.optim do not know the switch. Source: chainer.Link.enable_update and disable_update.
     """
     for param in module.parameters():
         rule = getattr(param, "update_rule", None)
-        if rule is None:
-            param.requires_grad_(enabled)
-        else:
+        if rule is not None:
             rule.enabled = enabled
 
 
 def is_update_enabled(module: nn.Module) -> bool:
-    """Whether some parameter may be changed. Source: chainer.Link.update_enabled."""
-    rules = [(param, getattr(param, "update_rule", None)) for param in module.parameters()]
-    return any(param.requires_grad if rule is None else rule.enabled for param, rule in rules)
+    """Whether an optimizer may change some parameter. Source: chainer.Link.update_enabled."""
+    return any(rule is not None and rule.enabled for rule in
+               (getattr(param, "update_rule", None) for param in module.parameters()))
 
 
 def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.float32,

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from chainer import links as L
 
 from chainer2torch.compat import link_tree as T
+from chainer2torch.compat import optimizers
 from chainer2torch.compat import persistent as P
 from chainer2torch.compat.layer_init import init_like_chainer
 from chainer2torch.compat.linear import Linear
@@ -207,13 +208,34 @@ def test_copyparams_and_addgrads(persistent):
 
 
 def test_switching_updates_off():
-    module = TNet()
-    T.set_update_enabled(module.z, False)
-    assert not T.is_update_enabled(module.z) and T.is_update_enabled(module)
-    module(torch.randn(4, 3)).sum().backward()
-    assert module.z.weight.grad is None and module.a.weight.grad is not None
-    T.set_update_enabled(module.z, True)
-    assert T.is_update_enabled(module.z)
+    """Before an optimizer is set up the switch does nothing; after it, gradients are computed and not applied."""
+    x = np.random.RandomState(0).randn(4, 3).astype("f")
+    link = chainer.Chain(one=chainer.links.Linear(3, 3), two=chainer.links.Linear(3, 2))
+    module = nn.ModuleDict({"one": nn.Linear(3, 3), "two": nn.Linear(3, 2)})
+    with torch.no_grad():
+        for name in ("one", "two"):
+            module[name].weight.copy_(torch.tensor(link[name].W.array))
+            module[name].bias.copy_(torch.tensor(link[name].b.array))
+    link.one.disable_update()
+    T.set_update_enabled(module["one"], False)
+    assert T.is_update_enabled(module) is link.update_enabled is False
+    reference, optimizer = chainer.optimizers.SGD(0.1).setup(link), optimizers.SGD(0.1).setup(module)
+    for step in range(4):
+        assert T.is_update_enabled(module["one"]) is link.one.update_enabled is (step != 2)
+        assert T.is_update_enabled(module) is link.update_enabled is True
+        before = link.one.W.array.copy()
+        reference.update(lambda x: chainer.functions.sum(link.two(link.one(x)) ** 2), x)
+        optimizer.update(lambda x: (module["two"](module["one"](x)) ** 2).sum(), torch.tensor(x))
+        for name in ("one", "two"):
+            np.testing.assert_allclose(module[name].weight.detach().numpy(), link[name].W.array, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(module[name].weight.grad.numpy(), link[name].W.grad, rtol=1e-4, atol=1e-4)
+        assert np.array_equal(before, link.one.W.array) is (step == 2)
+        if step == 1:
+            link.one.disable_update()
+            T.set_update_enabled(module["one"], False)
+        elif step == 2:
+            link.enable_update()
+            T.set_update_enabled(module, True)
 
 
 def test_parameters_of_ones_own():
