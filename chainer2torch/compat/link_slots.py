@@ -78,6 +78,29 @@ def parameter_names(module: nn.Module) -> list[tuple[str, str]]:
     return sorted((names.get(name, name), name) for name, p in module._parameters.items() if p is not None)
 
 
+def again_of(module: nn.Module | None) -> list[Any]:
+    """Parameters that are reached more than once (tied weights, shared layers), once for each time after the first.
+
+    Chainer's optimizers update such a parameter, and call hooks on it, every time that it is reached.
+    """
+    seen: set[int] = set()
+    again: list[Any] = []
+
+    def walk(current: nn.Module) -> None:
+        for param in current._parameters.values():
+            if param is not None and param.requires_grad and not is_lazy(param):
+                if id(param) in seen:
+                    again.append(param)
+                seen.add(id(param))
+        for child in current._modules.values():
+            if child is not None:
+                walk(child)
+
+    if module is not None:
+        walk(module)
+    return again
+
+
 def _stands_for_function(module: nn.Module) -> bool:
     from_torch = type(module).__module__.startswith("torch.nn.modules") and not isinstance(
         module, (nn.Sequential, nn.ModuleList, nn.ModuleDict))

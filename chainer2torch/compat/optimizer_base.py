@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedParameter
 
+from chainer2torch.compat.link_slots import again_of
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
 from chainer2torch.compat.update_rule import Hyperparameter, UpdateRule
@@ -184,10 +185,17 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
     def call_hook(self, hook: Callable[..., Any]) -> None:
         """Calls one hook; afterwards every parameter has a gradient again."""
         with torch.no_grad():
+            again = again_of(self.target)
             if hasattr(hook, "apply_to_all"):  # the built-in hooks: all parameters in one call
-                hook.apply_to_all(self, list(self._initialized_params()))
+                params = list(self._initialized_params())
+                if getattr(hook, "call_for_each_param", False):
+                    hook.apply_to_all(self, params)
+                    for param in again:
+                        hook.apply_to_all(self, [param])
+                else:
+                    hook.apply_to_all(self, params + again)
             elif getattr(hook, "call_for_each_param", False):
-                for param in self._params():
+                for param in (*self._params(), *again):
                     hook(param.update_rule, param)
             else:
                 hook(self)
@@ -226,6 +234,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             with torch.no_grad():
                 for group in self.param_groups:
                     self._update_group(group)
+            for param in again_of(self.target):
+                param.update_rule.update(param)
         self.reallocate_cleared_grads()
         self.call_hooks("post")
         self._adapt_loss_scale()

@@ -408,3 +408,37 @@ ASKS = """
 def test_questions_to_links(question):
     original, migrated = both(ASKS.format(question))
     assert migrated["answers"] == pytest.approx(original["answers"], rel=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD(0.1)", "MomentumSGD(0.05)", "Adam(0.1)", "RMSprop(0.05)"])
+@pytest.mark.parametrize("hook", ["", "WeightDecay(0.1)", "GradientClipping(0.5)", "Lasso(0.05)"])
+@pytest.mark.parametrize("tie", ["self.l2.W = self.l1.W", "self.add_link('l3', self.l1)"])
+def test_training_of_shared_parameters(tie, hook, optimizer):
+    """Chainer updates a parameter once for every place where it is."""
+    original, migrated = both("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.l1 = L.Linear(4, 4, initialW=np.eye(4) / 2)
+                    self.l2 = L.Linear(4, 4, initialW=np.eye(4) / 3)
+                {tie}
+
+            def forward(self, x):
+                return F.sum(self.l2(F.tanh(self.l1(x))) ** 2)
+
+        def train(x):
+            model = Net()
+            optimizer = chainer.optimizers.{optimizer}
+            optimizer.setup(model)
+            {hook}
+            for _ in range(4):
+                model.cleargrads()
+                loss = model(x)
+                loss.backward()
+                optimizer.update()
+            return float(model(x).data)
+        """.format(tie=tie, optimizer=optimizer,
+                   hook=f"optimizer.add_hook(chainer.optimizer_hooks.{hook})" if hook else ""))
+    x = np.random.RandomState(0).randn(3, 4).astype("f")
+    assert migrated["train"](torch.from_numpy(x)) == pytest.approx(original["train"](x), rel=1e-4)
