@@ -151,7 +151,7 @@ class Rules:
 
     def is_subclass(self, class_name: str, base: str) -> bool:
         """Whether the tables say that ``class_name`` derives from ``base``."""
-        return base in self.bases(class_name)
+        return self.canonical(base) in self.bases(class_name)
 
     def is_namespace(self, name: str) -> bool:
         """Whether some row lies below this dotted name (a module or class of Chainer)."""

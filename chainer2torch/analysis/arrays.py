@@ -5,7 +5,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, join_all, options,
+    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, Union, join_all, options,
     parse_spec, scalar_type,
 )
 from chainer2torch.rules import Rules
@@ -153,6 +153,12 @@ def on_device(kind: Kind) -> Kind:
     """What a function of NumPy's returns when it is called on the device side."""
     if isinstance(kind, HostArray):
         return Tensor(kind.rank, kind.dtype, array=True)
+    if isinstance(kind, Union):
+        return join_all([on_device(k) for k in kind.options])
+    if isinstance(kind, Tup):
+        return Tup(tuple(on_device(k) for k in kind.items))
+    if isinstance(kind, Dct):
+        return Dct(on_device(kind.element), tuple((name, on_device(k)) for name, k in kind.items))
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 

@@ -58,8 +58,9 @@ class Calls:
             return self._call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
         calls_models = not (isinstance(callee, Ref) and callee.name.startswith(("chainer", "builtins.", "numpy.")))
+        fed = keywords.get("converter") if not calls_models else None  # what it gets is known: see data.connected
         for kind in (*args, *keywords.values()):
-            if calls_models or not isinstance(kind, Inst):
+            if (calls_models or not isinstance(kind, Inst)) and kind is not fed:
                 self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self._call_ref(callee.name, args, keywords, node, starred)

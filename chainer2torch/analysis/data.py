@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chainer2torch.analysis.arrays import on_device
+from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, element_of, join_all, options,
-    scalar_type,
+    UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of, join_all,
+    options, scalar_type,
 )
 
 if TYPE_CHECKING:
@@ -102,13 +104,30 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     known = "converter" not in made or getattr(converter, "name", "chainer.dataset.concat_examples").endswith(
         "concat_examples") or converter == UNKNOWN
     for iterator in options(made.get("iterator", UNKNOWN)):
-        if isinstance(iterator, Inst) and known:
+        if isinstance(converter, Func):
+            batch = iterated(analysis, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
+            _through_converter(analysis, converter, batch, target)
+        elif isinstance(iterator, Inst) and known:
             batch = batched(examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)))
             one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
             args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]
             if UNKNOWN not in args:
                 for model in options(target):
                     analysis.call(model, args, {}, None)
+
+
+def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target: Kind) -> None:
+    """The model gets what the user's converter returns, on the device: a tuple by position, a dict by name."""
+    given = passed(analysis, converter.info)
+    device: Kind = Inst("chainer.backend.Device") if given else Scalar("int")
+    result = on_device(analysis.call(converter, [batch, device], {}, None))
+    if isinstance(result, Unknown):
+        return
+    for model in options(target):
+        if isinstance(result, Dct):
+            analysis.call(model, [], {str(name): kind for name, kind in result.items}, None)
+        else:
+            analysis.call(model, list(result.items) if isinstance(result, Tup) else [result], {}, None)
 
 
 def _target(analysis: Analysis, optimizer: Kind) -> Kind:

@@ -207,6 +207,14 @@ def variable_transpose(x: torch.Tensor, *axes: Any) -> torch.Tensor:
     return x.permute(tuple(order or reversed(range(x.dim()))))
 
 
+def index_any(x: Any, slices: Any) -> Any:
+    """``x[slices]`` with NumPy's meaning for a tensor (see :func:`get_item`), plainly for anything else.
+
+    For values that may be tensors or not, where the meaning differs: ``x[::-1]`` is an error of PyTorch's.
+    """
+    return get_item(x, slices) if isinstance(x, torch.Tensor) else x[slices]
+
+
 def get_item(x: torch.Tensor, slices: Any) -> torch.Tensor:
     """``x[slices]`` with NumPy's meaning.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.arrays import dtype_of
-from chainer2torch.analysis.kinds import HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -265,9 +265,15 @@ def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
 def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """Indices that mean something else in PyTorch: negative steps (an error), an integer beside an index array."""
     kinds = options(plan.analysis.kind(node.value))
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if kinds == (UNKNOWN,) and _in_a_link(plan, node) and isinstance(node.ctx, ast.Load) and any(
+            isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts):
+        index = _index(parts[0]) if len(parts) == 1 else f"({', '.join(map(_index, parts))})"
+        plan.replace(node, f"compat.index_any(x, {index})", {"x": plan.operand(node.value)})
+        plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+        return
     if not all(isinstance(k, Tensor) for k in kinds):
         return
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts) and not _mixed(plan, parts):
         return
     if not isinstance(node.ctx, ast.Load):
@@ -283,6 +289,12 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         plan.replace(node, f"compat.get_item(x, {index})", {"x": plan.operand(node.value)})
     plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+
+
+def _in_a_link(plan: Plan, node: ast.AST) -> bool:
+    """Whether a value of unknown kind stands where most are tensors: in a method of a link."""
+    cls = plan.enclosing_class(node)
+    return cls is not None and plan.analysis.derives(cls, "chainer.Link")
 
 
 def _mixed(plan: Plan, parts: list[ast.expr]) -> bool:

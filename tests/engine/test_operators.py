@@ -1,6 +1,9 @@
 """Operators: what binds a name anew in Chainer changes a tensor in place in PyTorch."""
+import numpy as np
 import pytest
+import torch
 
+from chainer2torch.compat import variables as compat
 from chainer2torch.engine import migrate_source
 
 _HEAD = "import numpy as np\nimport chainer\nimport chainer.functions as F\n"
@@ -91,3 +94,37 @@ def f(device, x):
     return x + n
 """).code
     assert "return x + n.to(x)" in code and "if xp is" not in code
+
+
+def test_reversed_values_of_unknown_kind_in_a_link():
+    result = migrated("""class Net(chainer.Chain):
+    def forward(self, xs):
+        return [x[::-1] for x in xs], xs[0][:, 1::-2]
+def load(x):
+    return x[::-1]
+""")
+    assert "[compat.index_any(x, slice(None, None, -1)) for x in xs]" in result.code
+    assert "compat.index_any(xs[0], (slice(None, None, None), slice(1, None, -2)))" in result.code
+    assert "    return x[::-1]" in result.code
+
+
+@pytest.mark.parametrize("value", [[1, 2, 3], (1, 2, 3), "abc", np.arange(3), torch.arange(3)])
+def test_anything_is_reversed(value):
+    assert list(compat.index_any(value, slice(None, None, -1))) == list(value)[::-1]
+
+
+def test_the_users_converter_feeds_the_model():
+    code = migrated("""import chainer.training as training
+import numpy as np
+class Net(chainer.Chain):
+    def forward(self, xs, t):
+        return [x[::-1] for x in xs], t[::-1]
+@chainer.dataset.converter()
+def convert(batch, device):
+    return {'xs': [device.send(x) for x, _ in batch], 't': device.xp.array([t for _, t in batch], 'i')}
+data = [(np.zeros(3, 'f'), 1)]
+optimizer = chainer.optimizers.SGD()
+optimizer.setup(Net())
+training.StandardUpdater(chainer.iterators.SerialIterator(data, 2), optimizer, converter=convert)
+""").code
+    assert "[torch.flip(x, (0,)) for x in xs], torch.flip(t, (0,))" in code
