@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -78,13 +79,19 @@ def load_npz(path: str, module: torch.nn.Module) -> None:
     helper("load_npz")(path, module)
 
 
+def read_npz(path: str) -> dict[str, Any]:
+    """The arrays of a file of Chainer's ``save_npz`` by key."""
+    return helper("read_npz")(path)
+
+
 def chainer_arrays(module: torch.nn.Module) -> dict[str, Any]:
     """Parameters and persistent values of a module under Chainer's names and in Chainer's layouts."""
     entries = {key: numpy.array(value) for key, value in helper("chainer_entries")(module).items() if value is not None}
     return {key: array for key, array in entries.items() if array.dtype.kind in "biuf"}
 
 
-def gradients(module: torch.nn.Module) -> dict[str, Any]:
+def gradients(module: torch.nn.Module, arrays: Callable[[torch.nn.Module], dict[str, Any]] = chainer_arrays
+              ) -> dict[str, Any]:
     """The parameters' gradients under Chainer's names and in Chainer's layouts; parameters without one are left out.
 
     A layout is a permutation of the elements, so a gradient passes through the mapping of its parameter: each parameter
@@ -92,11 +99,11 @@ def gradients(module: torch.nn.Module) -> dict[str, Any]:
     """
     parameters = [p for p in module.parameters() if not isinstance(p, torch.nn.UninitializedParameter)]
     values = [p.data for p in parameters]
-    before = chainer_arrays(module)
+    before = arrays(module)
     try:
         for p in parameters:
             p.data = torch.full_like(p.data, _NO_GRADIENT) if p.grad is None else p.grad.detach().to_dense()
-        written = chainer_arrays(module)
+        written = arrays(module)
     finally:
         for p, value in zip(parameters, values, strict=True):
             p.data = value

@@ -50,16 +50,35 @@ class ModelEntry:
                 f"def run({given}):\n    return model({given})\n")
 
 
-def read_entries(src: Path) -> list[ModelEntry]:
-    """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
+def _settings(src: Path) -> Mapping[str, Any]:
+    """``[tool.chainer2torch.verify]`` of ``src/pyproject.toml``; empty when there is none. Raises ModelsError."""
     path = src / "pyproject.toml"
     if not path.is_file():
-        return []
+        return {}
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ModelsError(f"{path}: not valid TOML: {error}") from None
-    tables = data.get("tool", {}).get("chainer2torch", {}).get("verify", {}).get("model", [])
+    return data.get("tool", {}).get("chainer2torch", {}).get("verify", {})
+
+
+def read_names(src: Path) -> Mapping[str, Any]:
+    """The names that a port written by hand uses: ``[tool.chainer2torch.verify.names]``, for all models, and tables in
+    it for one: ``[tool.chainer2torch.verify.names."net:MLP"]``. Raises ModelsError.
+    """
+    table = _settings(src).get("names", {})
+    flat = [*table.items(), *(item for inner in table.values() if isinstance(inner, dict) for item in inner.items())]
+    for key, value in flat:
+        if not isinstance(value, str) and not (isinstance(value, dict) and ":" in key):
+            raise ModelsError(f"{src / 'pyproject.toml'}: [tool.chainer2torch.verify.names]: `{key}` must be a text: "
+                              'the name of a module or parameter of the port, such as "features.0"')
+    return table
+
+
+def read_entries(src: Path) -> list[ModelEntry]:
+    """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
+    path = src / "pyproject.toml"
+    tables = _settings(src).get("model", [])
     entries = []
     for number, table in enumerate(tables, 1):
         where = f"{path}: model {number} of [[tool.chainer2torch.verify.model]]"
@@ -129,6 +148,7 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
 
 def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps: int, seed: int,
          pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
+    names = read_names(src)
     pairs = [Pair(f"m{i}-{dtype}-{mode}", entry.target, f"{dtype}, {mode}", entry.text(), entry.text(), entry.inputs,
                   dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
              for i, entry in enumerate(entries) for mode in entry.modes for dtype in ("float32", "float64")]
@@ -146,7 +166,10 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
     job = {"kind": "models", "device": device, "seed": seed}
     left = run.run_cases(run.CHAINER_WORKER, folders["chainer"], {**job, "cases": cases, "tree": str(src)},
                           python=pythons["chainer"], timeout=timeout)
-    ready = [dict(case, weights=record["weights"], differentiated=record.get("differentiated", []))
+    own = {pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items()
+                     if isinstance(value, str)} for pair in pairs}
+    ready = [dict(case, weights=record["weights"], differentiated=record.get("differentiated", []),
+                  names=own[case["id"]], called=[call["path"] for call in record["calls"]])
              for case in cases if (record := left.records.get(case["id"], {})).get("status") == "ok"]
     right = run.run_cases(run.TORCH_WORKER, folders["torch"], {
         **job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
@@ -170,7 +193,11 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
     judge(outcome, x, y, a, b, device)
+    outcome.notes += [f"names: {how}" for how in y.get("names", [])]
     if "calls" not in x or "calls" not in y:
+        return outcome
+    if y["status"] == "error":
+        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):
         if name not in b:
@@ -188,10 +215,11 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
     waiting: dict[str, list[Mapping[str, Any]]] = {}
     for call in ys:
         waiting.setdefault(call["path"], []).append(call)
-    before = "the inputs"
+    before, missing = "the inputs", ""
     for x in xs:
         partners = waiting.get(x["path"])
         if not partners:
+            missing = missing or f"; the first link that PyTorch did not call is {x['path']} ({x['line']})"
             continue
         y = partners.pop(0)
         for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
@@ -199,11 +227,14 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
             if other is None:
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
             difference = compare_arrays(x["path"], a[name], other)
+            if not difference.equal and x["path"] == "/":
+                return (f"every link's output is equal, the model's own is not: the difference comes after {before}: "
+                        f"{difference.reason}; largest error {difference.max_abs:.3g}")
             if not difference.equal:
                 return (f"first diverging link: {_place(x, y)}: {difference.reason}; "
                         f"largest error {difference.max_abs:.3g}; equal up to {before}")
         before = f"{x['path']} ({x['line']})"
-    return f"no link's output differs: the difference comes after {before} or only in the backward pass"
+    return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
 
 
 def _place(x: Mapping[str, Any], y: Mapping[str, Any]) -> str:

@@ -55,11 +55,14 @@ class Pair:
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of a pair. ``reasons`` say why it failed or was not verified; errors are the largest relative ones."""
+    """What came of a pair. ``reasons`` say why it failed or was not verified, ``notes`` what it rests on; errors are
+    the largest relative ones.
+    """
 
     pair: Pair
     status: str = PASSED
     reasons: list[str] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
     forward: float = 0.0
     backward: float = 0.0
     compared: int = 0
@@ -280,4 +283,5 @@ def _first_line(text: str) -> str:
 def _last_frame(record: dict[str, Any]) -> str:
     lines = [line for line in record["trace"].splitlines() if line.strip()]
     frames = [line for line in lines if line.lstrip().startswith("File ")]
-    return frames[-1] if frames else ""
+    own = [frame for frame in frames if "site-packages" not in frame and "chainer2torch/verify" not in frame]
+    return (own or frames or [""])[-1]

@@ -80,6 +80,7 @@ class VerifyReport:
             if outcome.status == FAILED:
                 out.append(f"FAILED {outcome.pair.row} ({outcome.pair.label})")
                 out += ["    " + line for reason in outcome.reasons[:5] for line in reason.splitlines()]
+        out += list(dict.fromkeys(f"{o.pair.row}: {text}" for o in self.outcomes for text in o.notes))
         unverified = [o for o in self.outcomes if o.status == UNVERIFIED]
         if verbose:
             out += [f"not verified: {o.pair.row} ({o.pair.label}): {'; '.join(o.reasons)}" for o in unverified]

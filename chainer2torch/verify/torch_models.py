@@ -3,13 +3,13 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import torch
 
-from . import compat_module, lockstep, torch_script, torch_snippets, wire
+from . import compat_module, lockstep, names, torch_gpu, torch_script, torch_snippets, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -27,6 +27,9 @@ def work(job: dict[str, Any], folder: str) -> None:
             record, arrays = run_case(case, inputs, job, noise)
             record["id"] = case["id"]
             results.add(record, arrays)
+            if record["status"] == "error" and torch_gpu.is_broken(job.get("device", "cpu")):
+                results.close()
+                sys.exit(wire.BROKEN_DEVICE)
     results.close()
 
 
@@ -39,29 +42,64 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any],
             namespace = torch_snippets.execute(case)
             model = namespace["model"]
             phase = "weights"
-            compat_module.load_npz(os.path.join(job["reference"], case["weights"]["model"]), model)
+            path = os.path.join(job["reference"], case["weights"]["model"])
+            named = _load(path, model, case, inputs, job)
+            arrays_of = named.arrays if named else compat_module.chainer_arrays
             if case["dtype"] == "float64":
                 model.double()
             model.to(job.get("device", "cpu"))
             model.train(case["mode"] == "train")
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            with _trace(model, job["tree"]) as calls:
-                record, arrays = torch_snippets.run(case, inputs, job, namespace)
+            with _trace(model, job["tree"], named.paths if named else {}) as calls:
+                try:
+                    record, arrays = torch_snippets.run(case, inputs, job, namespace)
+                except Exception as error:
+                    # What was computed until then tells where the difference begins.
+                    record, arrays = wire.failure(phase, error), {}
+            record["names"] = named.how if named else []
             record["calls"] = [call for call, _ in calls]
             for _, outputs in calls:
                 arrays.update(outputs)
-            arrays.update(torch_snippets.prefixed("pgrad/model", compat_module.gradients(model)))
-            arrays.update(torch_snippets.prefixed("state/model", compat_module.chainer_arrays(model)))
+            if record["status"] == "error":
+                return record, arrays
+            arrays.update(torch_snippets.prefixed("pgrad/model", compat_module.gradients(model, arrays_of)))
+            arrays.update(torch_snippets.prefixed("state/model", arrays_of(model)))
             phase = "step"
-            arrays.update(_steps(case, inputs, job, namespace, model))
+            arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
 
 
+def _load(path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any,
+          job: dict[str, Any]) -> names.Names | None:
+    """Loads Chainer's weights: by their names, else (for a port written by hand) by a mapping, which is returned."""
+    if not case["names"]:
+        try:
+            compat_module.load_npz(path, model)
+            return None
+        except (KeyError, ValueError, TypeError):
+            pass
+    entries = compat_module.read_npz(path)
+    named = names.match(entries, case["called"], model, _order_of_use(case, inputs, job), case["names"])
+    named.load(entries)
+    return named
+
+
+def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> list[str]:
+    """The modules of another model of the same kind, in the order in which a forward pass calls them."""
+    namespace = torch_snippets.execute(case)
+    if case["dtype"] == "float64":
+        namespace["model"].double()
+    namespace["model"].to(job.get("device", "cpu"))
+    with _trace(namespace["model"], job["tree"], {}) as calls, contextlib.suppress(Exception):
+        torch_snippets.run(dict(case, differentiated=[]), inputs, job, namespace)
+    return [call["path"].strip("/").replace("/", ".") for call, _ in calls]
+
+
 def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any],
-           model: torch.nn.Module) -> dict[str, Any]:
+           model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], dict[str, Any]]) -> dict[str, Any]:
     """Plain gradient descent: the outputs after each step, and the parameters at the end."""
     found: dict[str, Any] = {}
     for step in range(1, case["steps"] + 1):
@@ -72,17 +110,21 @@ def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: di
         _, arrays = torch_snippets.run(case, inputs, job, namespace)
         found.update({f"step/{step}/{key}": value for key, value in arrays.items() if key.startswith("out")})
     if case["steps"]:
-        found.update(torch_snippets.prefixed("step/end/state/model", compat_module.chainer_arrays(model)))
+        found.update(torch_snippets.prefixed("step/end/state/model", arrays_of(model)))
     return found
 
 
 @contextlib.contextmanager
-def _trace(model: torch.nn.Module, tree: str) -> Iterator[list[Any]]:
-    """Collects ``(call, arrays)`` of every module below ``model`` in the order in which the calls end."""
+def _trace(model: torch.nn.Module, tree: str, paths: dict[str, str]) -> Iterator[list[Any]]:
+    """Collects ``(call, arrays)`` of every module below ``model`` in the order in which the calls end.
+
+    ``paths`` has Chainer's path of a module where it is not the module's own name.
+    """
     calls: list[Any] = []
     handles = []
     for name, module in model.named_modules():
-        def hook(module: torch.nn.Module, args: Any, output: Any, path: str = "/" + name.replace(".", "/")) -> None:
+        def hook(module: torch.nn.Module, args: Any, output: Any,
+                 path: str = paths.get(name, "/" + name.replace(".", "/"))) -> None:
             key = f"call/{len(calls)}"
             arrays = wire.flat_arrays(key, output, torch_snippets.array_of)
             call = {"path": path, "type": type(module).__name__, "key": key, "line": wire.caller(tree)}
