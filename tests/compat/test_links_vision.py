@@ -77,17 +77,17 @@ def test_ten_crops():
                                   chainer.utils.imgproc.oversample(images, (224, 224)))
 
 
-@pytest.mark.parametrize("n", [16, 19])
-def test_vgg(n, monkeypatch):
+@pytest.mark.parametrize("name", ["VGG16Layers", "VGG19Layers"])
+def test_vgg(name, monkeypatch):
     class Small(L.Linear):  # 130 million of the weights are in the first of these
         def __init__(self, n_in, n_out, **kwargs):
             super().__init__(None if n_in == 512 * 7 * 7 else 20, 20, **kwargs)
 
     monkeypatch.setattr(vgg, "Linear", Small)
     monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
-    link = getattr(L, f"VGG{n}Layers")(None)
+    link = getattr(L, name)(None)
     with torch.device("meta"):
-        module = getattr(T, f"VGG{n}Layers")(None)
+        module = getattr(T, name)(None)
     assert [tuple(layer.weight.shape) for layer in (module.fc6, module.fc7, module.fc8)] == [
         (4096, 512 * 7 * 7), (4096, 4096), (1000, 4096)]
     module.fc6 = module.fc7 = module.fc8 = torch.nn.Identity()
