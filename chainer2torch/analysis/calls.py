@@ -5,7 +5,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import arrays, data, protocols
+from chainer2torch.analysis import arrays, data, link_lists, protocols
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
     element_of, generalized, join, join_all, options, parse_spec,
@@ -223,6 +223,8 @@ class Calls:
                 return self.row_result(row, args, keywords, None)
             made = Inst(name, self.site(node))
             self._record(made, name, [] if starred else args, keywords)
+            if self.rules.is_subclass(name, "chainer.ChainList"):
+                link_lists.made(self, made.site, args, node)
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)

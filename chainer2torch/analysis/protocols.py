@@ -9,7 +9,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import data
+from chainer2torch.analysis import data, link_lists
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join,
     join_all, options, parse_spec, scalar_type,
@@ -164,12 +164,14 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         return receiver
     if analysis.is_link(receiver) and name in ("add_link", "add_param", "__init__"):
         _register(analysis, receiver, name, args, node)
+    if analysis.derives(cls, "chainer.ChainList"):
+        if name in ("__getitem__", "__iter__"):
+            return link_lists.item(analysis, receiver)
+        link_lists.put(analysis, receiver, name, args, node)
     if analysis.is_link(receiver) and name == "__getitem__":
         if args and isinstance(args[0], Const) and isinstance(args[0].value, str):
             return analysis.attribute(receiver, args[0].value)
         return join_all([Inst("chainer.Link")])
-    if name == "__iter__" and analysis.derives(cls, "chainer.ChainList"):
-        return Inst("chainer.Link")
     return None
 
 
