@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
 
 _KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chainer.training.extensions.Evaluator",
-                  "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer", "chainer.optimizers")
+                  "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer",
+                  "chainer.optimizers")
 _MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 _FORWARD = frozenset({"forward", "__call__"})
 # parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
