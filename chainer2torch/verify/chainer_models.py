@@ -37,7 +37,7 @@ def run_case(case, inputs, folder, job, noise):
         with chainer_snippets.config(case):
             links = chainer_snippets.find_links(chainer_snippets.execute(case))
             phase = "first forward"
-            prepared = chainer_snippets.draw_weights(case, inputs, links)
+            prepared = chainer_snippets.draw_weights(case, inputs, links, spread=True)
             phase = "build"
             namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)

@@ -180,10 +180,12 @@ def _initial(case, inputs, links):
     return {name: numpy.stack(values) for name, values in found.items()}
 
 
-def draw_weights(case, inputs, links):
+def draw_weights(case, inputs, links, spread=False):
     """Random weights for every parameter and running statistic, of the shapes seen after one forward pass.
 
-    Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used.
+    Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used. ``spread`` moves
+    the first unit of each layer below zero and the last one above it: where all maxima of a pooling are positive,
+    nothing shows the slope of what comes before it.
     """
     namespace_links = links
     source = dict(case, compare="allclose", grad=False, device="cpu")
@@ -197,6 +199,9 @@ def draw_weights(case, inputs, links):
                 continue
             rng = numpy.random.RandomState(wire.seed_of(name + path))
             weights[name + path] = rng.uniform(-0.8, 0.8, param.shape).astype(param.dtype)
+            if spread and path.rsplit("/", 1)[-1] in ("b", "beta") and param.size > 1:
+                weights[name + path].flat[0] = -2
+                weights[name + path].flat[-1] = 2
         for path, link in sorted(warm[name].namedlinks()):
             base = name + (path if path != "/" else "")
             for key in sorted(getattr(link, "_persistent", ())):
