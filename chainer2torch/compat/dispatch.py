@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from chainer2torch.compat.array_module import array_module
 from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams
 from chainer2torch.compat.variables import unchain_backward
 
@@ -12,6 +13,11 @@ from chainer2torch.compat.variables import unchain_backward
 def array_of(x: Any) -> Any:
     """The array of a Variable (``x.array``): a tensor without its graph; of any other object its own ``array``."""
     return x.detach() if isinstance(x, torch.Tensor) else x.array
+
+
+def xp_of(x: Any) -> Any:
+    """The array module of a tensor, module or device (``x.xp``); of any other object its own ``xp``."""
+    return array_module(x) if isinstance(x, (torch.Tensor, torch.nn.Module, torch.device)) else x.xp
 
 
 def cleargrads_of(x: Any) -> None:

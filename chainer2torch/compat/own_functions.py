@@ -90,7 +90,8 @@ class FunctionNode:
 class Function(FunctionNode):
     """The older protocol: called like a function, ``backward(inputs, grad_outputs)`` gets tensors without graph.
 
-    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice.
+    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice. ``forward`` may
+    write into its inputs and return them: as in Chainer nobody notices, and ``backward`` sees what they hold then.
     Source: chainer.Function.
     """
 
@@ -120,6 +121,8 @@ class Function(FunctionNode):
         inputs: list[torch.Tensor | None] = [None] * len(needed)
         for i, x in zip(self._retained_inputs, self._saved_inputs):
             inputs[i] = x
+        # copies: PyTorch may hand one gradient to several functions, and `backward` may write into it
+        grad_outputs = tuple(None if g is None else g.clone() for g in grad_outputs)
         gradients = self.backward(tuple(inputs), grad_outputs)
         return [g if need else None for g, need in zip(gradients, needed)]
 
@@ -127,19 +130,24 @@ class Function(FunctionNode):
 class _OwnFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, node: FunctionNode, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        if isinstance(node, Function):
+        old = isinstance(node, Function)
+        if old:
             node.retain_inputs(range(len(inputs)))
+            inputs = tuple(x.data for x in inputs)  # the memory without autograd's checks of in-place changes
         outputs = node.forward(inputs)
         if not isinstance(outputs, tuple):
             raise TypeError(f"{type(node).__name__}.forward must return a tuple, not {type(outputs).__name__}")
         device = inputs[0].device if inputs else None
         tensors = tuple(torch.as_tensor(y, device=device) for y in outputs)
         # an output that is an input as it came in would otherwise be taken for an in-place change
-        tensors = tuple(y.view_as(y) if any(y is x for x in inputs) else y for y in tensors)
+        tensors = tuple(y.data if old else y.view_as(y) if any(y is x for x in inputs) else y for y in tensors)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(y for y in tensors if not y.is_floating_point()))
         ctx.node = node
         ctx.n_inputs = len(node._retained_inputs)
+        if old:
+            ctx.kept = (*(inputs[i] for i in node._retained_inputs), *(tensors[i].data for i in node._retained_outputs))
+            return tensors
         ctx.save_for_backward(*(inputs[i] for i in node._retained_inputs),
                               *(tensors[i] for i in node._retained_outputs))
         return tensors
@@ -147,8 +155,9 @@ class _OwnFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         node = ctx.node
-        node._saved_inputs = ctx.saved_tensors[:ctx.n_inputs]
-        node._saved_outputs = ctx.saved_tensors[ctx.n_inputs:]
+        kept = ctx.kept if isinstance(node, Function) else ctx.saved_tensors
+        node._saved_inputs = kept[:ctx.n_inputs]
+        node._saved_outputs = kept[ctx.n_inputs:]
         gradients = node._gradients(ctx.needs_input_grad[1:], grad_outputs)
         return (None, *(g if g is None or isinstance(g, torch.Tensor) else torch.as_tensor(g) for g in gradients))
 

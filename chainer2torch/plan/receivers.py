@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # unknown kind is most likely one of Chainer's.
 DISTINCTIVE = frozenset({
     "addgrads", "array", "cleargrad", "cleargrads", "copyparams", "from_chx", "grad_var", "namedlinks", "namedparams",
-    "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward", "zerograd", "zerograds",
+    "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
 })
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 

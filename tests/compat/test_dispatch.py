@@ -1,4 +1,5 @@
 """The helpers for receivers of unknown kind: tensors and modules as Chainer's, other objects their own way."""
+import types
 from typing import Any
 
 import chainer
@@ -52,3 +53,12 @@ def test_modules() -> None:
     other = Linear(3, 2)
     dispatch.copyparams_of(ours, other)
     assert torch.equal(ours.weight, other.weight)
+
+
+def test_array_modules() -> None:
+    link = torch.nn.Linear(2, 3)
+    for value in (link, link.weight, torch.device("cpu")):
+        assert torch.equal(dispatch.xp_of(value).zeros(3, "f"), torch.zeros(3))
+    assert dispatch.xp_of(types.SimpleNamespace(xp=np)) is np
+    with pytest.raises(AttributeError):
+        dispatch.xp_of(3)
