@@ -137,7 +137,7 @@ FAULTS = {
 def test_planted_faults(tmp_path, name):
     before, after = FAULTS[name]
     assert before in TORCH
-    report = _verify(tmp_path, CHAINER, TORCH.replace(before, after), "8")
+    report = _verify(tmp_path, CHAINER, TORCH.replace(before, after), "8", float64=False)
     assert report.exit_code == 1
     text = _text(report)
     assert "DIFFERENT: first at iteration" in text or "ERROR: " in text
@@ -145,7 +145,7 @@ def test_planted_faults(tmp_path, name):
 
 def test_the_first_difference_is_named(tmp_path):
     late = TORCH.replace("loss.backward()", "loss = loss * (1.01 if i == 5 else 1)\n        loss.backward()")
-    report = _verify(tmp_path, CHAINER, late, "8")
+    report = _verify(tmp_path, CHAINER, late, "8", float64=False)
     assert "DIFFERENT: first at iteration 6, loss" in _text(report)
 
 
