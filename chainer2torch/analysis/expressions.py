@@ -10,7 +10,7 @@ from chainer2torch.analysis.kinds import (
     Tensor, Tup,
     Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
 )
-from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
@@ -237,7 +237,8 @@ class Expressions:
             return arrays.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
             return Method(kind, name)
-        return UNKNOWN
+        # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
+        return arrays.XP if name == "xp" and isinstance(kind, Unknown) and _has_chainer(self.module) else UNKNOWN
 
     def _module_attribute(self: Analysis, kind: Mod | Folder, name: str) -> Kind:  # type: ignore[misc]
         if isinstance(kind, Mod):
@@ -289,6 +290,11 @@ class Expressions:
         if row.attribute or row.signature is None:
             return arrays.member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
+
+
+def _has_chainer(module: ModuleInfo) -> bool:
+    return bool(module.stars) or any(
+        isinstance(k, Ref) and k.name.split(".")[0] == "chainer" for k in module.env.values())
 
 
 _FOLDS = {

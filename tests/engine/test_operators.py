@@ -128,3 +128,10 @@ optimizer.setup(Net())
 training.StandardUpdater(chainer.iterators.SerialIterator(data, 2), optimizer, converter=convert)
 """).code
     assert "[torch.flip(x, (0,)) for x in xs], torch.flip(t, (0,))" in code
+
+
+def test_the_array_module_of_what_nobody_knows():
+    code = migrated("def f(models):\n    xp = models[0].xp\n    return xp.zeros((2, 3)).astype('f')\n").code
+    assert "xp = compat.xp_of(models[0])" in code and "xp.zeros((2, 3)).to(torch.float32)" in code
+    plain = migrate_source("import numpy as np\n# no chainer\ndef f(m):\n    return m.xp.zeros(3).astype('f')\n")
+    assert not plain.changed
