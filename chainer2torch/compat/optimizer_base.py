@@ -19,6 +19,7 @@ from chainer2torch.compat.link_slots import again_of
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
 from chainer2torch.compat.update_rule import Hyperparameter, UpdateRule
+from chainer2torch.compat.variables import backward_to_cuts
 
 
 class _OptimizerHyperparameter(Hyperparameter):
@@ -215,7 +216,12 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
             shared = not isinstance(lossfun, torch.nn.Module) or any(
                 isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
-            (loss if self._loss_scale is None else loss * self._loss_scale).backward(retain_graph=shared)
+            if self._loss_scale is not None:
+                loss = loss * self._loss_scale
+            if shared:
+                backward_to_cuts(loss, retain_graph=True)
+            else:
+                loss.backward()
             del loss
         self.step()
 

@@ -176,6 +176,29 @@ def live(state: Any) -> Any:
     return state if step is None or _CUT not in step.metadata else state.detach()
 
 
+def backward_to_cuts(loss: torch.Tensor, retain_graph: bool = False) -> None:
+    """``loss.backward()`` that ends where :func:`unchain_backward` has cut the graph, as it does in Chainer.
+
+    A gradient that could go around the cut (to a leaf that is used on both sides of it) is refused: RuntimeError.
+    """
+    stack, seen, leaves, cut = [loss.grad_fn], set(), [], False
+    while stack:
+        node: Any = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+        elif _CUT in node.metadata:
+            cut = True
+        else:
+            stack.extend(parent for parent, _ in node.next_functions)
+    if not cut:
+        loss.backward(retain_graph=retain_graph)
+    elif leaves:
+        loss.backward(retain_graph=retain_graph, inputs=leaves)
+
+
 def _refuse(grad_outputs: Any) -> None:
     raise RuntimeError("A gradient comes to a graph that unchain_backward() has cut: in Chainer it would have ended "
                        "before. Detach the tensor that is kept between the steps: h = compat.live(h)")
