@@ -69,6 +69,15 @@ def table() -> dict[str, Code]:
             "skipped on request",
             "A comment says `chainer2torch: skip`, so the place is left as it is, and it still needs Chainer. Remove "
             "the comment to have it migrated; ignore = [\"C2T012\"] in pyproject.toml leaves such places out."),
+        "C2T013": Code(
+            "not a notebook",
+            "A file that ends with .ipynb is not JSON, or has no list of cells. Open and save it in Jupyter, or"
+            " correct the line that is named."),
+        "C2T015": Code(
+            "Chainer in a magic",
+            "A magic or a shell line of a notebook (`!pip install chainer`, `%%writefile`, `%%bash`) names Chainer or "
+            "CuPy. Such lines are kept as they are. Change it by hand: install torch, and move code that is written "
+            "to a file into a file, which can be migrated."),
         "C2T090": Code(
             "other Chainer name",
             "A Chainer name outside of the families below. " + _RULE),

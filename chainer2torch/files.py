@@ -17,22 +17,30 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
+NOTEBOOK_SUFFIX = ".ipynb"
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr"})
 # Never migrated, because nobody wrote them by hand; -o copies them all the same.
-_NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs"})
+_NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs",
+                         ".ipynb_checkpoints"})
 _SHEBANG = re.compile(rb"#!.*\bpython[0-9.]*\b")
 
 
 class FileError(Exception):
     """One file could not be handled: a stable code, the file, and a message that says what to do."""
 
-    def __init__(self, code: str, path: str | Path, message: str, line: int | None = None) -> None:
+    def __init__(self, code: str, path: str | Path, message: str, line: int | None = None,
+                 cell: int | None = None) -> None:
         super().__init__(message)
-        self.code, self.path, self.message, self.line = code, str(path), message, line
+        self.code, self.path, self.message, self.line, self.cell = code, str(path), message, line, cell
+
+    @property
+    def place(self) -> str:
+        """The file, with the line where it is known; in a notebook the cell and its line."""
+        cell = "" if self.cell is None else f":cell {self.cell}"
+        return f"{self.path}{cell}" if self.line is None else f"{self.path}{cell}:{self.line}"
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.code} {self.message}"
+        return f"{self.place}: {self.code} {self.message}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Entry:
     path: Path
     relative: str
     kind: str
-    python: bool = False
+    python: bool = False  # notebooks included
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +97,9 @@ def _walk(folder: Path, prefix: str, source: bool, problem: Callable[[FileError]
 
 
 def is_python(path: Path) -> bool:
-    """By its ending, or for a file without one by its first line."""
+    """By its ending (notebooks included), or for a file without one by its first line."""
     if path.suffix:
-        return path.suffix in PYTHON_SUFFIXES
+        return path.suffix in PYTHON_SUFFIXES or path.suffix == NOTEBOOK_SUFFIX
     try:
         with open(path, "rb") as stream:
             return bool(_SHEBANG.match(stream.readline(200)))

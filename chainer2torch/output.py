@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from chainer2torch import files, gitstate, vendor
+from chainer2torch import files, gitstate, notebooks, vendor
 from chainer2torch.files import FileError
 from chainer2torch.project import Project, Tree
 
@@ -146,7 +146,7 @@ def _places(project: Project, out: Path, force: bool) -> list[tuple[Tree, tuple[
                 raise UsageError(f"{out}: the output contains the source {tree.base}; choose another folder")
     if len(project.trees) == 1 and not project.trees[0].place and len(project.trees[0].entries) == 1:
         tree = project.trees[0]
-        if out.suffix in files.PYTHON_SUFFIXES and not out.is_dir():
+        if out.suffix in {*files.PYTHON_SUFFIXES, files.NOTEBOOK_SUFFIX} and not out.is_dir():
             if out.exists() and not force:
                 raise UsageError(f"{out}: exists already; --force overwrites it")
             if real == tree.entries[0].path.resolve():
@@ -209,9 +209,12 @@ class _reported:  # noqa: N801 - reads as a statement
 
 
 def patch(wanted: Iterable[Change]) -> Iterator[str]:
-    """A unified diff that `git apply` and `patch -p1` take."""
+    """A unified diff that `git apply` and `patch -p1` take; of notebooks a diff of each cell, to read."""
     for change in wanted:
         source = change.tree.sources.get(change.relative)
+        if isinstance(source, notebooks.Notebook):
+            yield from _cells_patch(change, source)
+            continue
         encoding = source.encoding if source is not None else "utf-8"
         old = _lines((change.old or b"").decode(encoding))
         new = _lines(change.new.decode(encoding))
@@ -219,6 +222,15 @@ def patch(wanted: Iterable[Change]) -> Iterator[str]:
         before = "/dev/null" if change.old is None else f"a/{shown}"
         for line in difflib.unified_diff(old, new, before, f"b/{shown}"):
             yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _cells_patch(change: Change, notebook: notebooks.Notebook) -> Iterator[str]:
+    shown = change.tree.show(change.relative).lstrip("/")
+    new = notebooks.read(change.new, change.source)
+    for before, after in zip(notebook.cells, new.cells):
+        name = f"{shown}:cell {before.number}"
+        for line in difflib.unified_diff(_lines(before.source), _lines(after.source), f"a/{name}", f"b/{name}"):
+            yield line if line.endswith("\n") else line + "\n"
 
 
 def _lines(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from chainer2torch import candidates, files, ignored
+from chainer2torch import candidates, files, ignored, notebooks
 from chainer2torch.files import Entry, FileError, Source
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report, SiteRow
 
@@ -118,7 +118,7 @@ def _standard_input(name: str) -> Tree:
     tree = Tree(Path(name).parent, name[:len(name) - len(relative)], reported=[relative])
     raw = sys.stdin.buffer.read()
     if candidates.mentions_chainer(raw):
-        tree.sources[relative] = files.decode(raw, name)
+        tree.sources[relative] = _decode(raw, name)
     else:
         tree.unread[relative] = raw
     return tree
@@ -148,13 +148,18 @@ def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], con
             problems.append(error)
     if context:
         _add_imported(tree.base, raws)
-    for relative in sorted(candidates.linked(raws)):
+    texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
+    for relative in sorted(candidates.linked(texts)):
         try:
-            tree.sources[relative] = files.decode(raws[relative], python.get(relative, tree.base / relative))
+            tree.sources[relative] = _decode(raws[relative], python.get(relative, tree.base / relative))
         except FileError as error:
             if relative in python:
                 tree.broken.add(relative)
                 problems.append(error)
+
+
+def _decode(raw: bytes, path: str | Path) -> Source:
+    return notebooks.read(raw, path) if notebooks.is_notebook(path) else files.decode(raw, path)
 
 
 def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
@@ -163,7 +168,8 @@ def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
     while stack:
         relative = stack.pop()
         folders = {base, (base / relative).parent}
-        for word in sorted(candidates.imported_words(raws[relative])):
+        raw = notebooks.plain(raws[relative]) if notebooks.is_notebook(relative) else raws[relative]
+        for word in sorted(candidates.imported_words(raw)):
             name = os.fsdecode(word)
             for path in (folder / ending for folder in folders for ending in (f"{name}.py", f"{name}/__init__.py")):
                 key = path.relative_to(base).as_posix()
@@ -209,7 +215,17 @@ def analyse(project: Project, engine: Engine) -> None:
         for path, result in tree.results.items():
             if result.error and path in tree.reported:
                 tree.broken.add(path)
-                project.problems.append(_syntax_problem(tree.show(path), texts[path], result.error))
+                problem = _syntax_problem(tree.show(path), texts[path], result.error)
+                source = tree.sources[path]
+                if isinstance(source, notebooks.Notebook):
+                    problem = source.place_problem(problem)
+                project.problems.append(problem)
+            elif isinstance(source := tree.sources[path], notebooks.Notebook):
+                try:
+                    source.sources(result.code)
+                except FileError as error:
+                    tree.broken.add(path)
+                    project.problems.append(FileError(error.code, tree.show(path), error.message))
 
 
 def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[FileError]) -> Mapping[str, ResultLike]:
@@ -267,8 +283,12 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
         return FileRow(shown, ERROR)
     if result is None:
         return FileRow(shown, NO_CHAINER)
-    sites = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
-    before = tree.sources[path].text if path in tree.sources else None
+    source = tree.sources.get(path)
+    rows = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
+    sites = rows if not isinstance(source, notebooks.Notebook) else _in_cells(source, rows)
+    before, after = source.text if source is not None else None, result.code
+    if isinstance(source, notebooks.Notebook):
+        before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
         return FileRow(shown, LEFT if sites else CLEAN, sites, before=before)
     unfinished = result.left > 0 or any(site.open for site in sites)
@@ -276,4 +296,15 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, result.code)
+    return FileRow(shown, status, sites, result.left, before, after)
+
+
+def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+    """The sites with their cells, and the magics that name Chainer."""
+    placed = [dataclasses.replace(row, line=notebook.shown_line(place), column=notebook.column(row.line, row.column),
+                                  cell=place)
+              for row in rows for place in [notebook.place(row.line)]]
+    placed += [SiteRow(notebook.shown_line(place), 1, name, "manual", notebooks.MAGIC,
+                       "named in a magic or a shell line, which is kept as it is", place)
+               for place, name in notebook.mentions()]
+    return tuple(sorted(placed, key=lambda site: (site.line, site.column, site.symbol)))

@@ -93,6 +93,8 @@ class Project:
 
     def import_root(self, path: str) -> str:
         """The folder in which the helpers of ``path`` belong, so that ``import chainer_compat`` finds them."""
+        if path.endswith(".ipynb"):  # a notebook runs in its own folder, whatever package that is
+            return posixpath.dirname(path)
         own = self.package_root(posixpath.dirname(path))
         # A folder without __init__.py that a script imports as `models.net` has the script's folder as its root.
         outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
@@ -127,7 +129,7 @@ class Project:
     def _roots(self, importer: ModuleInfo) -> list[str]:
         folder = importer.directory
         roots = [self.package_root(folder)]
-        if not self.is_package(folder):
+        if not self.is_package(folder) or importer.path.endswith(".ipynb"):
             roots.append(folder)
         while folder:
             folder = posixpath.dirname(folder)

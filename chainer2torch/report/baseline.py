@@ -43,11 +43,11 @@ def compare(report: Report, baseline: Path) -> Comparison:
     for exact_place in (True, False):
         for number, (row, site) in enumerate(left):
             key = (row.path, site.code, site.symbol)
-            if number in known or not budget[key] or (exact_place and not places[key, site.line]):
+            if number in known or not budget[key] or (exact_place and not places[key, site.own_line]):
                 continue
             known.add(number)
             budget[key] -= 1
-            places[key, site.line] -= 1
+            places[key, site.own_line] -= 1
     new = tuple(pair for number, pair in enumerate(left) if number not in known)
     return Comparison(new, len(known), sum(budget.values()))
 

@@ -20,12 +20,13 @@ def to_json(report: Report) -> str:
         "files": [{
             "path": row.path,
             "status": row.status,
-            "sites": [{"line": site.line, "column": site.column, "symbol": site.symbol, "state": site.state,
-                       "code": site.code, "message": site.message} for site in row.sites],
+            "sites": [{**({"cell": site.cell.cell} if site.cell else {}), "line": site.own_line, "column": site.column,
+                       "symbol": site.symbol, "state": site.state, "code": site.code, "message": site.message}
+                      for site in row.sites],
         } for row in report.files],
         "symbols": report.symbols(),
-        "problems": [{"path": problem.path, "line": problem.line, "code": problem.code, "message": problem.message}
-                     for problem in report.problems],
+        "problems": [{"path": problem.path, **({"cell": problem.cell} if problem.cell else {}), "line": problem.line,
+                      "code": problem.code, "message": problem.message} for problem in report.problems],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -56,7 +57,7 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
     if open_sites:
         lines += ["## New since the baseline" if comparison else "## What is left to do", ""]
         for path, site in open_sites[:_MARKDOWN_SITES]:
-            place, symbol = _code(f"{path}:{site.line}"), _code(site.symbol)
+            place, symbol = _code(f"{path}:{site.place}"), _code(site.symbol)
             lines.append(f"- {place} {symbol} ({site.state}, {site.code}): {_plain(site.message)}")
         if len(open_sites) > _MARKDOWN_SITES:
             lines.append(f"- ... and {len(open_sites) - _MARKDOWN_SITES} more")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Protocol
 
 from chainer2torch.files import FileError
 
@@ -11,9 +12,25 @@ STATES = ("exact", "close", "review", "manual")
 NO_CHAINER, CLEAN, MIGRATED, PARTIAL, LEFT, ERROR = "no chainer", "clean", "migrated", "partial", "left", "error"
 
 
+class CellPlace(Protocol):
+    """A line of a notebook: its cell, its line there, and its line in the file."""
+
+    @property
+    def cell(self) -> int: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def file_line(self) -> int: ...
+
+
 @dataclasses.dataclass(frozen=True)
 class SiteRow:
-    """One Chainer reference of a source file."""
+    """One Chainer reference of a source file.
+
+    ``line`` is a line of the text ``before``; for a notebook that is the text of its cells, and ``cell`` says where.
+    """
 
     line: int
     column: int
@@ -21,6 +38,17 @@ class SiteRow:
     state: str
     code: str
     message: str
+    cell: CellPlace | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is in its file: the line, or in a notebook ``cell N:line``."""
+        return str(self.line) if self.cell is None else f"cell {self.cell.cell}:{self.cell.line}"
+
+    @property
+    def own_line(self) -> int:
+        """The line in the file, or in the notebook's cell."""
+        return self.line if self.cell is None else self.cell.line
 
     @property
     def open(self) -> bool:
@@ -30,7 +58,7 @@ class SiteRow:
 
 @dataclasses.dataclass(frozen=True)
 class FileRow:
-    """One Python file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated).
+    """One file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated).
 
     ``before`` and ``after`` are the texts, where they were read; the JSON report does not have them.
     """

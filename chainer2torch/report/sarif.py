@@ -69,7 +69,7 @@ def _results(report: Report, extras: Extras) -> Any:
                 "ruleId": site.code,
                 "level": _LEVELS[site.state],
                 "message": {"text": message(site, extras)},
-                "locations": [_location(row.path, site.line, _characters(line, site.column))],
+                "locations": [_location(row.path, *places(row, site))],
                 "partialFingerprints": {
                     "chainer2torch/v1": hashlib.sha256(f"{mark}\0{seen[mark]}".encode(errors="replace")).hexdigest()},
                 "properties": {"symbol": site.symbol, "state": site.state},
@@ -114,8 +114,10 @@ def _pascal(title: str) -> str:
     return "".join(word.capitalize() for word in re.findall(r"\w+", title))
 
 
-def places(row: FileRow, site: SiteRow) -> tuple[int, int]:
-    """Line and column in characters."""
+def places(row: FileRow, site: SiteRow) -> tuple[int, int | None]:
+    """Line and column in characters; of a notebook the line of the file, in which the cell's line is a JSON string."""
+    if site.cell is not None:
+        return site.cell.file_line, None
     lines = _NEWLINE.split(row.before) if row.before is not None else []
     line = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
     return site.line, _characters(line, site.column)

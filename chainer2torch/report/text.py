@@ -24,7 +24,7 @@ def sites(report: Report, extras: Extras | None = None) -> str:
     lines = []
     for row, site in pairs:
         tail = f": {' '.join(site.message.split())}" if site.message else ""
-        lines.append(f"{row.path}:{site.line}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
+        lines.append(f"{row.path}:{site.place}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
     return "".join(lines)
 
 

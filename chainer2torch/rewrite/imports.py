@@ -37,6 +37,11 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         if leading is not None and any(line.comment for line in leading):
             body[place:] = above(body[place:], leading)
         return module.with_changes(body=body) if marked else module
+    first = _first_use(body[:place], {text.split()[-1].split(".")[0] for group in groups for text in group})
+    if first is not None:
+        if leading is not None:
+            body[place:] = above(body[place:], [line for line in leading if line.comment])
+        place, leading = first, None
     lines: list[Any] = []
     for group in groups:
         for i, text in enumerate(group):
@@ -70,6 +75,22 @@ def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
 def is_marker(line: cst.EmptyLine) -> bool:
     """Whether a line is a comment of ours that says what is left to do."""
     return line.comment is not None and line.comment.value.startswith("# TODO(chainer2torch ")
+
+
+def _first_use(body: Sequence[Any], names: Collection[str]) -> int | None:
+    """The first statement that needs one of the names when the file is run from the top; functions run later."""
+    return next((i for i, node in enumerate(body)
+                 if not _is_import(node) and not isinstance(node, cst.FunctionDef) and _names(node, names)), None)
+
+
+def _names(node: cst.CSTNode, names: Collection[str]) -> bool:
+    if isinstance(node, cst.Name):
+        return node.value in names
+    if isinstance(node, cst.Attribute):
+        return _names(node.value, names)
+    if isinstance(node, cst.Arg):  # not the keyword
+        return _names(node.value, names)
+    return any(_names(child, names) for child in node.children)
 
 
 _BLANK = cst.EmptyLine(indent=False)

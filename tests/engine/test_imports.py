@@ -253,3 +253,14 @@ def test_helpers_are_named(migrate):
     result = migrate("import chainer.functions as F\ny = F.dropout(F.scale(x))\n")
     assert result.helpers == {"is_training", "scale"}
     assert migrate("import chainer.functions as F\ny = F.relu(x)\n").helpers == frozenset()
+
+
+def test_new_imports_come_before_the_first_statement_that_needs_them(project):
+    sources = {
+        "common.py": "import chainer.functions as F\n",
+        "late.py": "from common import F\n\nx = F.tanh(F.relu(1))\n\nimport chainer.functions as F\n\ny = F.tanh(x)\n",
+        "kept.py": "import chainer\n\nchainer.functions.tanh(1)\nchainer.functions.blocked(1)\nimport os\n"}
+    results = project(sources)
+    late, kept = results["late.py"].code, results["kept.py"].code
+    assert 0 <= late.find("import torch") < late.find("torch.tanh"), late
+    assert 0 <= kept.find("import torch") < kept.find("torch.tanh"), kept
