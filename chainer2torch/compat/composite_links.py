@@ -11,6 +11,7 @@ from chainer2torch.compat.convolutions import deformable_convolution_2d_sampler,
 from chainer2torch.compat.initializers import Zero
 from chainer2torch.compat.links_base import ChainerLayer, set_unregistered
 from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.windows import per_axis
 
 
 class Inception(nn.Module):
@@ -127,17 +128,17 @@ class LocalConvolution2D(ChainerLayer):
                  nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
         super().__init__()
         self.out_channels = out_channels
-        self.ksize = _pair_of(ksize)
-        self.stride = _pair_of(stride)
+        self.ksize = per_axis(ksize, 2)
+        self.stride = per_axis(stride, 2)
         self._new_parameter("W", initialW)
         if nobias:
             self.register_parameter("b", None)
         else:
             self._new_parameter("b", initial_bias, default=0)
         if in_channels is not None and in_size is not None:
-            self._make(in_channels, _pair_of(in_size))
+            self._make(in_channels, per_axis(in_size, 2))
 
-    def _make(self, in_channels: int, in_size: tuple[int, int]) -> None:
+    def _make(self, in_channels: int, in_size: tuple[int, ...]) -> None:
         places = tuple(size - k + 1 for size, k in zip(in_size, self.ksize, strict=True))
         self._materialize("W", (self.out_channels, *places, in_channels, *self.ksize))
         if self.b is not None:
@@ -158,7 +159,7 @@ class DeformableConvolution2D(nn.Module):
                  offset_nobias: bool = False, offset_initialW: Any = None, offset_initial_bias: Any = None,
                  deform_nobias: bool = False, deform_initialW: Any = None, deform_initial_bias: Any = None) -> None:
         super().__init__()
-        kh, kw = _pair_of(ksize)
+        kh, kw = per_axis(ksize, 2)
         self.offset_conv = Convolution2D(in_channels, 2 * kh * kw, ksize, stride, pad, offset_nobias, offset_initialW,
                                          offset_initial_bias)
         self.deform_conv = DeformableSampler(in_channels, out_channels, ksize, stride, pad, deform_nobias,
@@ -178,9 +179,9 @@ class DeformableSampler(ChainerLayer):
                  nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
         super().__init__()
         self.out_channels = out_channels
-        self.ksize = _pair_of(ksize)
-        self.stride = _pair_of(stride)
-        self.pad = _pair_of(pad)
+        self.ksize = per_axis(ksize, 2)
+        self.stride = per_axis(stride, 2)
+        self.pad = per_axis(pad, 2)
         shape = None if in_channels is None else (out_channels, in_channels, *self.ksize)
         self._new_parameter("W", initialW, shape, default=Zero())
         if nobias:
@@ -193,8 +194,3 @@ class DeformableSampler(ChainerLayer):
         if self.b is not None:
             self._materialize("b", self.out_channels)
         return deformable_convolution_2d_sampler(x, offset, self.W, self.b, self.stride, self.pad)
-
-
-def _pair_of(value: Any) -> tuple[int, int]:
-    first, second = value if hasattr(value, "__getitem__") else (value, value)
-    return first, second

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from chainer2torch.compat.image_functions import spatial_transformer_sampler
 from chainer2torch.compat.windows import (
     get_conv_outsize, get_deconv_outsize, per_axis, spread_windows, windows)
 
@@ -63,7 +64,12 @@ def _convolution_over_windows(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor 
 
 
 def _add_bias(y: torch.Tensor, b: torch.Tensor | None) -> torch.Tensor:
-    return y if b is None else y + b.reshape(-1, *[1] * (y.dim() - 2))
+    """Adds a bias of shape (channels,), which must not broadcast; the dtype is that of ``y``."""
+    if b is None:
+        return y
+    if b.shape != y.shape[1:2]:
+        raise ValueError(f"a bias of shape {tuple(b.shape)} does not fit {y.shape[1]} channels")
+    return y + b.to(y.dtype).reshape(-1, *[1] * (y.dim() - 2))
 
 
 def _with_axes(x: torch.Tensor, n: int) -> None:
@@ -337,9 +343,7 @@ def deformable_convolution_2d_sampler(x: torch.Tensor, offset: torch.Tensor, W: 
     columns = offset[:, :kh * kw] + steps(sx * out_w, sx) + steps(kw).repeat(kh)[:, None, None]
     rows = offset[:, kh * kw:] + steps(sy * out_h, sy)[:, None] + steps(kh).repeat_interleave(kw)[:, None, None]
     # -1 and 1 are the outermost pixels of the padded image.
-    grid = torch.stack([columns / (w + 2 * pw - 1), rows / (h + 2 * ph - 1)], dim=-1) * 2 - 1
-    padded = F.pad(x, (pw, pw, ph, ph))
-    samples = F.grid_sample(padded, grid.reshape(n, kh * kw, out_h * out_w, 2), padding_mode="zeros",
-                            align_corners=True)
+    grid = torch.stack([columns / (w + 2 * pw - 1) - 0.5, rows / (h + 2 * ph - 1) - 0.5], dim=1) * 2
+    samples = spatial_transformer_sampler(F.pad(x, (pw, pw, ph, ph)), grid.flatten(3))
     y = torch.einsum("nckp,ock->nop", samples, W.reshape(len(W), c, kh * kw)).reshape(n, -1, out_h, out_w)
     return _add_bias(y, b)

@@ -94,8 +94,9 @@ def spatial_transformer_grid(theta: torch.Tensor, output_shape: Any) -> torch.Te
     Source: chainer.functions.spatial_transformer_grid.
     """
     h, w = output_shape
-    rows = torch.linspace(-1, 1, h, dtype=theta.dtype, device=theta.device)
-    columns = torch.linspace(-1, 1, w, dtype=theta.dtype, device=theta.device)
+    # In float64 first, as numpy.linspace does: what rounds otherwise lies on another side of a pixel.
+    rows, columns = (torch.linspace(-1, 1, size, dtype=torch.float64, device=theta.device).to(theta.dtype)
+                     for size in (h, w))
     ys, xs = torch.meshgrid(rows, columns, indexing="ij")
     coordinates = torch.stack([xs, ys, torch.ones_like(xs)]).reshape(3, h * w)
     return (theta @ coordinates).reshape(len(theta), 2, h, w)
@@ -103,6 +104,9 @@ def spatial_transformer_grid(theta: torch.Tensor, output_shape: Any) -> torch.Te
 
 def spatial_transformer_sampler(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
     """Samples images at the points of a grid, bilinearly; outside is zero.
+
+    ``torch.nn.functional.grid_sample`` rounds the coordinates in another order. Where points lie exactly on pixels (the
+    identity map, from which transformers start) it takes the derivative on the other side of many of them.
 
     Args:
         x: shape (n, c, h, w).
@@ -113,4 +117,24 @@ def spatial_transformer_sampler(x: torch.Tensor, grid: torch.Tensor) -> torch.Te
         RuntimeError: shapes or dtypes do not fit.
     Source: chainer.functions.spatial_transformer_sampler.
     """
-    return F.grid_sample(x, grid.permute(0, 2, 3, 1), mode="bilinear", padding_mode="zeros", align_corners=True)
+    n, c, h, w = x.shape
+    if grid.dim() != 4 or grid.shape[:2] != (n, 2) or grid.dtype != x.dtype:
+        raise RuntimeError(f"a grid of {grid.dtype} {tuple(grid.shape)} does not fit images of {x.dtype} "
+                           f"{tuple(x.shape)}")
+    columns, rows = (_padded_position(grid[:, axis].flatten(1), size) for axis, size in ((0, w), (1, h)))
+    left, top = columns.detach().floor().long().clamp(0, w), rows.detach().floor().long().clamp(0, h)
+    pixels = F.pad(x, (1, 1, 1, 1)).flatten(2)
+
+    def at(row: torch.Tensor, column: torch.Tensor) -> torch.Tensor:
+        return pixels.gather(2, (row * (w + 2) + column)[:, None].expand(-1, c, -1))
+
+    to_right, to_bottom = (left + 1 - columns)[:, None], (top + 1 - rows)[:, None]
+    from_left, from_top = (columns - left)[:, None], (rows - top)[:, None]
+    y = (to_right * to_bottom * at(top, left) + from_left * to_bottom * at(top, left + 1)
+         + to_right * from_top * at(top + 1, left) + from_left * from_top * at(top + 1, left + 1))
+    return y.reshape(n, c, *grid.shape[2:])
+
+
+def _padded_position(coordinate: torch.Tensor, size: int) -> torch.Tensor:
+    """The pixel (a fraction) of an image with a border of one pixel, for -1 to 1; further out there is no gradient."""
+    return F.hardtanh((coordinate + 1) * (size - 1) / 2 + 1, 0, size + 1)

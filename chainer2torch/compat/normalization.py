@@ -236,4 +236,6 @@ def normalize(x: torch.Tensor, eps: float = 1e-5, axis: Any = 1) -> torch.Tensor
 
     Source: chainer.functions.normalize. (torch's divides by the larger of norm and eps.)
     """
-    return x / (torch.linalg.vector_norm(x, dim=axis, keepdim=True) + eps)
+    # torch takes no axes for all of them
+    norm = x.abs() if axis == () else torch.linalg.vector_norm(x, dim=axis, keepdim=True)
+    return x / (norm + eps)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from typing import Any
 
@@ -107,7 +108,7 @@ def _check_regions(x: torch.Tensor, rois: torch.Tensor, columns: int) -> None:
 
 def _bin_counts(outsize: Any, spatial_scale: float) -> tuple[int, ...]:
     counts = per_axis(outsize, 2)
-    if not all(isinstance(count, int) and count > 0 for count in counts):
+    if not all(isinstance(count, numbers.Integral) and count > 0 for count in counts):
         raise TypeError(f"outsize must be positive integers: {outsize}")
     if not spatial_scale > 0:
         raise TypeError(f"spatial_scale must be a positive float number: {spatial_scale}")

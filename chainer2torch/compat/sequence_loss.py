@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from chainer2torch.compat.checks import _check_float, _check_option
+from chainer2torch.compat.math_reduce import amax
 
 
 def connectionist_temporal_classification(
@@ -137,15 +138,15 @@ def argmax_crf1d(cost: torch.Tensor, xs: Sequence[torch.Tensor]) -> tuple[torch.
         ends.append(alpha[batch:] if len(alpha) > batch else None)
         scores = alpha[:batch, :, None] + cost
         back.append(scores.argmax(dim=1))
-        alpha = _best(scores) + x
+        alpha = amax(scores, axis=1) + x
     labels = alpha.argmax(dim=1)
-    score = _best(alpha)
+    score = amax(alpha, axis=1)
     path = [labels.int()]
     for pointers, end in zip(reversed(back), reversed(ends), strict=True):
         labels = _pick(pointers, labels)
         if end is not None:
             labels = torch.cat([labels, end.argmax(dim=1)])
-            score = torch.cat([score, _best(end)])
+            score = torch.cat([score, amax(end, axis=1)])
         path.append(labels.int())
     return score, path[::-1]
 
@@ -153,10 +154,6 @@ def argmax_crf1d(cost: torch.Tensor, xs: Sequence[torch.Tensor]) -> tuple[torch.
 def _pick(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """Returns x[i, t[i]] for each i."""
     return x.gather(1, t.long()[:, None]).squeeze(1)
-
-
-def _best(x: torch.Tensor) -> torch.Tensor:
-    return x.max(dim=1).values
 
 
 def negative_sampling(

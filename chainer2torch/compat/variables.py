@@ -126,7 +126,7 @@ def variable_summary(x: torch.Tensor) -> str:
 def variable_label(x: torch.Tensor) -> str:
     """Shape and dtype as a text: ``(2, 3), float32``; for a scalar the dtype alone. Source: chainer.Variable.label."""
     dtype = str(x.dtype).removeprefix("torch.")
-    return dtype if x.dim() == 0 else f"{tuple(x.shape)}, {dtype}"
+    return dtype if x.dim() == 0 else f"({', '.join(map(str, x.shape))}), {dtype}"
 
 
 def debug_print(x: torch.Tensor) -> str:

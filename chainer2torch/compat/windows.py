@@ -37,7 +37,7 @@ def per_axis(value: Any, n_axes: int) -> tuple[int, ...]:
         ValueError: the sequence has another length.
     Source: chainer.utils.conv_nd.as_tuple.
     """
-    values = tuple(value) if hasattr(value, "__getitem__") else (value,) * n_axes
+    values = tuple(value) if hasattr(value, "__len__") else (value,) * n_axes
     if len(values) != n_axes:
         raise ValueError(f"{value!r} has {len(values)} numbers for {n_axes} axes")
     return values

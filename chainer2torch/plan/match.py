@@ -215,6 +215,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
     if function == "given":
         return name in q.bound.given or name in q.bound.variadic(q.row.signature)
+    if function == "is_name":
+        return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.match import parsed
 
@@ -27,6 +27,10 @@ def operator(plan: Plan, node: ast.BinOp) -> None:
     left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
     _keep_dtype(plan, node.left, left, node.right, right)
     _keep_dtype(plan, node.right, right, node.left, left)
+    if _truncates(node.op, left, right) or _truncates(node.op, right, left):
+        name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
+        plan.mark(node, plan.rules.rows.get(name), name, "review",
+                  "beside a Variable of integers Chainer makes the number an integer (0.5 becomes 0); PyTorch does not")
     found = _template(plan, node.op, left, right)
     if found is None:
         return
@@ -49,6 +53,16 @@ def _template(plan: Plan, op: ast.operator, left: Kind, right: Kind) -> tuple[Ro
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, type(op)):
         return None
     return row, template
+
+
+def _truncates(op: ast.operator, variable: Kind, number: Kind) -> bool:
+    """Whether Chainer casts a number to the integer dtype of the Variable beside it, and that may change it."""
+    if not all(isinstance(k, Tensor) and not k.array and (k.dtype or "").startswith(("int", "uint"))
+               for k in options(variable)):
+        return False
+    # a division multiplies by the inverse, which is cast
+    types = ("int", "float") if isinstance(op, (ast.Div, ast.FloorDiv)) else ("float",)
+    return isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)) and scalar_type(number) in types
 
 
 def _keep_dtype(plan: Plan, own: ast.expr, variable: Kind, other: ast.expr, array: Kind) -> None:

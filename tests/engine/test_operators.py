@@ -135,3 +135,16 @@ def test_the_array_module_of_what_nobody_knows():
     assert "xp = compat.xp_of(models[0])" in code and "xp.zeros((2, 3)).to(torch.float32)" in code
     plain = migrate_source("import numpy as np\n# no chainer\ndef f(m):\n    return m.xp.zeros(3).astype('f')\n")
     assert not plain.changed
+
+
+@pytest.mark.parametrize("line, state", [
+    ("return t * 0.5", "review"), ("return 0.5 + t", "review"), ("return t / 2", "review"), ("return t // 2", "review"),
+    ("return t * 2", None), ("return t - 1", None), ("return x * 0.5", None), ("return t.array * 0.5", None),
+])
+def test_numbers_beside_variables_of_integers(line, state):
+    """Chainer casts the number to the Variable's dtype: what is 0.5 of a float Variable is 0 of integers."""
+    result = migrate_source(_HEAD + f"def f(x, t):\n    {line}\n", hints={
+        "f.x": "tensor rank 2 dtype float32", "f.t": "tensor rank 2 dtype int32"})
+    found = {site.state for site in result.sites if site.symbol.startswith("chainer.Variable.__")}
+    assert found == (set() if state is None else {state})
+    assert ("chainer2torch C2T" in result.code) is (state is not None)

@@ -22,7 +22,7 @@ _GUARDS = {
     "rank": lambda x: x.dim(), "dtype": lambda x: str(x.dtype).split(".")[-1],
     "is_tensor": lambda x: isinstance(x, torch.Tensor), "is_array": lambda x: isinstance(x, np.ndarray),
     "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool), "is_tuple": lambda x: isinstance(x, tuple),
-    "is_none": lambda x: x is None, "is_callable": callable,
+    "is_none": lambda x: x is None, "is_callable": callable, "is_name": lambda x: True,
     "LONG": lambda t: t.long(), "CONST": lambda value: value,
 }
 
