@@ -154,7 +154,7 @@ def on_device(kind: Kind) -> Kind:
     if isinstance(kind, HostArray):
         return Tensor(kind.rank, kind.dtype, array=True)
     if isinstance(kind, Union):
-        return join_all([on_device(k) for k in kind.options])
+        return join_all([on_device(k) for k in kind.ordered])
     if isinstance(kind, Tup):
         return Tup(tuple(on_device(k) for k in kind.items))
     if isinstance(kind, Dct):

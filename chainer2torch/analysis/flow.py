@@ -44,7 +44,7 @@ class Analysis(Statements, Expressions, Calls):
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, FuncInfo] = {}
         self._sites: dict[ast.AST, int] = {}
-        self._readers: dict[tuple[object, str], set[Unit]] = {}
+        self._readers: dict[tuple[object, str], dict[Unit, None]] = {}  # in their order: the same in every run
         self._queue: deque[Unit] = deque()
         self._queued: set[Unit] = set()
         self._visits: dict[Unit, int] = {}
@@ -97,7 +97,7 @@ class Analysis(Statements, Expressions, Calls):
     def reads(self, owner: object, name: str) -> None:
         """Notes that the unit being visited depends on a summary."""
         if self.unit is not None:
-            self._readers.setdefault((owner, name), set()).add(self.unit)
+            self._readers.setdefault((owner, name), {})[self.unit] = None
 
     def changed(self, owner: object, name: str) -> None:
         """Schedules whoever has read a summary that has changed."""

@@ -170,6 +170,8 @@ class Union(Kind):
     """One of a few kinds, none of which says less than the others."""
 
     options: frozenset[Kind]
+    # the same in the order in which they were met: sets have another order in every run, and results must not
+    ordered: tuple[Kind, ...] = dataclasses.field(compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,7 +194,7 @@ _MAX_UNION = 6
 
 def options(kind: Kind) -> tuple[Kind, ...]:
     """The alternatives of a kind: itself, or the parts of a union."""
-    return tuple(kind.options) if isinstance(kind, Union) else (kind,)
+    return kind.ordered if isinstance(kind, Union) else (kind,)
 
 
 def join(a: Kind | None, b: Kind | None) -> Kind:
@@ -213,7 +215,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if isinstance(a, Union) or isinstance(b, Union):
         return _join_union(a, b)
     merged = _join_same(a, b)
-    return merged if merged is not None else _union({a, b})
+    return merged if merged is not None else _union([a, b])
 
 
 # `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device
@@ -257,14 +259,14 @@ def _join_union(a: Kind, b: Kind) -> Kind:
                 break
         else:
             parts.append(kind)
-    return parts[0] if len(parts) == 1 else _union(set(parts))
+    return parts[0] if len(parts) == 1 else _union(parts)
 
 
-def _union(parts: set[Kind]) -> Kind:
+def _union(parts: list[Kind]) -> Kind:
     # A union whose parts are unrelated plain values tells a rule nothing.
     if len(parts) > _MAX_UNION or UNKNOWN in parts:
         return UNKNOWN
-    return Union(frozenset(parts))
+    return Union(frozenset(parts), tuple(parts))
 
 
 def join_all(kinds: list[Kind]) -> Kind:
@@ -306,7 +308,7 @@ def element_of(kind: Kind) -> Kind:
     if isinstance(kind, Batch):
         return Tensor(array=True)
     if isinstance(kind, Union):
-        return join_all([element_of(k) for k in kind.options])
+        return join_all([element_of(k) for k in kind.ordered])
     return UNKNOWN
 
 

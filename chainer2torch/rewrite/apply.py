@@ -14,6 +14,7 @@ from chainer2torch.plan.edits import (
     Wrap,
 )
 from chainer2torch.rewrite import imports, spans
+from chainer2torch.rewrite.kept import Kept, shorten
 from chainer2torch.rewrite.layout import realign
 from chainer2torch.rewrite.names import Names
 from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
@@ -31,8 +32,6 @@ class Applied:
 
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
-    end = _end_of_code(source)
-    module = _lower_markers(cst.parse_module(source.text[:end]))
     wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
     for edit in edits:
         operands: Iterable[Any] = ()
@@ -42,6 +41,14 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
             operands = edit.operands.values()
         wanted |= {o.span for o in operands if o.span is not None}
     starts = {e.start for e in edits if isinstance(e, StatementEdit)}
+    end = _end_of_code(source)
+    kept = shorten(source, end, {*starts, *(start for start, _ in wanted)},
+                   {e.start for e in edits if isinstance(e, Unwrap)})
+    try:
+        module = _lower_markers(cst.parse_module(kept.text))
+    except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
+        kept = Kept(source.text[:end])
+        module = _lower_markers(cst.parse_module(kept.text))
     located = spans.locate(module, source, wanted, starts)
     rewriter = _Rewriter(edits, located, names, module, source)
     result = rewriter.rebuild(module)
@@ -49,7 +56,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
     result = imports.insert(result, names.statements())
-    code = result.code if result.body or result.header else ""
+    code = kept.restore(result.code) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
     return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])

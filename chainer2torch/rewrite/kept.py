@@ -1,0 +1,123 @@
+"""Statements without edits go past LibCST: it parses a short name in the place of each, and their text comes back.
+
+Half of a typical file is functions, blocks and long statements in which nothing changes. LibCST's parse is the dearest
+step of all, so it does not see them; byte for byte they stay what they were.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+
+from chainer2torch.analysis.source import Source
+
+# shorter simple statements cost less to parse than to replace
+_SHORT = 40
+# what ends the head of a file, where imports go (see rewrite/imports.py): a class stands for it
+_ENDS_HEAD = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
+              ast.AsyncWith)
+_COMMENT_LINE = re.compile(r"^([ \t]*)#", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """A shortened text, and what the names in it stand for."""
+
+    text: str
+    name: str = ""
+    statements: tuple[str, ...] = ()
+
+    def restore(self, code: str) -> str:
+        """Puts the statements back into the rewritten text."""
+        if not self.statements:
+            return code
+        place = re.compile(rf"\bclass {self.name}(\d+)_: 0|\b{self.name}(\d+)_")
+        return place.sub(lambda match: self.statements[int(match[1] or match[2])], code)
+
+
+def shorten(source: Source, end: int, points: Collection[int], moved: Collection[int]) -> Kept:
+    """The text up to ``end`` without the statements in which none of ``points`` (where edits are) lies.
+
+    Statements inside those that start at one of ``moved`` stay: they may get another indentation.
+    """
+    text = source.text[:end]
+    name = "c2t_kept_"
+    while name in text:
+        name += "_"
+    parts: list[str] = []
+    statements: list[str] = []
+    at = 0
+    for start, stop, as_class in _Walk(source, end, points, moved).suite(source.tree.body, end):
+        new = f"{name}{len(statements)}_"
+        parts += [text[at:start], f"class {new}: 0" if as_class else new]
+        statements.append(text[start:stop])
+        at = stop
+    return Kept("".join([*parts, text[at:]]), name, tuple(statements))
+
+
+class _Walk:
+    """Finds the outermost statements that can be left out."""
+
+    def __init__(self, source: Source, end: int, points: Collection[int], moved: Collection[int]):
+        self.source, self.end = source, end
+        self.points, self.moved = sorted(points), frozenset(moved)
+        self.indented = False  # LibCST takes the file's indentation from the first block: that one stays
+
+    def suite(self, body: Sequence[ast.stmt], limit: int) -> Iterator[tuple[int, int, bool]]:
+        """Start, end, and whether a class is to stand there, for statements up to the offset ``limit``."""
+        starts = [self._start(node) for node in body]
+        for node, start, following in zip(body, starts, [*starts[1:], limit]):
+            stop = self.source.span(node)[1]
+            if self._stays(node, start, stop, following):
+                yield from self._inside(node, following)
+            else:
+                yield start, stop, isinstance(node, _ENDS_HEAD)
+
+    def _inside(self, node: ast.stmt, limit: int) -> Iterator[tuple[int, int, bool]]:
+        suites = [getattr(node, "body", [])]
+        suites += [clause.body for clause in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]
+        suites += [getattr(node, "orelse", []), getattr(node, "finalbody", [])]
+        suites = [suite for suite in suites if suite]
+        self.indented = self.indented or any(self._begins_line(self._start(suite[0])) for suite in suites)
+        if self.source.start(node) in self.moved:
+            return
+        for suite, behind in zip(suites, [*suites[1:], None]):
+            end = limit if behind is None else self._start(behind[0])
+            if isinstance(suite[0], ast.If) and self.source.text.startswith("elif", self.source.start(suite[0])):
+                yield from self._inside(suite[0], end)
+            else:
+                yield from self.suite(suite, end)
+
+    def _stays(self, node: ast.stmt, start: int, stop: int, following: int) -> bool:
+        at = bisect_left(self.points, start)
+        if at < len(self.points) and self.points[at] < stop:
+            return True
+        compound = hasattr(node, "body") or isinstance(node, ast.Match)
+        if not compound and (stop - start <= _SHORT or isinstance(node, (ast.Import, ast.ImportFrom))):
+            return True
+        if node is self.source.tree.body[0] or compound and not self.indented:
+            return True
+        line_end = _LINE_END.match(self.source.text, stop)
+        if line_end is None or not self._begins_line(start):
+            return True
+        # a comment that is indented further belongs to the block above it
+        return compound and any(
+            len(found[1].expandtabs()) > self._indent(start)
+            for found in _COMMENT_LINE.finditer(self.source.text, line_end.end(), following))
+
+    def _start(self, node: ast.stmt) -> int:
+        decorators = getattr(node, "decorator_list", None)
+        if not decorators:
+            return self.source.start(node)
+        return self.source.text.rindex("@", 0, self.source.start(decorators[0]))
+
+    def _indent(self, start: int) -> int:
+        line = self.source.line_at(start)
+        return len(line[0][:start - line[1]].expandtabs())
+
+    def _begins_line(self, start: int) -> bool:
+        line = self.source.line_at(start)
+        return not line[0][:start - line[1]].strip(" \t")
