@@ -100,7 +100,10 @@ class Rules:
         self._module_aliases = tuple(
             (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items())
         self._prefixes = {name.rsplit(".", i)[0] for name in rows for i in range(name.count(".") + 1)}
+        # asked again and again, and always the same: the tables do not change
         self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
+        self.member = functools.lru_cache(maxsize=None)(self._member)
+        self.bases = functools.lru_cache(maxsize=None)(self._bases)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
@@ -131,7 +134,7 @@ class Rules:
         """The row of a dotted name in any of its spellings."""
         return self.rows.get(self.canonical(name))
 
-    def member(self, class_name: str, attribute: str) -> Row | None:
+    def _member(self, class_name: str, attribute: str) -> Row | None:
         """The row of a method or attribute, looked up along the ``base`` chain of the class."""
         for owner in self.bases(class_name):
             row = self.rows.get(f"{owner}.{attribute}")
@@ -139,15 +142,15 @@ class Rules:
                 return self.rows.get(row.alias) if row.alias else row
         return None
 
-    def bases(self, class_name: str) -> Iterator[str]:
+    def _bases(self, class_name: str) -> tuple[str, ...]:
         """The dotted names of a class and of its bases, as far as the tables know them."""
         name: str | None = self.canonical(class_name)
-        seen: set[str] = set()
+        seen: dict[str, None] = {}
         while name and name not in seen:
-            seen.add(name)
-            yield name
+            seen[name] = None
             row = self.rows.get(name)
             name = self.canonical(row.base) if row is not None and row.base else None
+        return tuple(seen)
 
     def is_subclass(self, class_name: str, base: str) -> bool:
         """Whether the tables say that ``class_name`` derives from ``base``."""

@@ -9,7 +9,7 @@ import ast
 import dataclasses
 import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch import __version__
@@ -77,6 +77,7 @@ class _Module:
         self.rooms = {room.name: room for room in rooms}
         self.definitions = {(room.name, name): (room, definition) for room in rooms for definition in room.definitions
                             for name in definition.names}
+        self._used: dict[tuple[Definition, bool], list[tuple[Room, Definition]]] = {}
         self.homes: dict[str, list[str]] = {}
         for room, name in self.definitions:
             self.homes.setdefault(name, []).append(room)
@@ -107,16 +108,19 @@ class _Module:
 
     def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
         """The definitions that one definition uses: when it is called, or already when it is executed."""
+        if (definition, eager) not in self._used:
+            self._used[definition, eager] = list(self._find_uses(room, definition, eager))
+        return self._used[definition, eager]
+
+    def _find_uses(self, room: Room, definition: Definition, eager: bool) -> Iterator[tuple[Room, Definition]]:
         names = definition.eager if eager else definition.uses
         targets = {room.resolve(definition, name) for name in names} - {None}
         for alias in room.room_imports & names:
             targets |= {(alias, name) for name in definition.attributes(alias, eager)}
-        found = []
         for origin, original in sorted(target for target in targets if target is not None):
             if (origin, original) not in self.definitions:
                 raise VendorError(f"{room.path}: uses {original} of compat.{origin}, which does not define it")
-            found.append(self.definitions[origin, original])
-        return found
+            yield self.definitions[origin, original]
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}

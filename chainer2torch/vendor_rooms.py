@@ -43,6 +43,7 @@ class Piece:
     constant: bool
     uses: frozenset[str]
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 - as many pieces as there are helpers; each tree wants the same ones
     def spelled_out(self, item: Import) -> Piece:
         """With ``module.name`` wherever it uses what ``from module import name`` binds."""
         full = f"{item.module}.{item.name}"
@@ -51,6 +52,7 @@ class Piece:
             self, text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
             uses=self.uses - {item.binds} | {item.module.split(".")[0]})
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019
     def flattened(self, alias: str) -> Piece:
         """With ``name`` for ``alias.name``: in one module the rooms are gone."""
         nodes = _attributes_of(ast.parse(self.text), alias)

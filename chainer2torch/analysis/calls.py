@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis import arrays, data, link_lists, protocols
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
+    Union,
     element_of, generalized, join, join_all, options, parse_spec,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
@@ -37,12 +38,14 @@ class Calls:
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.expr(keyword.value)
-        if callee is BOTTOM or BOTTOM in args or BOTTOM in keywords.values():
+        if callee is BOTTOM or any(k is BOTTOM for k in args) or any(k is BOTTOM for k in keywords.values()):
             for option in options(callee):
                 if isinstance(option, Func):
                     option.info.called = True
             return BOTTOM
-        return join_all([self.call(c, args, keywords, node, starred) for c in options(callee)])
+        if isinstance(callee, Union):
+            return join_all([self.call(c, args, keywords, node, starred) for c in callee.ordered])
+        return self.call(callee, args, keywords, node, starred)
 
     def call(  # type: ignore[misc]
             self: Analysis, callee: Kind, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis import arrays
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
-    Tensor, Tup,
+    Tensor, Tup, Union,
     Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
@@ -21,9 +21,8 @@ class Expressions:
 
     def expr(self: Analysis, node: ast.expr) -> Kind:  # type: ignore[misc]
         """Evaluates an expression and keeps what was found."""
-        method = getattr(self, "_expr_" + type(node).__name__, None)
-        kind = method(node) if method is not None else self._children(node)
-        self.facts[node] = kind
+        method = self.expression_methods.get(node.__class__)
+        kind = self.facts[node] = self._children(node) if method is None else method(node)
         return kind
 
     def _children(self: Analysis, node: ast.AST) -> Kind:  # type: ignore[misc]
@@ -178,7 +177,9 @@ class Expressions:
     def _expr_Subscript(self: Analysis, node: ast.Subscript) -> Kind:  # type: ignore[misc]
         receiver = self.expr(node.value)
         index = self.expr(node.slice)
-        return join_all([self._item(r, node.slice, index) for r in options(receiver)])
+        if isinstance(receiver, Union):
+            return join_all([self._item(r, node.slice, index) for r in receiver.ordered])
+        return self._item(receiver, node.slice, index)
 
     def _item(self: Analysis, kind: Kind, node: ast.expr, index: Kind) -> Kind:  # type: ignore[misc]
         if kind is BOTTOM:
@@ -217,8 +218,9 @@ class Expressions:
 
     def attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
         """The kind of ``value.name``."""
-        found = [self._attribute(k, name) for k in options(kind)]
-        return join_all(found)
+        if isinstance(kind, Union):
+            return join_all([self._attribute(k, name) for k in kind.ordered])
+        return self._attribute(kind, name)
 
     def _attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
         if kind is BOTTOM:

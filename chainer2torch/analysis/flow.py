@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
@@ -49,12 +50,21 @@ class Analysis(Statements, Expressions, Calls):
         self._queued: set[Unit] = set()
         self._visits: dict[Unit, int] = {}
         self.too_deep: set[str] = set()    # files with expressions that are nested too deeply
+        self.statement_methods = self._methods("_stmt_")
+        self.expression_methods = self._methods("_expr_")
+        self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
+        self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self.binding = False
         self.unit: Unit | None = None
         self.module: ModuleInfo
         self.scopes: tuple[dict[str, Kind], ...] = ()
         self.func: FuncInfo | None = None
         self.globals: set[str] = set()
+
+    def _methods(self, prefix: str) -> dict[type[ast.AST], Callable[[Any], Any]]:
+        """The methods for the types of nodes, of this class and of those that are mixed in."""
+        names = (name.removeprefix(prefix) for name in dir(self) if name.startswith(prefix))
+        return {getattr(ast, name): getattr(self, prefix + name) for name in names if hasattr(ast, name)}
 
     # -- driver ----------------------------------------------------------------------------------------------------
 
@@ -230,7 +240,11 @@ class Analysis(Statements, Expressions, Calls):
         info = self.classes.get(node)
         if info is None:
             info = self.classes[node] = ClassInfo(node.name, node, self.module)
-        info.bases = [self.expr(base) for base in node.bases]
+        bases = [self.expr(base) for base in node.bases]
+        if bases != info.bases:
+            info.bases = bases
+            self._mros.clear()
+            self._derived.clear()
         for keyword in node.keywords:
             self.expr(keyword.value)
         decorators = [self.expr(d) for d in node.decorator_list]
@@ -327,11 +341,17 @@ class Analysis(Statements, Expressions, Calls):
 
     def derives(self, cls: str | ClassInfo, base: str) -> bool:
         """Whether a class, of the project or of Chainer, derives from a Chainer class."""
-        return any(isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls))
+        found = self._derived.get((cls, base))
+        if found is None:
+            found = self._derived[cls, base] = any(
+                isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls))
+        return found
 
     def mro(self, cls: str | ClassInfo) -> list[str | ClassInfo]:
         """A class and its bases in the order in which attributes are searched (depth first)."""
-        result: list[str | ClassInfo] = []
+        if cls in self._mros:
+            return self._mros[cls]
+        result = self._mros[cls] = []
         stack: list[str | ClassInfo] = [cls]
         while stack:
             current = stack.pop()

@@ -201,6 +201,8 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     """The least kind that covers both; ``None`` is the bottom of the lattice."""
     if a is None or b is None:
         return b or a or UNKNOWN
+    if a is b:
+        return a
     if a is BOTTOM or b is BOTTOM:
         return b if a is BOTTOM else a
     if a == b:
@@ -208,9 +210,9 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return UNKNOWN
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
-    if a == NONE:
+    if isinstance(a, Const) and a.value is None:
         return b
-    if b == NONE:
+    if isinstance(b, Const) and b.value is None:
         return a
     if isinstance(a, Union) or isinstance(b, Union):
         return _join_union(a, b)

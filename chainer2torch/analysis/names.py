@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import posixpath
 from collections.abc import Mapping
 
 from chainer2torch.analysis.kinds import Kind
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 
+_OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
 _LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
 
 
@@ -55,6 +57,21 @@ class FuncInfo:
     # whether parameters that no call feeds have got what Chainer's protocols say of them
     seeded: bool = False
 
+    @functools.cached_property
+    def listed(self) -> frozenset[str]:
+        """The names that its body treats as lists of things, which a batch in one tensor is not."""
+        found: set[str] = set()
+        for node in nodes_of(self.node):
+            parts: list[ast.expr] = []
+            if isinstance(node, (ast.For, ast.comprehension)):
+                parts = [node.iter]
+            elif isinstance(node, ast.Starred):
+                parts = [node.value]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OF_LISTS:
+                parts = node.args
+            found.update(part.id for part in parts if isinstance(part, ast.Name))
+        return frozenset(found)
+
 
 @dataclasses.dataclass(eq=False)
 class ClassInfo:
@@ -83,7 +100,7 @@ class Project:
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an ``__init__.py`` in this project."""
-        return posixpath.join(folder, "__init__.py") in self.modules
+        return _init_of(folder) in self.modules
 
     def package_root(self, folder: str) -> str:
         """The first folder above that is not a package: where absolute imports of a package start."""
@@ -137,11 +154,15 @@ class Project:
         return list(dict.fromkeys(roots))
 
     def _at(self, root: str, dotted: str) -> ModuleInfo | str | None:
-        base = posixpath.join(root, *dotted.split("."))
+        base = f"{root}/{dotted.replace('.', '/')}" if root else dotted.replace(".", "/")
         return self.modules.get(base + ".py") or self._package(base)
 
     def _package(self, folder: str) -> ModuleInfo | str | None:
-        init = self.modules.get(posixpath.join(folder, "__init__.py"))
+        init = self.modules.get(_init_of(folder))
         if init is not None:
             return init
         return folder if folder in self._folders else None
+
+
+def _init_of(folder: str) -> str:
+    return f"{folder}/__init__.py" if folder else "__init__.py"

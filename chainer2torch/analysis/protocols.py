@@ -71,7 +71,7 @@ def _parameter(analysis: Analysis, func: FuncInfo, index: int, name: str, defaul
     if passed is not None:
         return passed
     fed = func.params.get(name)
-    seed = Tensor() if _is_forward(analysis, func) and not _used_as_list(func, name) and default is None else UNKNOWN
+    seed = Tensor() if _is_forward(analysis, func) and name not in func.listed and default is None else UNKNOWN
     if isinstance(fed, Unknown):
         return seed
     if fed is not None:
@@ -90,19 +90,6 @@ def _passed(analysis: Analysis, func: FuncInfo, index: int) -> Kind | None:
 
 def _is_forward(analysis: Analysis, func: FuncInfo) -> bool:
     return func.cls is not None and func.name in _FORWARD and analysis.derives(func.cls, "chainer.Link")
-
-
-def _used_as_list(func: FuncInfo, name: str) -> bool:
-    """Whether the body treats a parameter as a list of things, which a batch in one tensor is not."""
-    for node in ast.walk(func.node):
-        iterated = node.iter if isinstance(node, (ast.For, ast.comprehension)) else \
-            node.value if isinstance(node, ast.Starred) else None
-        if isinstance(iterated, ast.Name) and iterated.id == name:
-            return True
-        if isinstance(node, ast.Call) and any(isinstance(a, ast.Name) and a.id == name for a in node.args) and \
-                isinstance(node.func, ast.Name) and node.func.id in ("zip", "enumerate", "len", "list", "map"):
-            return True
-    return False
 
 
 # -- links ---------------------------------------------------------------------------------------------------------

@@ -34,10 +34,8 @@ class Statements:
 
     def statement(self: Analysis, node: ast.stmt) -> bool:  # type: ignore[misc]
         """Runs one statement; True when control does not go on behind it."""
-        method = getattr(self, "_stmt_" + type(node).__name__, None)
-        if method is None:
-            return False
-        return bool(method(node))
+        method = self.statement_methods.get(node.__class__)
+        return method is not None and bool(method(node))
 
     def _stmt_Expr(self: Analysis, node: ast.Expr) -> None:  # type: ignore[misc]
         self.expr(node.value)
@@ -116,7 +114,9 @@ class Statements:
         result = dict(envs[0])
         for env in envs[1:]:
             for name, kind in env.items():
-                result[name] = join(result.get(name), kind)
+                known = result.get(name)
+                if known is not kind:
+                    result[name] = join(known, kind)
         return result
 
     def _loop(self: Analysis, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:  # type: ignore[misc]
