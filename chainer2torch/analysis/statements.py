@@ -123,7 +123,10 @@ class Statements:
         for _ in range(2):  # the second time with what the first has assigned
             start = dict(self.scopes[0])
             self.block(body)
-            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+            after = self._join_envs([start, dict(self.scopes[0])])
+            self._restore(after)
+            if after == start:
+                break
         self.block(orelse)
 
     def _stmt_For(self: Analysis, node: ast.For | ast.AsyncFor) -> None:  # type: ignore[misc]
