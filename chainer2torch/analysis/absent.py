@@ -10,6 +10,8 @@ NEVER = frozenset({
     "chainerx", "chainer.backend.ChainerxDevice", "chainer.backend.IntelDevice", "chainerx.ndarray",
     "chainer.backends.intel64",
 })
+# the nodes of which `constant_test` can say something
+TESTS = (ast.Compare, ast.Call, ast.Attribute)
 KindOf = Callable[[ast.AST], Kind]
 
 

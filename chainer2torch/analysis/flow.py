@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
@@ -25,6 +25,7 @@ from chainer2torch.analysis.statements import Statements
 from chainer2torch.rules import Rules
 
 Unit = FuncInfo | ModuleInfo
+Answer = TypeVar("Answer")
 _MAX_VISITS = 8
 _BUILTINS = frozenset(dir(builtins))
 
@@ -52,6 +53,7 @@ class Analysis(Statements, Expressions, Calls):
         self.too_deep: set[str] = set()    # files with expressions that are nested too deeply
         self.statement_methods = self._methods("_stmt_")
         self.expression_methods = self._methods("_expr_")
+        self._answers: dict[Callable[[Analysis], Any], Any] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self.binding = False
@@ -330,6 +332,13 @@ class Analysis(Statements, Expressions, Calls):
             return kind if fed is None or isinstance(fed, Unknown) or join(kind, fed) == fed else None
         text = self.hints.get(qualified)
         return parse_spec(text) if text else None
+
+    def once(self, question: Callable[[Analysis], Answer]) -> Answer:
+        """The answer to a question about the whole project, which every file asks: found once."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        answer: Answer = self._answers[question]
+        return answer
 
     def pending(self, cls: ClassInfo) -> bool:
         """Whether attributes of a class may still be found: not all of its methods have been visited."""

@@ -3,20 +3,28 @@ from __future__ import annotations
 
 import ast
 import bisect
+import functools
 import re
 from collections.abc import Iterator
 
 
 Span = tuple[int, int]
+_NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment"})
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
+@functools.cache
+def _children(node_type: type[ast.AST]) -> tuple[str, ...]:
+    """The fields in which nodes stand, without those for operators and contexts (Load, Add): they have no place."""
+    return () if node_type is ast.Constant else tuple(name for name in node_type._fields if name not in _NO_NODES)
+
+
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
-    """All nodes of a tree, outer ones before inner ones: ``ast.walk`` without its generators."""
+    """All nodes of a tree that have a place, outer ones before inner ones: the order of ``ast.walk``."""
     nodes: list[ast.AST] = [tree]
     append = nodes.append
     for node in nodes:
-        for name in node._fields:
+        for name in _children(node.__class__):
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 append(value)
@@ -36,12 +44,12 @@ class Source:
         self.line_starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
         self._ascii = text.isascii()
         self.parents: dict[ast.AST, ast.AST] = {}
-        # all nodes, outer ones before inner ones
+        # all nodes that have a place, outer ones before inner ones
         self.nodes: list[ast.AST] = [tree]
         self.generators: set[ast.AST] = set()
         parents, append = self.parents, self.nodes.append
         for node in self.nodes:
-            for name in node._fields:  # what ast.iter_child_nodes does, without its generators
+            for name in _children(node.__class__):
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     parents[value] = node

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.absent import constant_test
+from chainer2torch.analysis.absent import TESTS, constant_test
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.plan.sites import Plan
 
@@ -11,6 +11,8 @@ from chainer2torch.plan.sites import Plan
 def conditions(plan: Plan) -> None:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
     for node in plan.source.nodes:
+        if not isinstance(node, TESTS):
+            continue
         value = constant_test(node, plan.analysis.kind)
         if value is None:
             continue

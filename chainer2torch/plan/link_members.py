@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import re
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Method, Ref, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
@@ -103,7 +104,13 @@ def _torch_classes(row: Row) -> frozenset[str]:
 
 
 def _mentioned(plan: Plan, name: str) -> bool:
-    return any(re.search(rf"\b{name}\b", module.source.text) for module in plan.analysis.project.modules.values())
+    return name in plan.analysis.once(_words)
+
+
+def _words(analysis: Analysis) -> frozenset[str]:
+    """Every word of the project's files."""
+    return frozenset(word for module in analysis.project.modules.values()
+                     for word in re.findall(r"\w+", module.source.text))
 
 
 def members(plan: Plan) -> None:
@@ -172,8 +179,13 @@ _SHARED = frozenset({"training", "forward", "stride", "groups", "in_channels", "
 
 
 def _is_set(plan: Plan, attribute: str) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr == attribute and isinstance(n.ctx, ast.Store)
-               for module in plan.analysis.project.modules.values() for n in module.source.nodes)
+    return attribute in plan.analysis.once(_stored)
+
+
+def _stored(analysis: Analysis) -> frozenset[str]:
+    """The attributes that the project's files assign."""
+    return frozenset(n.attr for module in analysis.project.modules.values() for n in module.source.nodes
+                     if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
 
 
 def _by_name(plan: Plan, node: ast.Attribute) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
-from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -68,7 +70,7 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
     if not bases or bases[0] not in ("chainer.Chain", "chainer.Link"):
         return  # the keywords are those of a base class with a constructor of its own
     is_chain = bases[0] == "chainer.Chain"
-    for node in ast.walk(init.node):
+    for node in nodes_of(init.node):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
         explicit = not _is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
@@ -116,7 +118,7 @@ def call_method(plan: Plan, cls: ClassInfo) -> None:
     if any(isinstance(k, ClassInfo) and "forward" in k.methods for k in plan.analysis.mro(cls)[1:]):
         return
     plan.edits[method.node] = Rename(plan.source.start(method.node), "forward")
-    for node in ast.walk(cls.node):
+    for node in nodes_of(cls.node):
         if isinstance(node, ast.Attribute) and node.attr == "__call__" and isinstance(node.ctx, ast.Load) and \
                 (_is_super(node.value) or isinstance(node.value, ast.Name)):
             plan.replace(node, "receiver.forward", {"receiver": plan.operand(node.value)})
@@ -124,24 +126,30 @@ def call_method(plan: Plan, cls: ClassInfo) -> None:
 
 def classes(plan: Plan) -> None:
     """Everything that is decided class by class."""
-    for cls in plan.analysis.classes.values():
-        if cls.module is plan.module:
-            constructor(plan, cls)
-            call_method(plan, cls)
-            if plan.analysis.derives(cls, "chainer.Link"):
-                unregistered(plan, cls)
+    for cls in plan.analysis.once(_by_module).get(plan.module, ()):
+        constructor(plan, cls)
+        call_method(plan, cls)
+        if plan.analysis.derives(cls, "chainer.Link"):
+            unregistered(plan, cls)
     initialize_layers(plan)
+
+
+def _by_module(analysis: Analysis) -> dict[ModuleInfo, list[ClassInfo]]:
+    found: dict[ModuleInfo, list[ClassInfo]] = {}
+    for cls in analysis.classes.values():
+        found.setdefault(cls.module, []).append(cls)
+    return found
 
 
 def unregistered(plan: Plan, cls: ClassInfo) -> None:
     """A link that is assigned outside ``init_scope`` is neither trained nor saved in Chainer; so it stays."""
-    called = {n.func.attr for n in ast.walk(cls.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    called = {n.func.attr for n in nodes_of(cls.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
               and isinstance(n.func.value, ast.Name)}
     for method in cls.methods.values():
         if not method.node.args.args or method.is_static or method.is_classmethod:
             continue
         self_name = method.node.args.args[0].arg
-        for node in ast.walk(method.node):
+        for node in nodes_of(method.node):
             if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and node not in plan.edits):
                 continue
             target = node.targets[0]

@@ -32,7 +32,7 @@ def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
 
 def rename_hidden(plan: Plan) -> None:
     """Gives such attributes a trailing underscore, at every place where the receiver is known."""
-    hidden = hidden_names(plan.analysis)
+    hidden = plan.analysis.once(hidden_names)
     if not hidden:
         return
     for classes in hidden.values():
