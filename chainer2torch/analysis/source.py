@@ -5,7 +5,8 @@ import ast
 import bisect
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 
 Span = tuple[int, int]
@@ -13,10 +14,12 @@ _NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment"}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
-@functools.cache
-def _children(node_type: type[ast.AST]) -> tuple[str, ...]:
+def _child_fields(node_type: Any) -> tuple[str, ...]:
     """The fields in which nodes stand, without those for operators and contexts (Load, Add): they have no place."""
     return () if node_type is ast.Constant else tuple(name for name in node_type._fields if name not in _NO_NODES)
+
+
+_children: Callable[[Any], tuple[str, ...]] = functools.cache(_child_fields)
 
 
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
@@ -24,7 +27,7 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
     nodes: list[ast.AST] = [tree]
     append = nodes.append
     for node in nodes:
-        for name in _children(node.__class__):
+        for name in _children(type(node)):
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 append(value)
@@ -49,7 +52,7 @@ class Source:
         self.generators: set[ast.AST] = set()
         parents, append = self.parents, self.nodes.append
         for node in self.nodes:
-            for name in _children(node.__class__):
+            for name in _children(type(node)):
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     parents[value] = node

@@ -1,0 +1,209 @@
+"""Statements without edits do not reach LibCST; the result is the same as if they did."""
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import libcst
+import pytest
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Ref, join_all, options
+from chainer2torch.analysis.names import FuncInfo, Project
+from chainer2torch.analysis.source import Source
+from chainer2torch.engine import migrate_sources
+from chainer2torch.rewrite import apply as apply_module
+from chainer2torch.rewrite.kept import Kept, shorten
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+# every kind of statement, some with an edit in them and some without, with comments where they are hard to place
+PROGRAM = '''\
+# -*- coding: utf-8 -*-
+"""What it is."""
+try:
+    import numpy
+except ImportError:
+    numpy = None
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+LABELS = ['a rather long list of labels', 'that nobody ever changes', 'although it is long enough']  # kept
+# about helper
+
+
+@staticmethod
+# between decorator and function
+def helper(a, b):
+    """No Chainer."""
+    if a:
+        return '''+"'''a\n  text of its own\n'''"+'''
+    # the last line of helper
+        # further in
+
+
+# about Net
+class Net(chainer.Chain):
+  """Indented by two."""
+  names = ("one", "two", "three", "four", "five", "six", "seven"); more = 1
+
+  def __init__(self):
+    super(Net, self).__init__()
+    with self.init_scope():
+      self.l1 = L.Linear(3, 4)
+      if numpy is None:
+        self.unlikely = [name.replace("one", "two").replace("three", "four") for name in self.names]
+    # behind the scope
+
+  def untouched(self, x):
+    for i in range(10):
+      print("nothing here has anything to do with it", i)
+    else:
+      print("done")
+    # about untouched
+
+  @property
+  def size(self): return len("a property that is written on one line only")
+
+  def forward(self, x):
+    names = {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8}
+    while names:
+      names.popitem(), print("a statement that is long enough to be left out")
+    if x is None:
+      return "nothing to compute for what is not there at all"
+    elif x.ndim == 2:
+      return F.relu(self.l1(x))
+    elif x.ndim == 3:
+      raise ValueError("a statement in an elif which is long enough, too")
+    else:
+      # about else
+      x = x + 1; y = F.tanh(x)
+    try:
+      z = F.sigmoid(y)
+    except (KeyError, ValueError) as error:
+      print("a statement in a handler which is long enough, too", error)
+    finally:
+      print("a statement in finally which is long enough, too")
+    return z \\
+
+def after(): pass
+async def later(x):
+    async with x as y: print("all of this on one line, and long enough")
+    async for i in x:
+        print("all of this on one line, and long enough", i)
+        F.relu(i)
+'''
+MATCH = '''\
+import chainer.functions as F
+def f(x):
+    match x:
+        case [1, 2]:
+            print("long enough to be left out, as it has no edit")
+        case {"a": y}:
+            return F.relu(y)
+        case _:
+            return "long enough to be left out, as it has no edit"
+'''
+
+
+def programs():
+    yield "program", PROGRAM
+    yield "match", MATCH
+    yield "CRLF", PROGRAM.replace("\n", "\r\n")
+    yield "tabs", PROGRAM.replace("  ", "\t")
+    for path in sorted(FIXTURES.rglob("*.py")):
+        if "chainer" in path.read_text():
+            yield path.relative_to(FIXTURES).as_posix(), path.read_text()
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in programs()])
+def test_same_bytes_as_with_everything_parsed(text, rules, monkeypatch):
+    sources = {"module.py": text}
+    short = migrate_sources(sources, rules=rules)["module.py"]
+    monkeypatch.setattr(apply_module, "shorten", lambda source, end, points, moved: Kept(source.text[:end]))
+    full = migrate_sources(sources, rules=rules)["module.py"]
+    assert short.code == full.code
+    assert short == full
+    assert short.error is None
+
+
+def test_what_has_no_edit_is_left_out(rules, monkeypatch):
+    seen = []
+    parse = libcst.parse_module
+    monkeypatch.setattr(libcst, "parse_module", lambda text: seen.append(text) or parse(text))
+    code = migrate_sources({"module.py": PROGRAM}, rules=rules)["module.py"].code
+    text = seen[0]
+    for left_out in ("LABELS", "nothing here has", "popitem", "in a handler", "in finally", "in an elif"):
+        assert left_out not in text
+        assert left_out in code
+    assert "F.relu(self.l1(x))" in text
+    assert len(text) < 0.7 * len(PROGRAM)
+
+
+@pytest.mark.parametrize("text", [PROGRAM, MATCH])
+def test_without_edits_the_text_comes_back(text):
+    source = Source(text, ast.parse(text))
+    kept = shorten(source, len(text), [], [])
+    assert len(kept.statements) > (0 if text is MATCH else 3)
+    ast.parse(kept.text)
+    assert kept.restore(kept.text) == text
+
+
+def test_names_of_the_file_are_not_taken_for_places():
+    text = "c2t_kept_0_ = 1\n" + PROGRAM
+    kept = shorten(Source(text, ast.parse(text)), len(text), [], [])
+    assert kept.name not in text
+    assert kept.restore(kept.text) == text
+
+
+def test_indentation_is_taken_from_the_first_block():
+    text = "def first():\n  return 'a function without any edit in it'\n\nclass A:\n    def f(self):\n        pass\n"
+    kept = shorten(Source(text, ast.parse(text)), len(text), [], [])
+    assert libcst.parse_module(kept.text).default_indent == "  "
+
+
+def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatch):
+    bad = textwrap.dedent("""\
+        import chainer.functions as F
+        def kept():
+            return 'a function without any edit in it, long enough to be left out'
+        y = F.relu(x)
+        """)
+
+    def parse(text, parse=libcst.parse_module):
+        if "F.relu" in text:  # as if LibCST did not know the syntax of line 4
+            return parse(text.replace("y = F.relu(x)", "y = = F.relu(x)"))
+        return parse(text)
+
+    monkeypatch.setattr(libcst, "parse_module", parse)
+    result = migrate_sources({"module.py": bad}, rules=rules)["module.py"]
+    assert result.code == bad
+    assert result.error.startswith("line 4:")
+
+
+# -- the same in every run -----------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_a_union_have_an_order():
+    """Sets of strings have another order in every process, and what is looked at first decides now and then."""
+    program = ("from chainer2torch.analysis.kinds import *\n"
+               "parts = [Ref(name) for name in 'abcdef']\n"
+               "print([k.name for k in options(join_all(parts))])")
+    outputs = {subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(
+        sys.path)}, capture_output=True, text=True, check=True).stdout for seed in range(4)}
+    assert outputs == {"['a', 'b', 'c', 'd', 'e', 'f']\n"}
+    first, second = Inst("chainer.links.Linear"), Ref("a")
+    assert options(join_all([first, second])) == (first, second)
+    assert options(join_all([second, first])) == (second, first)
+    assert join_all([first, second]) == join_all([second, first])
+
+
+def test_who_reads_a_summary_is_visited_in_the_order_of_reading(rules):
+    analysis = Analysis(Project({}), rules)
+    units = [FuncInfo(f"f{i}", ast.parse("lambda: 0", mode="eval").body, None, None, ()) for i in range(100)]
+    for unit in units:
+        analysis.unit = unit
+        analysis.reads("owner", "name")
+    analysis.changed("owner", "name")
+    assert list(analysis._queue) == units
