@@ -12,6 +12,8 @@ from chainer2torch.signature import BindError
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
+# unittest's comparisons
+_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertIn", "assertNotIn"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 _NO_ARRAYS = frozenset({
@@ -102,7 +104,7 @@ def crossings(plan: Plan) -> None:
         elif isinstance(node, ast.BinOp):
             _arithmetic(plan, node)
         elif isinstance(node, ast.Compare):
-            _compare_dtypes(plan, node)
+            _compare_dtypes(plan, [node.left, *node.comparators])
         elif isinstance(node, ast.Attribute):
             if node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
                 _wrap(plan, node.value, "compat.numpy_dtype(value)")
@@ -117,6 +119,8 @@ def _call(plan: Plan, call: ast.Call) -> None:
         _numpy_call(plan, call, callee.name[6:], arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
+        _compare_dtypes(plan, call.args[:2])
     elif _takes_variables(plan, callee):
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kinds = options(plan.analysis.kind(argument))
@@ -235,9 +239,8 @@ def _is_torch_dtype(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls == "torch.dtype"
 
 
-def _compare_dtypes(plan: Plan, node: ast.Compare) -> None:
+def _compare_dtypes(plan: Plan, sides: list[ast.expr]) -> None:
     """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
-    sides = [node.left, *node.comparators]
     kinds = [plan.analysis.kind(s) for s in sides]
     if not any(map(_is_torch_dtype, kinds)):
         return

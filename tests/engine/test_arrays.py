@@ -201,3 +201,15 @@ def test_what_arrays_and_tensors_share_is_no_question():
     states = {s.symbol.split(".")[-1]: s.state for s in result.sites}
     assert {n: states[n] for n in ("shape", "ndim", "reshape")} == dict.fromkeys(("shape", "ndim", "reshape"), "exact")
     assert states["std"] == "review"
+
+
+def test_assertions_about_dtypes_compare_dtypes_of_torch(body):
+    code = body("""
+        x = chainer.Variable(np.zeros((2, 3), 'f'))
+        self.assertEqual(x.data.dtype, wanted)
+        self.assertNotEqual(np.float32, x.dtype)
+        self.assertEqual(x.shape, wanted)
+    """)
+    assert "self.assertEqual(x.detach().dtype, compat.torch_dtype(wanted))" in code
+    assert "self.assertNotEqual(torch.float32, x.dtype)" in code
+    assert "self.assertEqual(x.shape, wanted)" in code
