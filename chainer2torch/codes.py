@@ -81,6 +81,10 @@ def table() -> dict[str, Code]:
         "C2T090": Code(
             "other Chainer name",
             "A Chainer name outside of the families below. " + _RULE),
+        "C2T091": Code(
+            "library on Chainer",
+            "A name of a library that is built on Chainer (ChainerRL, ChainerCV and others). The report says what takes"
+            " its place in PyTorch. " + _RULE),
         "C2T100": Code(
             "function",
             "A function of chainer.functions. " + _RULE),

@@ -269,6 +269,7 @@ def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     """``rules``: all rows, or one with its note and examples."""
     from chainer2torch.rules import load_rules
     table = load_rules(rule_dirs)
+    table = table.with_packs(frozenset(table.packs))
     rows = [row for _, row in sorted(table.rows.items())]
     if name is not None:
         full = table.canonical(name)

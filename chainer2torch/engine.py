@@ -98,7 +98,7 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if path in start:
                 results[path].error = _syntax_message(error, text)
-    rules = rules or load_rules()
+    rules = (rules or load_rules()).with_packs(_imported(trees))
     analysis = Analysis(Project(trees), rules, hints).run()
     for path, module in analysis.project.modules.items():
         if path in analysis.too_deep:
@@ -106,6 +106,14 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
         else:
             results[path] = _migrate_file(analysis, module, sources[path], options or Options(), rewrite)
     return results
+
+
+def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
+    """The top-level modules that some file imports: the rules of libraries on Chainer are loaded for these."""
+    return frozenset(
+        name.split(".", 1)[0] for source in trees.values() for node in source.nodes
+        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
+                     [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else ()))
 
 
 def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
@@ -146,7 +154,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     removed = imports.unused_imports(plan)
     edits: list[Edit] = _live(plan)
     if not edits:
-        result.left = len(left_over(plan.source.nodes))
+        result.left = len(left_over(plan.source.nodes, plan.analysis.libraries))
         return
     try:
         for _ in range(_ATTEMPTS):
@@ -167,7 +175,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         return
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
-    result.left = len(left_over(output))
+    result.left = len(left_over(output, plan.analysis.libraries))
 
 
 def _live(plan: Plan) -> list[Edit]:

@@ -28,7 +28,9 @@ _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
 })
 _CASE_KEYS = frozenset({"when", "torch"})
-_TEMPLATE_ROOTS = frozenset({"torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math"})
+_TEMPLATE_ROOTS = frozenset({
+    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math", "pfrl", "torchvision",
+})
 
 
 class RulesError(Exception):
@@ -92,11 +94,36 @@ class Row:
                 yield text
 
 
-class Rules:
-    """All rows by their dotted Chainer name."""
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A library that is built on Chainer, by the name that is imported: its name in print, what to install for it
+    (``package``), what takes its place in PyTorch, and a sentence for the report."""
 
-    def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str]):
+    module: str
+    name: str
+    package: str
+    counterpart: str
+    note: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What the report says where it is used."""
+        return f"{self.name} is built on Chainer; its counterpart for PyTorch: {self.counterpart}. {self.note}".strip()
+
+
+class Rules:
+    """All rows by their dotted Chainer name.
+
+    ``packs`` are tables for libraries on Chainer: their rows are there only after :meth:`with_packs`.
+    """
+
+    def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str],
+                 libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None):
         self.rows = dict(rows)
+        self.libraries = dict(libraries or {})
+        self.packs = dict(packs or {})
+        self._own_rows, self._aliases_given = self.rows, dict(module_aliases)
+        self.with_packs = functools.lru_cache(maxsize=None)(self._with_packs)
         self._module_aliases = tuple(
             (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items())
         self._prefixes = {name.rsplit(".", i)[0] for name in rows for i in range(name.count(".") + 1)}
@@ -104,6 +131,11 @@ class Rules:
         self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
         self.member = functools.lru_cache(maxsize=None)(self._member)
         self.bases = functools.lru_cache(maxsize=None)(self._bases)
+
+    def _with_packs(self, libraries: frozenset[str]) -> Rules:
+        """These rules and the packs of some libraries; a library without a pack adds nothing."""
+        loaded = {name: row for library in sorted(libraries) for name, row in self.packs.get(library, {}).items()}
+        return Rules({**loaded, **self._own_rows}, self._aliases_given, self.libraries, self.packs) if loaded else self
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
@@ -129,6 +161,12 @@ class Rules:
                 if "*" not in pattern or candidate in self.rows:
                     return candidate
         return name
+
+    def library(self, name: str) -> Library | None:
+        """The library on Chainer to which a dotted name belongs."""
+        parts = name.split(".")
+        prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+        return next((self.libraries[prefix] for prefix in prefixes if prefix in self.libraries), None)
 
     def find(self, name: str) -> Row | None:
         """The row of a dotted name in any of its spellings."""
@@ -167,6 +205,8 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) ->
     With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`.
     """
     rows: dict[str, Row] = {}
+    packs: dict[str, dict[str, Row]] = {}
+    libraries: dict[str, Library] = {}
     problems: list[str] = []
     aliases: dict[str, str] = {}
     for directory in (rules_dir(), *map(Path, extra_dirs)):
@@ -177,15 +217,33 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) ->
             label = path.relative_to(directory).as_posix()
             data = _read(path, label, problems)
             aliases.update(data.pop("module_aliases", {}))
+            libraries.update(_libraries(data.pop("libraries", {}), label, problems))
+            pack = label.split("/")[1] if label.startswith("packs/") and label.count("/") > 1 else ""
             for row in _rows(data, label, problems):
                 if row.name in seen:
                     problems.append(f"{label} [{row.name}]: the row stands in {seen[row.name]} already")
                     continue
+                if pack and row.name.split(".")[0] != pack:
+                    problems.append(f"{label} [{row.name}]: packs/{pack}/ is for names of {pack}")
+                    continue
                 seen[row.name] = label
-                rows[row.name] = row
+                (packs.setdefault(pack, {}) if pack else rows)[row.name] = row
     if strict and problems:
         raise RulesError("\n".join(problems))
-    return Rules(rows, aliases)
+    return Rules(rows, aliases, libraries, packs)
+
+
+def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]:
+    found: dict[str, Library] = {}
+    known = {field.name for field in dataclasses.fields(Library)} - {"module"}
+    for module, fields in data.items():
+        where = f"{label} [libraries.{module}]"
+        errors = list(_unknown(fields, frozenset(known)))
+        errors += [f"the key `{key}` is missing" for key in sorted(known - {"note"} - set(fields))]
+        problems.extend(f"{where}: {error}" for error in errors)
+        if not errors:
+            found[module] = Library(module, **fields)
+    return found
 
 
 def _read(path: Path, label: str, problems: list[str]) -> dict[str, Any]:
@@ -253,7 +311,7 @@ def _row(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Ro
         state=fields.get("state", "manual"), bound=fields.get("bound"), note=fields.get("note", ""),
         next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
         base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
-        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name),
+        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
     )
 
 
@@ -313,8 +371,11 @@ _CODES = (
     ("chainer.dataset", "C2T610"), ("chainer.iterators", "C2T620"), ("chainer.training", "C2T600"),
     ("chainer.report", "C2T630"), ("chainermn", "C2T700"), ("chainer.serializers", "C2T800"),
 )
+_LIBRARY_CODE = "C2T091"
 
 
-def _default_code(name: str) -> str:
+def _default_code(name: str, table: str) -> str:
+    if table.startswith("packs/"):
+        return _LIBRARY_CODE
     best = max((entry for entry in _CODES if name.startswith(entry[0])), key=lambda e: len(e[0]), default=None)
     return best[1] if best else "C2T090"

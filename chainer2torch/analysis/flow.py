@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, Unknown, join, options,
     parse_spec,
 )
+from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.analysis.statements import Statements
 from chainer2torch.rules import Rules
@@ -36,6 +37,7 @@ class Analysis(Statements, Expressions, Calls):
     def __init__(self, project: Project, rules: Rules, hints: Mapping[str, str] | None = None):
         self.project = project
         self.rules = rules
+        self.libraries = Libraries.of(rules.libraries, project.modules)
         self.hints = dict(hints or {})
         self.facts: dict[ast.AST, Kind] = {}
         self.bindings: dict[ast.AST, Kind] = {}   # what each import alias binds

@@ -5,7 +5,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.edits import RemoveImport
-from chainer2torch.plan.sites import LIBRARIES, Plan
+from chainer2torch.plan.sites import Plan
 
 
 def unused_imports(plan: Plan) -> frozenset[str]:
@@ -39,9 +39,9 @@ def unused_imports(plan: Plan) -> frozenset[str]:
 def _is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     if alias.name == "*":
         return isinstance(statement, ast.ImportFrom) and not statement.level and \
-            (statement.module or "").split(".")[0] in LIBRARIES
+            (statement.module or "") in plan.analysis.libraries
     kind = plan.analysis.bindings.get(alias)
-    return isinstance(kind, Ref) and kind.name.split(".")[0] in LIBRARIES
+    return isinstance(kind, Ref) and kind.name in plan.analysis.libraries
 
 
 def _remaining_uses(plan: Plan) -> set[str]:

@@ -25,7 +25,6 @@ from chainer2torch.plan.skips import Skipped
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
-LIBRARIES = ("chainer", "chainermn", "chainerx")
 Edit = Replace | StatementEdit
 HardCase = Callable[["Plan", ast.AST, Row], None]
 
@@ -141,7 +140,7 @@ class Plan(Members):
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return None
         kind = self.analysis.kind(node) if kind is None else kind
-        if not isinstance(kind, Ref) or kind.name.split(".")[0] not in LIBRARIES:
+        if not isinstance(kind, Ref) or kind.name not in self.analysis.libraries:
             return None
         if isinstance(node.ctx, ast.Store):
             return kind.name if isinstance(node, ast.Attribute) and isinstance(self.analysis.kind(node.value), Ref) \
@@ -149,18 +148,21 @@ class Plan(Members):
         parent = self.source.parents.get(node)
         if isinstance(parent, ast.Attribute) and parent.value is node:
             outer = self.analysis.kind(parent)
-            if isinstance(outer, Ref) and outer.name.split(".")[0] in LIBRARIES:
+            if isinstance(outer, Ref) and outer.name in self.analysis.libraries:
                 return None
         return kind.name if self._names_library(node) else None
 
     def _ambiguous(self, node: ast.Name | ast.Attribute, kind: Union) -> None:
         """A name that is bound more than once, to something of Chainer's among others."""
-        names = _chainer_names(kind)
+        names = self._chainer_names(kind)
         parent = self.source.parents.get(node)
-        inner = isinstance(parent, ast.Attribute) and _chainer_names(self.analysis.kind(parent))
+        inner = isinstance(parent, ast.Attribute) and self._chainer_names(self.analysis.kind(parent))
         if names and not inner and isinstance(node.ctx, ast.Load) and self._names_library(node):
             self.mark(node, self.rules.rows.get(names[0]), names[0], "manual",
                       f"the name stands for different things: {' or '.join(names)}, or something else")
+
+    def _chainer_names(self, kind: Kind) -> list[str]:
+        return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name in self.analysis.libraries)
 
     def _names_library(self, node: ast.expr) -> bool:
         """Whether the expression itself spells a Chainer name, rather than a variable that happens to hold one."""
@@ -189,7 +191,7 @@ class Plan(Members):
         """Whether some import of the file brings a name of Chainer's."""
         kinds = (self.analysis.bindings.get(a) for n in self.source.nodes
                  if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
-        return any(isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES for k in kinds) or bool(self.module.stars)
+        return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
 
     @functools.cached_property
     def _imported(self) -> frozenset[str]:
@@ -210,7 +212,11 @@ class Plan(Members):
         row = self.rules.rows.get(name)
         parent = self.source.parents.get(node)
         if row is None:
-            self.mark(node, None, name, "manual", "no rule for this name")
+            library = self.rules.library(name)
+            if library is None:
+                self.mark(node, None, name, "manual", "no rule for this name")
+            else:
+                self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
             self.mark(node, row, name, "manual", "deleted here; nothing of PyTorch's is deleted in its place")
@@ -358,14 +364,10 @@ class Plan(Members):
         callee = self.analysis.kind(node.func)
         if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
             values.to_number(self, node, callee.name[9:])
-        elif imported := imported_by_call(node):
+        elif imported := imported_by_call(node, self.analysis.libraries):
             self.mark(node, None, imported, "manual", "imported by name at run time; its uses are not known here")
         elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
             flatten_input(self, node)
-
-
-def _chainer_names(kind: Kind) -> list[str]:
-    return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name.split(".")[0] in LIBRARIES)
 
 
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
@@ -373,4 +375,4 @@ _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
 }
 
 
-__all__ = ["Func", "LIBRARIES", "Options", "Plan", "Bound"]
+__all__ = ["Func", "Options", "Plan", "Bound"]

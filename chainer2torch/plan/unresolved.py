@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Ref
-from chainer2torch.plan.sites import LIBRARIES, Plan
+from chainer2torch.plan.sites import Plan
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -15,7 +15,7 @@ def unresolved(plan: Plan) -> None:
     bindings = plan.analysis.bindings
     imported = {alias.asname or alias.name.split(".")[0]: kind.name for alias in plan.source.nodes
                 if isinstance(alias, ast.alias) and isinstance(kind := bindings.get(alias), Ref)
-                and kind.name.split(".")[0] in LIBRARIES}
+                and kind.name in plan.analysis.libraries}
     if not imported:
         return
     known = plan.consumed | {_root(site) for site in plan.sites}

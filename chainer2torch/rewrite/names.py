@@ -15,6 +15,7 @@ _ALIASES = {
     "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F", "numpy": "np", "pytorch_pfn_extras": "ppe",
     "pytorch_pfn_extras.training.extensions": "extensions", "pytorch_pfn_extras.training.triggers": "triggers",
     "compat": "compat", "functools": "functools", "math": "math", "ignite": "ignite",
+    "pfrl": "pfrl", "torchvision": "torchvision",
 }
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
 

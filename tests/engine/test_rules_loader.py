@@ -1,6 +1,7 @@
 """The strict loader: what is wrong with a table is said with the file, the row and the remedy."""
 import pytest
 
+from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.rules import Rules, RulesError, load_rules
 
 GOOD = '''
@@ -151,3 +152,64 @@ alias = "chainer.links.Derived"
 
 def test_the_shipped_tables_are_well_formed():
     assert len(load_rules().rows) > 400
+
+
+PACK = """
+module = "chainerrl.links"
+
+[MLP]
+signature = "(in_size, out_size)"
+torch = "pfrl.nn.MLP(in_size, out_size, (16,))"
+state = "review"
+note = "A test."
+"""
+
+
+def _pack(folder, text=PACK, library="chainerrl"):
+    (folder / "packs" / library).mkdir(parents=True)
+    (folder / "packs" / library / "links.toml").write_text(text)
+    return load_rules([folder])
+
+
+def test_a_pack_loads_only_when_its_library_is_imported(tmp_path):
+    rules = _pack(tmp_path)
+    name = "chainerrl.links.MLP"
+    assert name not in rules.rows and rules.with_packs(frozenset({"chainercv", "nothing"})).find(name) is None
+    assert rules.with_packs(frozenset({"chainerrl"})).find(name).table == "packs/chainerrl/links.toml"
+    with_it = "import chainer\nfrom chainerrl.links import MLP\nMLP(1, 2)\n"
+    assert migrate_source(with_it, rules=rules).code == (
+        "import pfrl\n# TODO(chainer2torch C2T091): chainerrl.links.MLP: A test.\npfrl.nn.MLP(1, 2, (16,))\n")
+    without = migrate_source("import chainer\nfrom mine import MLP\nMLP(1, 2)\n", rules=rules)
+    assert without.code == "from mine import MLP\nMLP(1, 2)\n"
+
+
+def test_a_pack_is_as_strict_as_any_table(tmp_path):
+    with pytest.raises(RulesError, match=r"packs/chainerrl/links.toml \[MLP\]: unknown key `stat`"):
+        _pack(tmp_path / "a", PACK.replace("state", "stat"))
+    with pytest.raises(RulesError, match=r"packs/chainercv/ is for names of chainercv"):
+        _pack(tmp_path / "b", library="chainercv")
+
+
+def test_a_table_of_libraries_is_strict(tmp_path):
+    (tmp_path / "mine.toml").write_text('[libraries.chainerlab]\nname = "Lab"\npackage = "lab"\nhome = "x"\n')
+    with pytest.raises(RulesError) as error:
+        load_rules([tmp_path])
+    assert "unknown key `home`" in str(error.value) and "the key `counterpart` is missing" in str(error.value)
+
+
+def test_libraries_on_chainer_are_named_with_their_counterpart():
+    result = migrate_source("import chainercv\nfrom espnet.nets.chainer_backend import rnn\nimport espnet.utils\n\n"
+                            "chainercv.links.Unheard()\nrnn.A()\nespnet.utils.f()\n")
+    said = {site.symbol: (site.state, site.code, site.message) for site in result.sites}
+    assert said["chainercv.links.Unheard"][:2] == ("manual", "C2T091")
+    assert "torchvision" in said["chainercv.links.Unheard"][2]
+    assert "pytorch_backend" in said["espnet.nets.chainer_backend.rnn.A"][2]
+    assert len(said) == 2 and result.left == 2
+
+
+def test_a_library_is_not_foreign_to_itself():
+    sources = {"chainercv/__init__.py": "", "chainercv/links.py": "import chainer.functions as F\nF.relu\n",
+               "main.py": "import chainer\nfrom chainercv.links import F\n\nF.tanh\n"}
+    results = migrate_sources(sources)
+    assert [site.symbol for site in results["main.py"].sites] == ["chainer.functions.tanh"]
+    assert results["main.py"].left == 0

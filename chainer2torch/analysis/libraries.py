@@ -1,0 +1,25 @@
+"""Which dotted names need Chainer: its own modules, and libraries that are built on it."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+CHAINER = frozenset({"chainer", "chainermn", "chainerx"})
+
+
+class Libraries:
+    """A set of modules: ``name in libraries`` says whether a dotted name is one of them or lies below one."""
+
+    def __init__(self, others: Iterable[str] = ()):
+        modules = CHAINER | set(others)
+        self._tops = frozenset(module for module in modules if "." not in module)
+        self._inner = tuple(module for module in modules if "." in module)
+
+    def __contains__(self, name: str) -> bool:
+        return name.split(".", 1)[0] in self._tops or any(
+            name == module or name.startswith(module + ".") for module in self._inner)
+
+    @classmethod
+    def of(cls, known: Iterable[str], paths: Iterable[str]) -> Libraries:
+        """Chainer and the libraries of ``known`` that are not the project itself, whose files are ``paths``."""
+        own = {part.removesuffix(".py") for path in paths for part in path.split("/")}
+        return cls(module for module in known if module.split(".", 1)[0] not in own)
