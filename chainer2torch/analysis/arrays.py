@@ -54,7 +54,7 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     tensors = [k for k in pair if isinstance(k, Tensor)]
     if tensors:
         # a Variable beside an array stays a Variable
-        return Tensor(rank, dtype, array=all(t.array for t in tensors) and len(tensors) == 2)
+        return Tensor(rank, dtype, array=all(t.array for t in tensors))
     return HostArray(rank, dtype)
 
 
@@ -165,6 +165,8 @@ def on_device(kind: Kind) -> Kind:
 def entering(kind: Kind) -> Kind:
     """What a link sees of an argument: host arrays become tensors where they are passed to it."""
     kinds = options(kind)
+    if isinstance(kind, Lst):
+        return Lst(entering(kind.element)) if not isinstance(kind.element, Lst) else kind
     if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
         return join_all([on_device(k) for k in kinds])
     return kind
@@ -182,8 +184,15 @@ _COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater",
                           "logical_or", "logical_xor"})
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any",
                          "argmax", "argmin"})
-_DRAWS = {"random.uniform": 2, "random.normal": 2, "random.randint": 2, "random.standard_normal": 0,
-          "random.random_sample": 0, "random.gumbel": 2, "random.binomial": 2, "random.random": 0}
+# the position of `size`
+_DRAWS = {"random.uniform": 2, "random.normal": 2, "random.randint": 2, "random.integers": 2, "random.binomial": 2,
+          "random.standard_normal": 0, "random.random_sample": 0, "random.random": 0, "random.gumbel": 2,
+          "random.laplace": 2, "random.logistic": 2, "random.beta": 2, "random.gamma": 2, "random.exponential": 1,
+          "random.poisson": 1, "random.geometric": 1}
+_DRAWN_INTEGERS = frozenset({"random.randint", "random.integers", "random.binomial", "random.poisson",
+                             "random.geometric"})
+# objects with the methods of the module numpy.random
+GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "numpy.random.Generator"})
 _CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
 
 
@@ -240,21 +249,26 @@ def _elementwise(name: str, args: list[Kind]) -> Kind | None:
 
 def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | None) -> Kind:
     """Random numbers, joined arrays, and what else has a result of which little is known."""
-    if name in ("random.permutation", "random.choice"):
-        return HostArray(1)
+    if name == "random.permutation":
+        return args[0] if args and isinstance(args[0], HostArray) else HostArray(1)
+    if name == "random.choice":
+        size = keywords.get("size", args[1] if len(args) > 1 else None)
+        return HostArray(rank_of_shape(size)) if size is not None else UNKNOWN
     if name in ("random.rand", "random.randn"):
         plain = all(k == UNKNOWN or scalar_type(k) == "int" for k in args)  # not `*shape`
         return HostArray(len(args) if plain else None, dtype or "float64") if args else UNKNOWN
     if name in _DRAWS:
         at = _DRAWS[name]
         size = keywords.get("size", args[at] if len(args) > at else None)
-        floating = name not in ("random.randint", "random.binomial")
+        floating = name not in _DRAWN_INTEGERS
         if size is None:
             return UNKNOWN
         return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None))
     if name in ("concatenate", "stack", "vstack", "hstack", "transpose", "dot", "matmul", "tensordot", "tile", "repeat",
                 "broadcast_to", "reshape", "expand_dims", "squeeze", "eye", "linspace", "cumsum", "argsort", "ravel",
-                "ascontiguousarray", "outer", "einsum"):
+                "ascontiguousarray", "outer", "einsum", "loadtxt", "genfromtxt", "fromfile", "frombuffer", "identity",
+                "logspace", "delete", "append", "insert", "diff", "tril", "triu", "random.multivariate_normal",
+                "random.multinomial", "random.dirichlet"):
         return HostArray()
     if name == "where":
         return HostArray() if len(args) == 3 else Lst(HostArray(1, "int64"))

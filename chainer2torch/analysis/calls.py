@@ -60,7 +60,8 @@ class Calls:
         if isinstance(callee, Method):
             return self._call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
-        calls_models = not (isinstance(callee, Ref) and callee.name.startswith(("chainer", "builtins.", "numpy.")))
+        calls_models = not (isinstance(callee, Ref) and callee.name.startswith(
+            ("chainer", "builtins.", "numpy.", "copy.")))
         fed = keywords.get("converter") if not calls_models else None  # what it gets is known: see data.connected
         for kind in (*args, *keywords.values()):
             if (calls_models or not isinstance(kind, Inst)) and kind is not fed:
@@ -160,7 +161,8 @@ class Calls:
         receiver, name = method.receiver, method.name
         registers = name == "__init__" and isinstance(receiver, Inst) and receiver.cls == "chainer.Chain" or \
             name == "add_link" and args and isinstance(args[0], Const)
-        if not isinstance(receiver, (Lst, Dct)) and name != "setup" and not registers:
+        if not isinstance(receiver, (Lst, Dct)) and not registers and \
+                not (isinstance(receiver, Inst) and protocols.hands_on(self, receiver, name, node)):
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
         if isinstance(receiver, Inst):
@@ -173,10 +175,11 @@ class Calls:
         if isinstance(receiver, (Tensor, HostArray)):
             return arrays.array_method(receiver, name, args, keywords)
         if isinstance(receiver, Dct):
+            element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
             if name == "items":
-                return Lst(Tup((Scalar("str"), receiver.element)))
+                return Lst(Tup((Scalar("str"), element)))
             if name in ("values", "get", "pop"):
-                return Lst(receiver.element) if name == "values" else receiver.element
+                return Lst(element) if name == "values" else element
             return UNKNOWN
         if isinstance(receiver, Lst):
             return self._list_method(receiver, name, args, node)
@@ -201,6 +204,8 @@ class Calls:
             found = self.class_attribute(receiver.cls, name, receiver)
             if isinstance(found, Func):
                 return self.call_function(found.info, receiver, args, keywords or {}, None)
+        if receiver.cls in arrays.GENERATORS:
+            return arrays.numpy_call(f"random.{name}", args, keywords or {})
         special = protocols.method(self, receiver, name, args, node)
         if special is not None:
             return special
@@ -216,10 +221,16 @@ class Calls:
     ) -> Kind:
         if name.startswith("builtins."):
             return self._call_builtin(name[9:], args, node)
+        if name in arrays.GENERATORS:
+            return Inst(name)
         if name.startswith("numpy."):
             return arrays.numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
+        if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
+            return Dct(BOTTOM)
+        if name in ("copy.copy", "copy.deepcopy") and args:
+            return args[0]
         row = self.rules.rows.get(name)
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
             if row is not None and row.returns != "unknown":
@@ -288,6 +299,8 @@ class Calls:
             return Lst(Tup(tuple(self.iterated(a) for a in args)))
         if name == "dict":
             values = {k.arg: self.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
+            if not args and not node.keywords:
+                return Dct(BOTTOM)
             return Dct(join_all(list(values.values())), tuple(values.items()))
         if name in ("abs", "sum", "max", "min") and isinstance(first, (Tensor, Scalar, Const)):
             return first if name == "abs" else UNKNOWN

@@ -59,7 +59,7 @@ class Expressions:
             key_kind = self.expr(key) if key is not None else UNKNOWN
             if isinstance(key_kind, Const):
                 items.append((key_kind.value, kind))
-        return Dct(join_all(values), tuple(items))
+        return Dct(join_all(values) if node.keys else BOTTOM, tuple(items))
 
     def _expr_JoinedStr(self: Analysis, node: ast.JoinedStr) -> Kind:  # type: ignore[misc]
         for value in node.values:
@@ -203,7 +203,7 @@ class Expressions:
             known = dict(kind.items)
             if isinstance(index, Const) and index.value in known:
                 return known[index.value]
-            return kind.element
+            return UNKNOWN if kind.element is BOTTOM else kind.element  # filled out of sight
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN

@@ -52,6 +52,8 @@ class Analysis(Statements, Expressions, Calls):
         self._queue: deque[Unit] = deque()
         self._queued: set[Unit] = set()
         self._visits: dict[Unit, int] = {}
+        self._nested: dict[FuncInfo, dict[FuncInfo, None]] = {}   # the functions that are defined in a function
+        self._last_env: dict[FuncInfo, dict[str, Kind]] = {}      # and the names that they saw there
         self.too_deep: set[str] = set()    # files with expressions that are nested too deeply
         self.statement_methods = self._methods("_stmt_")
         self.expression_methods = self._methods("_expr_")
@@ -153,6 +155,10 @@ class Analysis(Statements, Expressions, Calls):
             terminated = self.block(func.node.body)
             if not terminated and not func.is_generator:
                 self.returned(func, Const(None))
+            if func in self._nested and env != self._last_env.get(func):
+                self._last_env[func] = dict(env)
+                for inner in self._nested[func]:
+                    self.enqueue(inner)
 
     def returned(self, func: FuncInfo, kind: Kind) -> None:
         """Joins a value into what a function returns."""
@@ -228,6 +234,8 @@ class Analysis(Statements, Expressions, Calls):
                 info.is_classmethod = "classmethod" in names
             self.functions[node] = info
             self.enqueue(info)
+            if self.func is not None:
+                self._nested.setdefault(self.func, {})[info] = None
         elif info.scopes is not scopes:
             info.scopes = scopes
         a = node.args

@@ -362,7 +362,7 @@ def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind |
         if isinstance(kind, HostArray):  # a function of an array gives a Variable
             return Tensor(kind.rank, kind.dtype)
         return dataclasses.replace(kind, array=False) if isinstance(kind, Tensor) else Tensor()
-    for prefix, make in (("tuple of ", Lst), ("list of ", Lst), ("dict of ", Dct)):
+    for prefix, make in (("tuple of ", Lst), ("list of ", Lst), ("dict of ", Dct), ("pairs of ", _named)):
         if spec.startswith(prefix):
             return make(parse_spec(spec[len(prefix):], bound))
     words = spec.split()
@@ -387,6 +387,11 @@ def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind |
             return HostArray(rank, dtype)
         return Tensor(rank, dtype, array=words[0] == "device")
     return UNKNOWN
+
+
+def _named(kind: Kind) -> Kind:
+    """What a method like ``namedparams`` gives: pairs of a name and a value."""
+    return Lst(Tup((Scalar("str"), kind)))
 
 
 def _rank(text: str | None, bound: dict[str, Kind]) -> int | None:

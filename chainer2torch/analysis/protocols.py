@@ -10,6 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import data, link_lists
+from chainer2torch.analysis.arrays import entering
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join,
     join_all, options, parse_spec, scalar_type,
@@ -29,6 +30,10 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.training.Extension", "__call__"): {1: "instance chainer.training.Trainer"},
     ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
+    ("chainer.UpdateRule", "init_state"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core_gpu"): {1: "tensor"},
     ("chainer.Function", "forward"): {1: "list of device"},
     ("chainer.Function", "forward_cpu"): {1: "list of device"},
     ("chainer.Function", "forward_gpu"): {1: "list of device"},
@@ -150,6 +155,11 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         made = analysis.objects.setdefault(receiver.site, {})
         made["target"] = join(made.get("target"), args[0])
         return receiver
+    if name == "update" and args and hands_on(analysis, receiver, name, node):
+        for option in options(args[0]):
+            analysis.call(option, [entering(a) for a in args[1:]], {}, None)
+    if name == "add_hook" and args and not isinstance(args[0], Unknown):
+        _add_hook(analysis, receiver, args[0])
     if analysis.is_link(receiver) and name in ("add_link", "add_param", "__init__"):
         _register(analysis, receiver, name, args, node)
     if analysis.derives(cls, "chainer.ChainList"):
@@ -161,6 +171,25 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
             return analysis.attribute(receiver, args[0].value)
         return join_all([Inst("chainer.Link")])
     return None
+
+
+def hands_on(analysis: Analysis, receiver: Inst, name: str, node: ast.AST | None) -> bool:
+    """Whether it is known, for a method of Chainer's, what its arguments are called with: see :func:`method`."""
+    if name == "update":
+        plain = isinstance(node, ast.Call) and not node.keywords and not any(
+            isinstance(a, ast.Starred) for a in node.args)
+        return plain and analysis.derives(receiver.cls, "chainer.Optimizer")
+    return name in ("setup", "add_hook")
+
+
+def _add_hook(analysis: Analysis, receiver: Inst, hook: Kind) -> None:
+    """A hook gets the optimizer; one for single parameters, or of an update rule, gets a rule and a parameter."""
+    for option in options(hook):
+        each = isinstance(option, Inst) and analysis.attribute(option, "call_for_each_param") == Const(True)
+        if analysis.derives(receiver.cls, "chainer.UpdateRule") or each:
+            analysis.call(option, [Inst("chainer.UpdateRule"), Tensor()], {}, None)
+        elif analysis.derives(receiver.cls, "chainer.Optimizer"):
+            analysis.call(option, [receiver], {}, None)
 
 
 def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:

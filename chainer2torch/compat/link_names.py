@@ -1,6 +1,7 @@
 """The attributes of layers under the names that Chainer gives them, for code that does not know which layer it has."""
 from typing import Any
 
+import torch
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
@@ -19,6 +20,27 @@ def link_attribute(obj: Any, name: str) -> Any:
             return 1 - obj.momentum
         return getattr(obj, own_attribute_name(obj, name))
     return getattr(obj, name)
+
+
+def parameter_name(param: torch.Tensor) -> str:
+    """What Chainer calls a parameter in its link: ``'W'``, ``'b'``, ``'gamma'``. Source: chainer.Parameter.name.
+
+    Raises:
+        AttributeError: nothing has told its name so far. ``setup`` of an optimizer does, and so do ``params`` and
+            ``namedparams``.
+    """
+    try:
+        return param._chainer_name  # type: ignore[attr-defined]
+    except AttributeError:
+        raise AttributeError("the name of this tensor is not known: parameters get theirs from the setup() of an "
+                             "optimizer, or from compat.namedparams(model)") from None
+
+
+def name_parameters(module: nn.Module) -> None:
+    """Lets :func:`parameter_name` know the parameters of a module and of all it contains."""
+    for part in module.modules():
+        for name, own in parameter_names(part):
+            getattr(part, own)._chainer_name = name.rsplit("/", 1)[-1]
 
 
 def has_link_attribute(obj: Any, name: str) -> bool:

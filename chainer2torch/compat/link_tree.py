@@ -47,6 +47,7 @@ def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tupl
     """
     for key, name in parameter_names(module):
         param = getattr(module, name)
+        param._chainer_name = key.rsplit("/", 1)[-1]  # for parameter_name
         if include_uninit or not is_lazy(param):
             yield "/" + key, param
     for name, child in link_children(module):

@@ -50,6 +50,19 @@ def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
             part.training = training
 
 
+def set_train(train: bool, *modules: torch.nn.Module) -> None:
+    """Switches to train mode or test mode from here on; it is ``chainer.config.train = train``.
+
+    Args:
+        train: The mode.
+        modules: The modules to switch. Chainer's switch is one for all: modules that are made later start in train
+            mode and have to be switched when they are there.
+    """
+    _mode.train = bool(train)
+    for module in modules:
+        module.train(bool(train))
+
+
 def eval_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
     """Runs a block in test mode: ``with eval_mode(model): ...`` is ``with chainer.using_config('train', False): ...``.
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedParameter
 
+from chainer2torch.compat.link_names import name_parameters
 from chainer2torch.compat.link_slots import again_of
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
@@ -115,6 +116,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         self.epoch = 0
         self._pre_update_hooks.clear()
         self._post_update_hooks.clear()
+        name_parameters(link)
         self._set_up([{"params": list(link.parameters())}])
         return self
 

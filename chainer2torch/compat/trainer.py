@@ -193,6 +193,15 @@ class Trainer(IgniteExtensionsManager, SerializableState):
         """Connects the engine: extensions start with it (their calls are part of an iteration)."""
         self.engine.add_event_handler(Events.STARTED, lambda engine: self.start_extensions())
 
+    def run_extensions(self) -> None:
+        """Asks each trigger and calls its extension, one after the other: an extension may change what later ones see.
+
+        pytorch-pfn-extras asks all triggers before it takes snapshots; Chainer does not, which shows in its files.
+        """
+        for _, entry in self.extensions:
+            if entry.trigger(self):
+                entry.extension(self)
+
     def _iterate(self, engine: Engine, batch: Any) -> None:
         self.observation = {}
         with self.reporter.scope(self.observation):

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.arrays import dtype_of
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.arrays import dtype_of, entering
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, Tup, options, scalar_type,
+)
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -123,9 +125,10 @@ def _call(plan: Plan, call: ast.Call) -> None:
         _compare_dtypes(plan, call.args[:2])
     elif _takes_variables(plan, callee):
         for argument in _tensor_arguments(plan, call, callee, arguments):
-            kinds = options(plan.analysis.kind(argument))
-            if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
-                _wrap(plan, argument, "torch.as_tensor(value)")
+            kind = plan.analysis.kind(argument)
+            if kind != entering(kind):
+                _wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
+                      "[torch.as_tensor(item) for item in value]")
 
 
 def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[ast.expr]) -> list[ast.expr]:
@@ -143,6 +146,9 @@ def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[
 def _takes_variables(plan: Plan, callee: Kind) -> bool:
     if isinstance(callee, Ref):
         return callee.name.startswith("chainer.functions.")
+    if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
+        return callee.name == "update" and isinstance(callee.receiver, Inst) and \
+            plan.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
     return all(isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
 
 

@@ -112,8 +112,9 @@ class Members:
         if row.set is None and not kept:
             self.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
             return
-        if row.set is None:
-            self.mark(node, row, row.name, row.state, row.note)
+        if row.set is None or kept and isinstance(self.source.parents.get(node), ast.AugAssign):
+            # `param.grad *= 0.5` changes the gradient itself, in both
+            self.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
             return
         statement = self.source.parents.get(node)
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):

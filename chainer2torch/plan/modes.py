@@ -4,8 +4,9 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
-from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.match import UNDECIDED, Question, constant
+from chainer2torch.plan.modules_inside import ModulesInside, modules_around
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
@@ -34,12 +35,12 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
     elif name == "train" and value is not UNDECIDED:
         _leave_out(plan, config, row)
         helper = "compat.train_mode" if value else "compat.eval_mode"
-        targets = modules_inside(plan, plan.source.statement(node))
-        if targets:
-            _replace(plan, call, node, row, helper, targets)
-        else:
+        inside = ModulesInside(plan, plan.source.statement(node))
+        if not inside.expressions:
             plan.mark(node, row, row.name, "review", "no module was found that runs inside; name those that do")
-            _replace(plan, call, node, row, helper, [])
+        elif inside.unnamed:
+            plan.mark(node, row, row.name, "review", "a module that runs inside has no name here; name it, too")
+        _replace(plan, call, node, row, helper, inside.expressions)
     else:
         plan.mark(node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal")
 
@@ -56,57 +57,39 @@ def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
         plan.mark(config, row, "chainer.config", "exact")
 
 
-def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[ast.expr]) -> None:
-    template = target if target.endswith(")") else f"{target}({', '.join(f'm{i}' for i in range(len(modules)))})"
-    plan.replace(call, template, {f"m{i}": Operand(code=ast.unparse(m)) for i, m in enumerate(modules)})
+def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str]) -> None:
+    names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
+    template = target if target.endswith(")") else f"{target}({', '.join(names)})"
+    plan.replace(call, template, {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)})
     plan.use(site)  # type: ignore[arg-type]
     plan.mark(site, row, row.name, "exact")
-
-
-def modules_inside(plan: Plan, statement: ast.stmt) -> list[ast.expr]:
-    """The modules (as expressions that hold outside the block, too) that are called, or passed to calls, inside."""
-    if not isinstance(statement, ast.With):
-        return []
-    assigned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    found: dict[str, ast.expr] = {}
-    for body in statement.body:
-        for node in ast.walk(body):
-            if not isinstance(node, ast.Call):
-                continue
-            for candidate in (node.func, *node.args, *(k.value for k in node.keywords)):
-                for expression in _candidates(candidate):
-                    if plan.analysis.is_link(plan.analysis.kind(expression)) and _root(expression) not in assigned:
-                        found.setdefault(ast.unparse(expression), expression)
-    # a module that holds another one covers it
-    return [e for text, e in found.items() if not any(text != t and text.startswith(t + ".") for t in found)]
-
-
-def _candidates(node: ast.expr) -> list[ast.expr]:
-    """The names and attributes in a callee or argument that may be modules: `self.net` in `self.net.predict`."""
-    result: list[ast.expr] = []
-    while isinstance(node, ast.Attribute):
-        result.append(node)
-        node = node.value
-    if isinstance(node, ast.Name):
-        result.append(node)
-    return result
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def train_value(plan: Plan, node: ast.AST, row: Row) -> None:
     """``chainer.config.train`` read: the module's own mode, or the mode of the surrounding context."""
     assert isinstance(node, ast.expr)
     if isinstance(getattr(node, "ctx", None), ast.Store):
-        plan.mark(node, row, row.name, "manual", "a global mode is set; call .train() or .eval() on the modules")
+        _set_train(plan, node, row)
         return
     plan.replace(node, "TRAINING", {})
     plan.use(node)
     plan.mark(node, row, row.name, row.state)
+
+
+def _set_train(plan: Plan, node: ast.expr, row: Row) -> None:
+    """``chainer.config.train = value`` switches all modules; in torch those that are known here."""
+    statement = plan.source.parents.get(node)
+    modules = modules_around(plan, statement) if isinstance(statement, ast.Assign) else []
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1 or not modules:
+        plan.mark(node, row, row.name, "manual", "a global mode is set; call .train() or .eval() on the modules")
+        return
+    names = "".join(f", m{i}" for i in range(len(modules)))
+    operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
+    plan.edits[statement] = ReplaceStatement(plan.source.start(statement), f"compat.set_train(value{names})",
+                                             {"value": plan.operand(statement.value), **operands})
+    plan.use(node)
+    plan.mark(node, row, row.name, "review", "Chainer's switch is one for all modules; these are known here: add those "
+              "that run too, and switch what is made later")
 
 
 __all__ = ["Inst", "options", "train_value", "using_config"]

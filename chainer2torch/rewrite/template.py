@@ -137,7 +137,7 @@ class _Instantiate:
     def _arguments(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg]:
         args: list[cst.Arg] = []
         for before, after in zip(original.args, updated.args):
-            if before.star:
+            if before.star and not (isinstance(before.value, cst.Name) and before.value.value in self.edit.operands):
                 args.extend(self._variadic(before))
                 continue
             keyword = before.keyword

@@ -33,6 +33,16 @@ def test_eval_mode_switches_modules_and_flag_and_restores_each_own_mode():
     assert _states(model) == before and all(_states(other))
 
 
+def test_the_switch_of_all_modules():
+    model, other = _model(), _model()
+    try:
+        modes.set_train(False, model)
+        assert not modes.is_training() and not any(_states(model)) and all(_states(other))
+    finally:
+        modes.set_train(True, model)
+    assert modes.is_training() and all(_states(model))
+
+
 def test_train_mode_inside_eval_mode():
     model = _model().eval()
     with modes.eval_mode():

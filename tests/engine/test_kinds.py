@@ -33,6 +33,57 @@ def kinds(rules):
 
 
 CASES = {
+    "generators of NumPy's": ("""
+        rng = np.random.RandomState(0)
+        show(rng.randn(3, 2), rng.rand(2).astype('f'), rng.randint(0, 3, 5), rng.permutation(3), rng.uniform(),
+             np.random.default_rng(1).integers(0, 2, size=(2, 3)), rng.choice(3), rng.choice(3, 2))
+        """, ["host array rank 2 dtype float64", "host array rank 1 dtype float32", "host array rank 1",
+              "host array rank 1", "unknown", "host array rank 2", "unknown", "host array rank 1"]),
+    "an array of the host beside one of the device": ("""
+        x = F.relu(np.ones((2, 3), 'f'))
+        show(np.ones((2, 3), 'f') * x.data, np.ones((2, 3), 'f') * x)
+        """, ["array rank 2 dtype float32", "tensor rank 2 dtype float32"]),
+    "copies": ("""
+        import copy
+        a = L.Linear(2, 3)
+        show(copy.deepcopy(a), copy.copy([a]))
+        """, ["instance chainer.links.Linear", "list of instance chainer.links.Linear"]),
+    "dictionaries that are filled": ("""
+        from collections import OrderedDict
+        d = OrderedDict()
+        d['a'] = L.Linear(2, 3)
+        d['b'] = 1
+        e = {}
+        show(d['a'], d['b'], e['c'], list(e.values()))
+        """, ["instance chainer.links.Linear", "1", "unknown", "list of unknown"]),
+    "functions in functions see what is around them": ("""
+        def f(x):
+            def g():
+                show(x, y)
+            y = F.relu(x)
+            return g
+        f(np.ones((2, 3), 'f'))
+        """, ["host array rank 2 dtype float32", "tensor rank 2 dtype float32"]),
+    "hooks and loss functions of optimizers": ("""
+        opt = chainer.optimizers.SGD()
+        opt.setup(L.Linear(3, 2))
+        def hook(opt):
+            show(opt, opt.target)
+        class Each(object):
+            call_for_each_param = True
+            def __call__(self, rule, param):
+                show(rule, param)
+        opt.add_hook(hook)
+        opt.add_hook(Each())
+        def loss(x):
+            show(x)
+        opt.update(loss, np.ones((2, 3), 'f'))
+        """, ["instance chainer.optimizers.SGD", "instance chainer.links.Linear", "instance chainer.UpdateRule",
+              "tensor", "array rank 2 dtype float32"]),
+    "named parameters": ("""
+        for name, p in sorted(L.Linear(3, 2).namedparams()):
+            show(name, p)
+        """, ["str", "tensor"]),
     "parameters are fed by calls": ("""
         def f(x, n, name='a'):
             show(x, n, name)

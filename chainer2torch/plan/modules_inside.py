@@ -1,0 +1,205 @@
+"""Which modules run inside a block, by names that they have around it: for Chainer's switch of all modules at once.
+
+The block's own calls are looked at, and those of the project's functions that it calls. A module too many does no harm
+(Chainer's switch is one for all of them), so a name stands for every module of its class.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from chainer2torch.analysis.kinds import Func, Inst, Kind, options
+from chainer2torch.analysis.names import ClassInfo, FuncInfo
+from chainer2torch.plan.sites import Plan
+
+_Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Translate = Callable[[ast.expr], "str | None"]
+_COVERED = ""  # what stands for a part of a module that is named already
+# methods that give the modules of a container
+_CONTENTS = frozenset({"values", "children", "links"})
+
+
+class ModulesInside:
+    """The modules that run inside a ``with`` block: ``expressions``, and whether there are others without a name."""
+
+    def __init__(self, plan: Plan, statement: ast.stmt):
+        self.unnamed = False
+        self._plan = plan
+        self._statement = statement
+        self._found: dict[str, None] = {}
+        self._seen: set[FuncInfo] = set()
+        body = statement.body if isinstance(statement, ast.With) else []
+        self._assigned = _stored(statement)
+        self._around = _chain(plan, statement)
+        self._look(body, self._outside, _loops(statement))
+
+    @property
+    def expressions(self) -> list[str]:
+        """The modules, without those that another one holds."""
+        return [text for text in self._found
+                if not any(text != other and text.startswith(other + ".") for other in self._found)]
+
+    # -- what runs -------------------------------------------------------------------------------------------------
+
+    def _look(self, body: list[ast.stmt] | list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        for part in body:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Call):
+                    self._call(node, translate, loops)
+
+    def _call(self, node: ast.Call, translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        for part in (node.func, *node.args, *(k.value for k in node.keywords)):
+            links = [e for e in _candidates(part) if self._plan.analysis.is_link(self._plan.analysis.kind(e))]
+            if links:
+                self._add(links, translate, loops)
+        for kind in options(self._plan.analysis.kind(node.func)):
+            is_method = isinstance(node.func, ast.Attribute) and isinstance(kind, Func)
+            receiver = node.func.value if is_method else node.func  # type: ignore[attr-defined]
+            if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
+                cls, made = kind.cls, kind
+                methods = (self._plan.analysis.class_attribute(cls, name, made) for name in ("__call__", "forward"))
+                kind = next((method for method in methods if isinstance(method, Func)), made)
+            if isinstance(kind, Func) and kind.info not in self._seen:
+                self._seen.add(kind.info)
+                self._function(kind.info, node, receiver, translate)
+
+    def _function(self, info: FuncInfo, call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
+        """Looks into a function of the project."""
+        a = info.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        passed: dict[str, str | None] = {}
+        if info.cls is not None and not info.is_static and names:
+            covered = self._plan.analysis.is_link(self._plan.analysis.kind(receiver))
+            passed[names.pop(0)] = _COVERED if covered else translate(receiver) if _is_path(receiver) else None
+        passed.update((name, translate(e) if _is_path(e) else None) for name, e in zip(names, call.args))
+        passed.update((k.arg, translate(k.value) if _is_path(k.value) else None) for k in call.keywords if k.arg)
+        local = _stored(info.node) - set(passed)
+        shares_scope = info.module is self._plan.module and (
+            not _chain(self._plan, info.node) or bool(_chain(self._plan, info.node) & self._around))
+
+        def inner(expression: ast.expr) -> str | None:
+            root = _root(expression)
+            if root in passed:
+                start = passed[root]
+                return start + ast.unparse(expression)[len(root):] if start else start
+            visible = root not in local and shares_scope and root not in self._assigned
+            return ast.unparse(expression) if visible else None
+
+        body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
+        self._look(body, inner, _loops(info.node))  # type: ignore[arg-type]
+
+    # -- how it is called around the block ---------------------------------------------------------------------------
+
+    def _outside(self, expression: ast.expr) -> str | None:
+        return ast.unparse(expression) if _root(expression) not in self._assigned else None
+
+    def _add(self, links: list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        """Adds the module that holds the others (`self` before `self.net`) and has a name around the block."""
+        texts: list[str] = []
+        for expression in links:
+            over = loops.get(expression.id) if isinstance(expression, ast.Name) else None
+            text = translate(expression) if over is None else self._container(over, translate)
+            texts = [text] if text is not None else self._others(self._plan.analysis.kind(expression))
+            if texts:
+                break
+        self._found.update(dict.fromkeys(text for text in texts if text != _COVERED))
+        self.unnamed = self.unnamed or not texts
+
+    def _container(self, over: ast.expr, translate: _Translate) -> str | None:
+        """What a loop runs over: a module that holds the others, or several modules."""
+        suffix = ""
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in _CONTENTS:
+            suffix = f".{over.func.attr}()"
+            over = over.func.value
+        text = translate(over) if _is_path(over) else None
+        if not text or self._plan.analysis.is_link(self._plan.analysis.kind(over)):
+            return text
+        return f"*{text}{suffix}"
+
+    def _others(self, kind: Kind) -> list[str]:
+        """Names around the block of modules that were made at the same place, or are of the same class."""
+        found = []
+        for node in self._visible():
+            if any(_alike(a, b) for a in options(kind) for b in options(self._plan.analysis.kind(node))):
+                found.append(ast.unparse(node))
+        cls = self._plan.enclosing_class(self._statement)
+        if cls is not None:
+            found += [f"self.{name}" for name, value in cls.attrs.items()
+                      if any(_alike(a, b) for a in options(kind) for b in options(value))]
+        return found
+
+    def _visible(self) -> Iterator[ast.expr]:
+        """The names and attributes in the code before the block, in scopes that the block sees."""
+        for node in self._plan.source.nodes:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is_path(node) and \
+                    node.lineno < self._statement.lineno and _root(node) not in self._assigned and \
+                    _chain(self._plan, node) <= self._around:
+                yield node
+
+
+def modules_around(plan: Plan, statement: ast.stmt) -> list[str]:
+    """The modules that the code around a statement calls by names which have their values there already."""
+    around = _chain(plan, statement)
+    later = {n.id for n in plan.source.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+             and n.lineno >= statement.lineno and _chain(plan, n) == around}
+    found: dict[str, None] = {}
+    for node in plan.source.nodes:
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is_path(node) and \
+                _root(node) not in later and _chain(plan, node) <= around and \
+                plan.analysis.is_link(plan.analysis.kind(node)):
+            found[ast.unparse(node)] = None
+    return [text for text in found if not any(text.startswith(other + ".") for other in found)]
+
+
+def _alike(a: Kind, b: Kind) -> bool:
+    return isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls and (
+        a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
+
+
+def _chain(plan: Plan, node: ast.AST) -> frozenset[ast.AST]:
+    """The functions around a node."""
+    found = []
+    parent = plan.source.parents.get(node)
+    while parent is not None:
+        if isinstance(parent, _Function):
+            found.append(parent)
+        parent = plan.source.parents.get(parent)
+    return frozenset(found)
+
+
+def _stored(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _loops(tree: ast.AST) -> dict[str, ast.expr]:
+    """What the loop variables of a tree run over."""
+    return {node.target.id: node.iter for node in ast.walk(tree)
+            if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)}
+
+
+def _candidates(node: ast.expr) -> list[ast.expr]:
+    """The expressions in a callee or argument that may be modules, outer ones first: `self`, `self.net`."""
+    result: list[ast.expr] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if _is_path(node):
+            result.append(node)
+        node = node.value
+    if isinstance(node, ast.Name):
+        result.append(node)
+    return result[::-1]
+
+
+def _is_path(node: ast.expr) -> bool:
+    """Whether an expression is a name with attributes and literal keys."""
+    while isinstance(node, ast.Attribute) or isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+__all__ = ["ModulesInside", "modules_around"]

@@ -1,0 +1,144 @@
+"""Which modules a switched block names: those that its calls reach, however they are reached."""
+import textwrap
+
+import pytest
+
+from chainer2torch.engine import migrate_source
+
+HEAD = """\
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 2)
+
+    def forward(self, x):
+        return F.dropout(self.l1(x))
+
+    def loss(self):
+        def function(x):
+            return F.sum(self.forward(x))
+        return function
+
+"""
+CASES = {
+    "a call": ("""
+        def f(net, x):
+            with chainer.using_config('train', False):
+                return net(x)
+        f(Net(), 0)
+        """, "net"),
+    "a closure": ("""
+        def make(net):
+            def f(x):
+                with chainer.using_config('train', False):
+                    return net(x)
+            return f
+        make(Net())
+        """, "net"),
+    "a function that is called": ("""
+        def g(model, x):
+            return model(x)
+        def f(x):
+            net = Net()
+            with chainer.using_config('train', False):
+                return g(net, x)
+        """, "net"),
+    "a method of the same object": ("""
+        class Solver(object):
+            def __init__(self):
+                self.net, self.other = Net(), L.Linear(3, 3)
+            def loss(self, x):
+                return F.sum(self.net(x))
+            def test(self, x):
+                with chainer.using_config('train', False):
+                    return self.loss(x)
+        """, "self.net"),
+    "a method of another object": ("""
+        class Agent(object):
+            def __init__(self):
+                self.net = Net()
+            def act(self, x):
+                return self.net(x)
+        def f(x):
+            agent = Agent()
+            with chainer.using_config('train', False):
+                return agent.act(x)
+        """, "agent.net"),
+    "a function of a model's": ("""
+        def f(x):
+            net = Net()
+            loss = net.loss()
+            with chainer.using_config('train', False):
+                return loss(x)
+        """, "net"),
+    "a dictionary of models": ("""
+        class Solver(object):
+            def __init__(self):
+                self.models = {}
+                self.models['a'] = Net()
+                self.models['b'] = L.Linear(2, 2)
+            def loss(self, x):
+                return self.models['b'](self.models['a'](x))
+            def test(self, x):
+                with chainer.using_config('train', False):
+                    return self.loss(x)
+        """, "self.models['b'], self.models['a']"),
+    "a loop": ("""
+        def f(nets, x):
+            with chainer.using_config('train', False):
+                return [net(x) for net in nets]
+        f([Net(), Net()], 0)
+        """, "*nets"),
+    "the values of a dictionary": ("""
+        def f(x):
+            nets = {'a': Net()}
+            with chainer.using_config('train', False):
+                for net in nets.values():
+                    x = net(x)
+        """, "*nets.values()"),
+    "a part of a model": ("""
+        def f(x):
+            net = Net()
+            with chainer.using_config('train', False):
+                return net.l1(net(x))
+        """, "net"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_modules_are_named(name):
+    text, expected = CASES[name]
+    result = migrate_source(HEAD + textwrap.dedent(text))
+    assert f"with compat.eval_mode({expected}):" in result.code, result.code
+    assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"exact"}
+
+
+def test_a_module_without_a_name_around_the_block_is_said():
+    result = migrate_source(HEAD + textwrap.dedent("""
+        def g(x):
+            return Net()(x)
+        def f(x):
+            with chainer.using_config('train', False):
+                return g(x)
+        """))
+    assert "with compat.eval_mode():" in result.code
+    assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"review"}
+
+
+def test_the_global_switch_names_what_is_there():
+    result = migrate_source(HEAD + textwrap.dedent("""
+        net = Net()
+        chainer.config.train = False
+        later = Net()
+        net(0), later(0)
+        """))
+    assert "compat.set_train(False, net)\n" in result.code
+    assert {site.state for site in result.sites if site.symbol == "chainer.config.train"} == {"review"}
+    nothing = migrate_source(HEAD + "chainer.config.train = False\nnet = Net()\nnet(0)\n")
+    assert {site.state for site in nothing.sites if site.symbol == "chainer.config.train"} == {"manual"}
