@@ -27,7 +27,7 @@ from chainer2torch.rules import Rules
 
 Unit = FuncInfo | ModuleInfo
 Answer = TypeVar("Answer")
-_MAX_VISITS = 8
+_MAX_VISITS = 10
 _BUILTINS = frozenset(dir(builtins))
 
 

@@ -241,8 +241,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Lst) and isinstance(b, Lst):
         return Lst(join(a.element, b.element))
     if isinstance(a, Dct) and isinstance(b, Dct):
-        keys = dict(a.items)
-        both = tuple((k, join(keys[k], v)) for k, v in b.items if k in keys)
+        other = dict(b.items)
+        both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
         return Dct(join(a.element, b.element), both)
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
         return Inst(a.cls)

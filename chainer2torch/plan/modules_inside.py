@@ -53,8 +53,9 @@ class ModulesInside:
             if links:
                 self._add(links, translate, loops)
         for kind in options(self._plan.analysis.kind(node.func)):
-            is_method = isinstance(node.func, ast.Attribute) and isinstance(kind, Func)
-            receiver = node.func.value if is_method else node.func  # type: ignore[attr-defined]
+            receiver = node.func
+            if isinstance(receiver, ast.Attribute) and isinstance(kind, Func):
+                receiver = receiver.value
             if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
                 cls, made = kind.cls, kind
                 methods = (self._plan.analysis.class_attribute(cls, name, made) for name in ("__call__", "forward"))
@@ -86,7 +87,7 @@ class ModulesInside:
             return ast.unparse(expression) if visible else None
 
         body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
-        self._look(body, inner, _loops(info.node))  # type: ignore[arg-type]
+        self._look(body, inner, _loops(info.node))
 
     # -- how it is called around the block ---------------------------------------------------------------------------
 

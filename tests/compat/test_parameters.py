@@ -92,3 +92,15 @@ def test_parameter_takes_initializers():
     torch.manual_seed(0)
     p = parameters.parameter(initializers.Normal(0.1), (2000,))
     assert abs(p.std().item() - 0.1) < 0.01
+
+
+def test_names_of_parameters_are_known_after_setup():
+    import torch.nn as nn
+
+    from chainer2torch.compat.link_names import parameter_name
+    from chainer2torch.compat.optimizers import SGD
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    with pytest.raises(AttributeError, match="not known"):
+        parameter_name(model[0].weight)
+    SGD().setup(model)
+    assert [parameter_name(p) for p in model.parameters()] == ["W", "b", "gamma", "beta"]
