@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedParameter
 
+from chainer2torch.compat.devices import _send
 from chainer2torch.compat.link_names import name_parameters
 from chainer2torch.compat.link_slots import again_of
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
@@ -213,19 +214,27 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         """
         self._check_set_up()
         if lossfun is not None:
-            loss = lossfun(*args, **kwds)
-            self.zero_grad(set_to_none=self._use_cleargrads)
-            # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
-            shared = not isinstance(lossfun, torch.nn.Module) or any(
-                isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
-            if self._loss_scale is not None:
-                loss = loss * self._loss_scale
-            if shared:
-                backward_to_cuts(loss, retain_graph=True)
-            else:
-                loss.backward()
-            del loss
+            self.compute_gradients(lossfun, *args, **kwds)
         self.step()
+
+    def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
+        """What ``update(lossfun)`` does before the step: forward, clear the gradients, backward.
+
+        A module gets tensors in place of NumPy arrays, as Chainer's links take both.
+        """
+        if isinstance(lossfun, torch.nn.Module):
+            args, kwds = _send(args, None), _send(kwds, None)
+        loss = lossfun(*args, **kwds)
+        self.zero_grad(set_to_none=self._use_cleargrads)
+        # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
+        shared = not isinstance(lossfun, torch.nn.Module) or any(
+            isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
+        if self._loss_scale is not None:
+            loss = loss * self._loss_scale
+        if shared:
+            backward_to_cuts(loss, retain_graph=True)
+        else:
+            loss.backward()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update from the gradients; ``closure`` computes them, as for torch's optimizers."""
