@@ -68,19 +68,24 @@ def run_original(size):
     """All programs under ChainerMN, one thread a rank."""
     with thread_mpi.chainermn_over_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import chainer
-        chainer.disable_experimental_feature_warning = True
         spec = importlib.util.spec_from_file_location("original_programs", PROGRAMS)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return [{name: rank for name, rank in zip(NAMES, ranks)} for ranks in zip(*(
-            thread_mpi.run_ranks(size, lambda comm, f=getattr(module, name): plain(f(comm))) for name in NAMES))]
+        by_program = [thread_mpi.run_ranks(size, lambda comm, name=name: plain(getattr(module, name)(comm)))
+                      for name in NAMES]
+        return [dict(zip(NAMES, results)) for results in zip(*by_program)]
 
 
-@functools.lru_cache(maxsize=None)
-def both(size):
-    """``(ChainerMN's results, ours)``, each a list over the ranks of ``{program: result}``."""
-    return run_original(size), rank_processes.run_ranks(size, run_migrated, migrated_programs(), timeout=120)
+@functools.cache
+def theirs_of(size):
+    """ChainerMN's results: a list over the ranks of ``{program: result}``."""
+    return run_original(size)
+
+
+@functools.cache
+def ours_of(size):
+    """The results of the migrated programs."""
+    return rank_processes.run_ranks(size, run_migrated, migrated_programs(), timeout=120)
 
 
 def same(theirs, ours, path):
@@ -105,8 +110,12 @@ def same(theirs, ours, path):
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_program(name, size):
-    theirs, ours = both(size)
-    for rank in range(size):
+    compare(name, theirs_of(size), ours_of(size))
+
+
+def compare(name, theirs, ours):
+    """Fails unless a program gave the same results on every rank."""
+    for rank in range(len(theirs)):
         if name not in ours[rank] or isinstance(ours[rank][name], str):
             pytest.fail(f"rank {rank}: {ours[rank].get(name, 'an earlier program failed')}")
         same(theirs[rank][name], ours[rank][name], f"{name} on rank {rank}:")

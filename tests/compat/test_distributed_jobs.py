@@ -11,10 +11,12 @@ import pytest
 import torch
 
 import chainer2torch
-from chainer2torch.compat import communicators, distributed_data, distributed_links, distributed_optimizers, optimizers
+from chainer2torch.compat import communicators, distributed_data, distributed_links, except_hook, optimizers
+from chainer2torch.compat import distributed_optimizers as multi_node
 from chainer2torch.compat.distributed_functions import distributed_recv, distributed_send
 from chainer2torch.compat.distributed_snapshots import _replica_sets
 from chainer2torch.compat.process_group import launched_rank, rendezvous_address
+from chainer2torch.engine import migrate_source
 from tests.support.rank_processes import RankError, free_port, run_ranks, start_ranks, torchrun_environment
 
 WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens on a machine without a GPU")
@@ -89,6 +91,15 @@ def alone():
     with pytest.raises(ValueError, match="deadlock"):
         distributed_recv(comm, 0)
     comm.finalize()
+    before = sys.excepthook
+    os.environ["CHAINERMN_FORCE_ABORT_ON_EXCEPTION"] = ""
+    except_hook.add_hook_if_enabled()
+    assert sys.excepthook is before
+    os.environ["CHAINERMN_FORCE_ABORT_ON_EXCEPTION"] = "1"
+    except_hook.add_hook_if_enabled()
+    assert sys.excepthook is not before
+    with pytest.warns(UserWarning, match="multiple times"):
+        except_hook.add_global_except_hook()
     return comm.size
 
 
@@ -138,7 +149,7 @@ def wrong_arguments():
     with pytest.raises(ValueError, match="Unknown config"):
         comm.set_config("speed")
     with pytest.raises(ValueError, match="double buffering"):
-        distributed_optimizers.create_multi_node_optimizer(optimizers.SGD(), comm, double_buffering=True)
+        multi_node.create_multi_node_optimizer(optimizers.SGD(), comm, double_buffering=True)
     with pytest.raises(ValueError, match="order_sampler"):
         distributed_data.create_synchronized_iterator(iter([]), comm)
     with pytest.raises(ValueError, match="link must be NStepRNN"):
@@ -184,7 +195,7 @@ def test_replica_sets():
 def dies_in_the_third_iteration(how):
     comm = communicators.create_communicator("naive")
     layer = torch.nn.Linear(2, 2)
-    optimizer = distributed_optimizers.create_multi_node_optimizer(optimizers.SGD(), comm).setup(layer)
+    optimizer = multi_node.create_multi_node_optimizer(optimizers.SGD(), comm).setup(layer)
     for i in range(10**9):
         if i == 3 and comm.rank == 1:
             if how == "exit":
@@ -222,27 +233,28 @@ comm.allreduce(torch.ones(1))
 """
 
 
-@pytest.mark.parametrize("variables, before", [
-    ({}, ""),
-    ({"CHAINERMN_FORCE_ABORT_ON_EXCEPTION": "1"}, ""),
-    ({}, "from chainer2torch.compat.except_hook import add_global_except_hook; add_global_except_hook()"),
-])
-def test_a_script_that_raises_ends(tmp_path, variables, before):
+@pytest.mark.parametrize("hook", [False, True])
+def test_a_script_that_raises_ends(tmp_path, hook):
     """Also with a message on the way that nobody will take."""
     root = str(Path(chainer2torch.__file__).parent.parent)
+    before = ""
+    if hook:
+        code = migrate_source("from chainermn import global_except_hook\nglobal_except_hook.add_hook()\n").code
+        before = code.replace("import chainer_compat", "from chainer2torch.compat import except_hook")
+        assert "compat.add_global_except_hook()" in before
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT).format(root=root, before=before))
     port = free_port()
     start = time.monotonic()
     ranks = [subprocess.Popen([sys.executable, str(tmp_path / "script.py")], stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, **variables, **torchrun_environment(rank, 2, port)}) for rank in (0, 1)]
+                              env={**os.environ, **torchrun_environment(rank, 2, port)}) for rank in (0, 1)]
     errors = [rank.communicate(timeout=90)[1] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [1, 1]
     assert "the data are gone" in errors[1]
-    assert ("Uncaught exception on rank 1: ending the process" in errors[1]) == bool(variables or before)
+    assert ("Uncaught exception on rank 1: ending the process" in errors[1]) == hook
     assert time.monotonic() - start < 90
 
 
-# -- what needs NCCL in ChainerMN: the same rule over gloo --------------------------------------------------------------
+# -- what needs NCCL in ChainerMN: the same rule over gloo -------------------------------------------------------------
 
 
 def late_updates():
@@ -253,12 +265,12 @@ def late_updates():
         for layer in (plain, late):
             layer.weight.copy_(torch.arange(3.0))
             layer.bias.zero_()
-    optimizer = distributed_optimizers.DoubleBufferingOptimizer(optimizers.MomentumSGD(0.1), comm, True).setup(late)
+    optimizer = multi_node.DoubleBufferingOptimizer(optimizers.MomentumSGD(0.1), comm, True).setup(late)
     expected = optimizers.MomentumSGD(0.1).setup(plain)
     previous = None
     for i in range(6):
         x = torch.full((2, 3), 0.1 * (i + comm.rank))
-        optimizer.update(lambda: (late(x) ** 2).sum())
+        optimizer.update(lambda x=x: (late(x) ** 2).sum())
         grads = []
         for rank in range(comm.size):
             plain.zero_grad()

@@ -1,4 +1,4 @@
-"""What a ChainerMN program may do with a communicator, as a program: it runs under ChainerMN as it stands, and migrated.
+"""What a ChainerMN program may do with a communicator: it runs under ChainerMN as it stands, and migrated.
 
 Every function gets a communicator and returns what this rank sees.
 """
@@ -182,7 +182,7 @@ def collective_graph(comm):
 
 class Part(chainer.Chain):
     def __init__(self, n_in, n_out, seed):
-        super(Part, self).__init__()
+        super().__init__()
         with self.init_scope():
             self.l = linear(n_in, n_out, seed)
 
@@ -192,7 +192,7 @@ class Part(chainer.Chain):
 
 class FirstRank(chainermn.MultiNodeChainList):
     def __init__(self, comm):
-        super(FirstRank, self).__init__(comm=comm)
+        super().__init__(comm=comm)
         self.add_link(Part(3, 4, 1), rank_in=None, rank_out=[1, 0])
         self.add_link(Part(4, 4, 2), rank_in=[0, 1], rank_out=None)
         self.add_link(Part(3, 2, 3), rank_out=1)
@@ -200,7 +200,7 @@ class FirstRank(chainermn.MultiNodeChainList):
 
 class SecondRank(chainermn.MultiNodeChainList):
     def __init__(self, comm):
-        super(SecondRank, self).__init__(comm)
+        super().__init__(comm)
         self.add_link(Part(4, 4, 4), rank_in=0, rank_out=0)
         self.add_link(Part(2, 1, 5), 0, None)
 
@@ -269,7 +269,7 @@ def batch_normalization(comm):
 
 class Normalized(chainer.Chain):
     def __init__(self):
-        super(Normalized, self).__init__()
+        super().__init__()
         with self.init_scope():
             self.l1 = linear(3, 4, 1)
             self.bn = L.BatchNormalization(4, decay=0.8, eps=1e-4)
@@ -294,7 +294,7 @@ class Net(chainer.Chain):
     """``late`` gets its shape at the first call, ``unused`` has no gradient on rank 0 and none at all later."""
 
     def __init__(self, rank):
-        super(Net, self).__init__()
+        super().__init__()
         self.rank = rank
         self.calls = 0
         with self.init_scope():
@@ -347,13 +347,14 @@ def means_of_gradients(comm):
     loss.backward()
     comm.multi_node_mean_grad(model, zero_fill=True)
     grads = [param.grad for param in model.params()]
+    comm.broadcast_data(model)
     comm.bcast_data(model)
     return {'grads': grads, 'params': [param.array for param in model.params()]}
 
 
 class Reporting(chainer.Chain):
     def __init__(self, rank):
-        super(Reporting, self).__init__()
+        super().__init__()
         with self.init_scope():
             self.net = Net(rank)
 
@@ -423,7 +424,7 @@ def checkpoints(comm):
     for stop in (7, None):
         checkpointer = chainermn.create_multi_node_checkpointer(name='run', comm=comm, cp_interval=2, path=kept)
 
-        def prepare(trainer, optimizer):
+        def prepare(trainer, optimizer, stop=stop, checkpointer=checkpointer):
             trainer.extend(checkpointer, trigger=(1, 'iteration'))
             checkpointer.maybe_load(trainer, optimizer)
             result['start', stop] = trainer.updater.iteration

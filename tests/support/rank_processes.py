@@ -33,7 +33,8 @@ def start_ranks(size, function, *args, environment=torchrun_environment):
     started = []
     for rank in range(size):
         receiver, sender = _CONTEXT.Pipe(duplex=False)
-        process = _CONTEXT.Process(target=_run, args=(sender, environment(rank, size, port), function, args), daemon=True)
+        variables = environment(rank, size, port)
+        process = _CONTEXT.Process(target=_run, args=(sender, variables, function, args), daemon=True)
         process.start()
         sender.close()
         started.append((process, receiver))

@@ -100,7 +100,8 @@ class Comm:
 
     def Allreduce(self, given, buffer):
         own = buffer if given is IN_PLACE else given
-        buffer[...] = self._exchange(np.array(own), lambda values: sum(values[1:], values[0].copy())).reshape(buffer.shape)
+        total = self._exchange(np.array(own), lambda values: sum(values[1:], values[0].copy()))
+        buffer[...] = total.reshape(buffer.shape)
 
     def Allgatherv(self, given, target):
         target[0][...] = self._exchange(given.ravel(), lambda values: np.concatenate(values))
