@@ -23,7 +23,7 @@ def create_multi_node_evaluator(actual_evaluator: Any, communicator: Communicato
     evaluate = actual_evaluator.evaluate
 
     def evaluate_everywhere(self: Any) -> dict[str, Any]:
-        gathered = communicator.allgather_obj({name: _on_host(value) for name, value in evaluate().items()})
+        gathered = communicator.allgather_obj({name: _sendable(value) for name, value in evaluate().items()})
         names = sorted(gathered[communicator.rank])
         if any(sorted(results) != names for results in gathered):
             raise RuntimeError("the processes evaluated different values: "
@@ -34,7 +34,7 @@ def create_multi_node_evaluator(actual_evaluator: Any, communicator: Communicato
     return actual_evaluator
 
 
-def _on_host(value: Any) -> Any:
+def _sendable(value: Any) -> Any:
     return value.detach().cpu() if isinstance(value, torch.Tensor) else value
 
 
@@ -165,7 +165,7 @@ class ObservationAggregator(Extension):
     def __call__(self, trainer: Any) -> None:
         """Notes the value, and summarizes when the trigger fires."""
         if self.original_key in trainer.observation:
-            self.observation_history.append(_on_host(trainer.observation[self.original_key]))
+            self.observation_history.append(_sendable(trainer.observation[self.original_key]))
         if not self.comm_trigger(trainer):
             return
         gathered = self.comm.gather_obj(self.observation_history)
