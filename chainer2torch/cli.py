@@ -225,7 +225,7 @@ def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Pat
     """Compare the models that SRC/pyproject.toml names, with the same weights."""
     from chainer2torch import verify as room
     result = room.verify_models(_folder(src), _folder(out), names, **options)
-    return _verified(result, result.lines(), report_file)
+    return _verified(result, result.lines(verbose=True), report_file)
 
 
 @verify.command("script", context_settings={"ignore_unknown_options": False})

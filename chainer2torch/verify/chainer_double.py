@@ -10,22 +10,28 @@ import chainer.functions as F
 import numpy
 from chainer.dataset import convert
 
+from . import chainer_legacy
+
 
 def install():
     """Makes float64 the dtype of new parameters, and casts float32 batches and the float32 inputs of links."""
-    chainer.global_config.dtype = numpy.dtype(numpy.float64)
+    defaults = chainer_legacy.Defaults()
+    defaults.dtype = numpy.dtype(numpy.float64)
+    defaults.install()
+    chainer.global_config.dtype = defaults.dtype
     concat = convert._concat_arrays
 
     def concat_arrays(*args, **kwargs):
         return double(concat(*args, **kwargs))
 
     convert._concat_arrays = concat_arrays
-    call = chainer.Link.__call__
 
-    def double_call(self, *args, **kwargs):
-        return call(self, *[double(value) for value in args], **{key: double(value) for key, value in kwargs.items()})
+    def wrap(call):
+        def double_call(self, *args, **kwargs):
+            return call(self, *[double(arg) for arg in args], **{key: double(arg) for key, arg in kwargs.items()})
+        return double_call
 
-    chainer.Link.__call__ = double_call
+    chainer_legacy.around_calls(wrap)
 
 
 def double(value):

@@ -1,6 +1,6 @@
 """Runs the models of a project under Chainer: a forward and backward pass, steps of plain SGD, and every link's output.
 
-Written for Python 3.6 and Chainer 3 and newer (links' outputs need link hooks, Chainer 5).
+Written for Python 3.6 and Chainer 3 and newer.
 """
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
@@ -11,7 +11,7 @@ import sys
 import chainer
 import numpy
 
-from . import chainer_gpu, chainer_script, chainer_snippets, lockstep, wire
+from . import chainer_gpu, chainer_legacy, chainer_script, chainer_snippets, lockstep, wire
 
 
 def work(job, folder):
@@ -20,21 +20,24 @@ def work(job, folder):
     sys.path.insert(0, job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)
+    defaults = chainer_legacy.Defaults()
+    defaults.install()
+    calls = _Calls(job["tree"])
     noise = chainer_script.private_streams(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            record, arrays = run_case(dict(case, device=device), inputs, folder, job, noise)
+            record, arrays = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls)
             record["id"] = case["id"]
             results.add(record, arrays)
     results.close()
 
 
-def run_case(case, inputs, folder, job, noise):
+def run_case(case, inputs, folder, noise, defaults, calls):
     """The record and the arrays of one model in one dtype and mode."""
     phase = "build"
     try:
-        with chainer_snippets.config(case):
+        with chainer_snippets.config(case, defaults):
             links = chainer_snippets.find_links(chainer_snippets.execute(case))
             phase = "first forward"
             prepared = chainer_snippets.draw_weights(case, inputs, links, spread=True)
@@ -46,11 +49,11 @@ def run_case(case, inputs, folder, job, noise):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            with _trace(links["model"], job["tree"]) as calls:
+            with calls.of(links["model"]):
                 record, arrays, _ = chainer_snippets.run(case, inputs, namespace)
             record["weights"] = weights
-            record["calls"] = [call for call, _ in calls]
-            for _, outputs in calls:
+            record["calls"] = [call for call, _ in calls.seen]
+            for _, outputs in calls.seen:
                 arrays.update(outputs)
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
@@ -76,28 +79,40 @@ def _steps(case, inputs, namespace, model):
     return found
 
 
-@contextlib.contextmanager
-def _trace(model, tree):
-    """Collects ``(call, arrays)`` of every link below ``model`` in the order in which the calls end."""
-    calls = []
-    if not hasattr(chainer, "LinkHook"):
-        yield calls
-        return
-    paths = {id(link): path for path, link in model.namedlinks()}
+class _Calls(object):
+    """Collects ``(call, arrays)`` of every link below a model in the order in which the calls end."""
 
-    class Hook(chainer.LinkHook):
-        """Keeps the outputs of every call."""
+    def __init__(self, tree):
+        self.seen = []
+        self._tree = tree
+        self._paths = {}
+        self._running = []
+        chainer_legacy.around_calls(self._wrap)
 
-        name = "chainer2torch"
+    @contextlib.contextmanager
+    def of(self, model):
+        """Collects the calls of a block, anew."""
+        self.seen = []
+        self._paths = {id(link): path for path, link in model.namedlinks()}
+        try:
+            yield
+        finally:
+            self._paths = {}
 
-        def forward_postprocess(self, args):
-            path = paths.get(id(args.link))
-            if path is None:
-                return
-            key = "call/{}".format(len(calls))
-            arrays = wire.flat_arrays(key, args.out, chainer_snippets.array_of)
-            call = {"path": path, "type": type(args.link).__name__, "key": key, "line": wire.caller(tree)}
-            calls.append((call, arrays))
+    def _wrap(self, call):
+        def traced(link, *args, **kwargs):
+            if id(link) not in self._paths or id(link) in self._running:  # a method that calls that of its base
+                return call(link, *args, **kwargs)
+            self._running.append(id(link))
+            try:
+                out = call(link, *args, **kwargs)
+            finally:
+                self._running.pop()
+            self._add(link, out, wire.caller(self._tree))
+            return out
+        return traced
 
-    with Hook():
-        yield calls
+    def _add(self, link, out, line):
+        key = "call/{}".format(len(self.seen))
+        arrays = wire.flat_arrays(key, out, chainer_snippets.array_of)
+        self.seen.append(({"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}, arrays))

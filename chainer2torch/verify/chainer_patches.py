@@ -133,7 +133,10 @@ def _module(name):
 
 def _patch_pad_sequence():
     """NumPy 2 raises when -1 is written into an unsigned array; older versions wrapped around."""
-    from chainer.functions.array import pad_sequence
+    try:
+        from chainer.functions.array import pad_sequence
+    except ImportError:  # another Chainer, with a NumPy of its time
+        return
     original = pad_sequence.PadSequence.forward
     if getattr(original, "_chainer2torch", False):
         return
@@ -149,7 +152,10 @@ def _patch_pad_sequence():
 
 def _patch_categorical():
     """NumPy 2's meshgrid returns a tuple, to which Categorical.log_prob appends as to a list."""
-    from chainer.distributions import categorical
+    try:
+        from chainer.distributions import categorical
+    except ImportError:  # before Chainer 5
+        return
     if isinstance(numpy.meshgrid([0], [0]), list) or hasattr(categorical.numpy, "_chainer2torch"):
         return
     shim = types.ModuleType("numpy")

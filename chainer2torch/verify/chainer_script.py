@@ -9,7 +9,7 @@ import os
 import chainer
 import numpy
 
-from . import chainer_double, chainer_gpu, lockstep
+from . import chainer_double, chainer_gpu, chainer_legacy, lockstep
 
 
 def work(job, folder):
@@ -20,6 +20,7 @@ def work(job, folder):
     lockstep.seed_everything(job["seed"])
     chainer_gpu.random_from_numpy(job.get("device", "cpu"))
     private_streams(job["seed"])
+    chainer_legacy.shuffle_as_today()
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()
@@ -32,7 +33,7 @@ def private_streams(seed):
     """Initial weights and functions' noise no longer advance NumPy's global generator; gives the noise's stream."""
     init = lockstep.Stream(seed + 1)
     noise = lockstep.Stream(seed + 2)
-    for cls in _subclasses(chainer.initializer.Initializer):
+    for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
         if "__call__" in vars(cls):
             cls.__call__ = init.wrap(vars(cls)["__call__"])
     import chainer.functions.noise as package
@@ -45,12 +46,6 @@ def private_streams(seed):
                 if method in vars(cls):
                     setattr(cls, method, noise.wrap(vars(cls)[method]))
     return noise
-
-
-def _subclasses(cls):
-    for child in cls.__subclasses__():
-        yield child
-        yield from _subclasses(child)
 
 
 class _Watch(object):
@@ -75,7 +70,7 @@ class _Watch(object):
 
         chainer.Variable.backward = recorded_backward
 
-        for cls in set([chainer.Optimizer, chainer.GradientMethod] + list(_subclasses(chainer.Optimizer))):
+        for cls in set([chainer.Optimizer, chainer.GradientMethod] + list(chainer_legacy.subclasses(chainer.Optimizer))):
             if "setup" in vars(cls):
                 cls.setup = self._setup(vars(cls)["setup"])
             if "update" in vars(cls) and cls is not chainer.Optimizer:
@@ -96,7 +91,9 @@ class _Watch(object):
                 report(self, values, observer)
                 for name in sorted(self.observation):
                     value = self.observation[name]
-                    value = lockstep.number(chainer.cuda.to_cpu(getattr(value, "data", value)))
+                    if isinstance(value, chainer.Variable):
+                        value = value.data
+                    value = lockstep.number(chainer_gpu.fetch(value) if chainer_gpu.is_array(value) else value)
                     if value is not None:
                         watch.recorder.report(name, value)
                 outer.update(self.observation)
@@ -105,15 +102,14 @@ class _Watch(object):
 
         chainer.reporter.Reporter.report = recorded_report
 
-        if "__call__" in vars(chainer.Link):
-            call = chainer.Link.__call__
-
+        def wrap(call):
             def recorded_call(self, *args, **kwargs):
                 if watch.waiting:
                     watch.first_forward()
                 return call(self, *args, **kwargs)
+            return recorded_call
 
-            chainer.Link.__call__ = recorded_call
+        chainer_legacy.around_calls(wrap)
 
     def _setup(self, setup):
         watch = self

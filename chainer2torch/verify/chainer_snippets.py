@@ -11,26 +11,28 @@ import chainer
 import chainer.functions as F
 import numpy
 
-from . import chainer_gpu, wire
+from . import chainer_gpu, chainer_legacy, wire
 
 
 def work(job, folder):
     """Runs every case of the job; a case that fails is a result like any other."""
     results = wire.Results(folder)
+    defaults = chainer_legacy.Defaults()
+    defaults.install()
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
             case = dict(case, device=job.get("device", "cpu"))
-            record, arrays = run_case(case, inputs, folder)
+            record, arrays = run_case(case, inputs, folder, defaults)
             record["id"] = case["id"]
             results.add(record, arrays)
     results.close()
 
 
-def run_case(case, inputs, folder):
+def run_case(case, inputs, folder, defaults):
     """The record and the arrays of one case."""
     phase = "build"
     try:
-        with config(case):
+        with config(case, defaults):
             if case.get("compare") == "moments":
                 return _sample(case, inputs)
             links = find_links(execute(case))
@@ -61,8 +63,9 @@ def run_case(case, inputs, folder):
 
 
 @contextlib.contextmanager
-def config(case):
+def config(case, defaults):
     """Train mode and the dtype of new arrays, as the case says."""
+    defaults.dtype = numpy.dtype(case["dtype"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
         if hasattr(chainer.config, "dtype"):

@@ -13,7 +13,7 @@ import threading
 import chainer
 import numpy
 
-from . import chainer_gpu, lockstep, wire
+from . import chainer_gpu, chainer_legacy, lockstep, wire
 
 # A parameter that is given more different kinds than this is not worth a list.
 _MOST = 8
@@ -83,9 +83,8 @@ class Recorder(object):
         for name, value in list(vars(F).items()):
             if inspect.isfunction(value) and not name.startswith("_"):
                 setattr(F, name, self._watched(value, lambda args, name=name: "chainer.functions." + name))
-        if "__call__" in vars(chainer.Link):
-            chainer.Link.__call__ = self._watched(
-                chainer.Link.__call__, lambda args: _public(type(args[0])) or type(args[0]).__name__, skip=1)
+        chainer_legacy.around_calls(lambda call: self._watched(
+            call, lambda args: _public(type(args[0])) or type(args[0]).__name__, skip=1))
 
     def _watched(self, function, name, skip=0):
         @functools.wraps(function)
@@ -93,8 +92,10 @@ class Recorder(object):
             frame = sys._getframe(1)
             path = self._relative(frame.f_code.co_filename)
             if path:
-                key = "{}:{}:{}".format(path, frame.f_lineno, _column(frame))
-                call = self.calls.setdefault(key, {"callee": name(args), "count": 0, "arguments": {}})
+                callee, column = name(args), _column(frame)
+                # Without columns, the calls of a line are told apart by what they call.
+                place = "{}:{}:{}".format(path, frame.f_lineno, column or "0:" + callee)
+                call = self.calls.setdefault(place, {"callee": callee, "count": 0, "arguments": {}})
                 call["count"] += 1
                 for i, value in enumerate(args[skip:]):
                     _note(call["arguments"], str(i), kind(value))

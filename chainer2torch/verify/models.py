@@ -176,20 +176,17 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         python=pythons["torch"], timeout=timeout)
     outcomes = [_outcome(pair, left, right, device) for pair in pairs]
     _explain_rounding(outcomes)
-    versions = {**{f"{k} (Chainer side)" if k != "chainer" else k: v for k, v in left.versions.items()},
-                **{f"{k} (PyTorch side)" if k != "torch" else k: v for k, v in right.versions.items()}}
-    return VerifyReport(outcomes, [r.problem for r in (left, right) if r.problem], versions, device)
+    return VerifyReport(outcomes, [r.problem for r in (left, right) if r.problem], run.versions_of(left, right), device)
 
 
 def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device: str) -> Outcome:
     outcome = Outcome(pair)
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
-        outcome.fail(f"{'Chainer' if x is None else 'PyTorch'}: the worker ended before this case")
+        outcome.leave(f"{'Chainer' if x is None else 'PyTorch'}: the worker ended before this case")
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
-        outcome.status = UNVERIFIED
-        outcome.reasons.append(f"Chainer: {x['type']} in {x['phase']}: {x['message']}")
+        outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {x['message']}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
     judge(outcome, x, y, a, b, device)
@@ -219,7 +216,7 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
     for x in xs:
         partners = waiting.get(x["path"])
         if not partners:
-            missing = missing or f"; the first link that PyTorch did not call is {x['path']} ({x['line']})"
+            missing = missing or f"; the first link that PyTorch did not call is {_call(x)}"
             continue
         y = partners.pop(0)
         for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
@@ -233,8 +230,12 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
             if not difference.equal:
                 return (f"first diverging link: {_place(x, y)}: {difference.reason}; "
                         f"largest error {difference.max_abs:.3g}; equal up to {before}")
-        before = f"{x['path']} ({x['line']})"
+        before = _call(x)
     return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    return f"{call['path']} ({call['line']})" if call["line"] else f"{call['path']}"
 
 
 def _place(x: Mapping[str, Any], y: Mapping[str, Any]) -> str:

@@ -20,12 +20,13 @@ from chainer2torch.verify.compare import (
     compare_trees,
     leaves,
 )
-from chainer2torch.verify.run import CHAINER_WORKER, TORCH_WORKER, run_cases
+from chainer2torch.verify.run import CHAINER_WORKER, TORCH_WORKER, run_cases, versions_of
 
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 # Errors that a broken migration raises whatever the input: they are never the error that Chainer raises on purpose.
 _BROKEN = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "SyntaxError", "LookupError",
                      "UnboundLocalError"})
+_RULES_ARE_ABOUT = "7.8"
 _COMPAT_DIR = Path(__file__).resolve().parent.parent / "compat"
 
 
@@ -70,6 +71,11 @@ class Outcome:
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""
         self.status = FAILED
+        self.reasons.append(reason)
+
+    def leave(self, reason: str) -> None:
+        """Marks the pair as not verified, for a reason."""
+        self.status = UNVERIFIED
         self.reasons.append(reason)
 
 
@@ -124,17 +130,14 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
     for pair in pairs:
         outcome = Outcome(pair)
         if pair.id not in left.records:
-            outcome.fail("Chainer: the worker ended before this case")
+            outcome.leave("Chainer: the worker ended before this case")
         elif pair.id not in right.records:
-            outcome.fail("PyTorch: the worker ended before this case")
-        else:
+            outcome.leave("PyTorch: the worker ended before this case")
+        elif not _too_old(outcome, left.records[pair.id], left.versions.get("chainer", "")):
             judge(outcome, left.records[pair.id], right.records[pair.id],
                   left.arrays(pair.id), right.arrays(pair.id), device)
         outcomes.append(outcome)
-    versions = {**{f"{k} (Chainer side)": v for k, v in left.versions.items() if k != "chainer"},
-                **{f"{k} (PyTorch side)": v for k, v in right.versions.items() if k != "torch"},
-                **{k: v for r in (left, right) for k, v in r.versions.items() if k in ("chainer", "torch")}}
-    return Batch(outcomes, versions, problems)
+    return Batch(outcomes, versions_of(left, right), problems)
 
 
 def case_of(pair: Pair, inputs: dict[str, np.ndarray], device: str = "cpu") -> dict[str, Any]:
@@ -154,6 +157,15 @@ def case_of(pair: Pair, inputs: dict[str, np.ndarray], device: str = "cpu") -> d
             "repeat": max(1, min(2000, max(40000 // max(sizes), 4000 // min(sizes))))}
 
 
+def _too_old(outcome: Outcome, x: Mapping[str, Any], version: str) -> bool:
+    """Whether another Chainer than the one that the rules are about cannot run an example, or raises no error in it."""
+    if version.startswith(_RULES_ARE_ABOUT) or outcome.pair.raises == (x["status"] != "ok"):
+        return False
+    outcome.leave(f"Chainer {version} does not raise" if outcome.pair.raises else
+                  f"Chainer {version}: {x['type']} in {x['phase']}: {_first_line(x['message'])}")
+    return True
+
+
 def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any],
           device: str = "cpu") -> None:
     """Compares the two records (x, a: Chainer's; y, b: PyTorch's)."""
@@ -169,13 +181,14 @@ def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, A
             outcome.compared += 1
         return
     if pair.may_not_be_a_call and x["status"] != "ok" and x["type"] == "TypeError":
-        outcome.status = UNVERIFIED
-        outcome.reasons.append(f"NumPy takes no such call: {_first_line(x['message'])}")
+        outcome.leave(f"NumPy takes no such call: {_first_line(x['message'])}")
+        return
+    if x["status"] != "ok" and x["type"] in ("ImportError", "ModuleNotFoundError"):
+        outcome.leave(f"Chainer's interpreter lacks a package: {_first_line(x['message'])}")
         return
     if device != "cpu" and x["status"] != "ok":
         # Not every program for NumPy runs with CuPy: the original gives nothing to compare with.
-        outcome.status = UNVERIFIED
-        outcome.reasons.append(f"Chainer on {device}: {x['type']} in {x['phase']}: {_first_line(x['message'])}")
+        outcome.leave(f"Chainer on {device}: {x['type']} in {x['phase']}: {_first_line(x['message'])}")
         return
     for side, record in (("Chainer", x), ("PyTorch", y)):
         if record["status"] != "ok":
@@ -210,8 +223,7 @@ def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, A
     _judge_gradients(outcome, a, b)
     _judge_initial(outcome, a, b)
     if not outcome.compared and outcome.status == PASSED:
-        outcome.status = UNVERIFIED
-        outcome.reasons.append("nothing in the result can be compared")
+        outcome.leave("nothing in the result can be compared")
 
 
 def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
@@ -281,7 +293,7 @@ def _first_line(text: str) -> str:
 
 
 def _last_frame(record: dict[str, Any]) -> str:
-    lines = [line for line in record["trace"].splitlines() if line.strip()]
+    lines = [line for line in record.get("trace", "").splitlines() if line.strip()]
     frames = [line for line in lines if line.lstrip().startswith("File ")]
     own = [frame for frame in frames if "site-packages" not in frame and "chainer2torch/verify" not in frame]
     return (own or frames or [""])[-1]

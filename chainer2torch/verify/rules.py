@@ -15,6 +15,8 @@ from chainer2torch.verify.report import VerifyReport
 _METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")
 # NumPy says of few of its functions which arguments may be named.
 _POSITIONAL = ("numpy.", "cupy.", "xp.")
+# How programs import them.
+_SHORT = {"F": "chainer.functions", "L": "chainer.links"}
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
@@ -63,6 +65,8 @@ def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:
         return
     wanted: set[str] = set()
     for name in names:
+        short, _, rest = name.partition(".")
+        name = f"{_SHORT[short]}.{rest}" if short in _SHORT and rest else name
         fits = {full for full in rules.rows
                 if full == name or full.endswith("." + name) or full.startswith(name + ".")}
         if not fits:

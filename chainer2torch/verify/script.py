@@ -161,7 +161,7 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
                                 {"chainer": chainer_python, "torch": torch_python}, timeout)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
         report = _compare(left, right, " ".join(argv), *close, device)
-        report.facts.update({"dtype": dtype, "seed": str(seed), "device": device, **left.versions, **right.versions})
+        report.facts.update({"dtype": dtype, "seed": str(seed), "device": device, **run.versions_of(left, right)})
         return report
 
     report = compared("float32")
@@ -201,10 +201,12 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
     ends = [result.records.get("end") for result in (left, right)]
-    for name, end in zip(("Chainer", "PyTorch"), ends, strict=True):
+    for name, end, result in zip(("Chainer", "PyTorch"), ends, (left, right), strict=True):
         if end is not None and end["how"]["status"] == "error":
             how = end["how"]
-            problems.append(f"the script failed under {name}: {how['type']}: {how['message']}\n{_indent(how['trace'])}")
+            # A script that ends itself says why on its output.
+            where = "\n" + _indent(how["trace"]) if how["trace"].strip() else result.printed
+            problems.append(f"the script failed under {name}: {how['type']}: {how['message']}{where}")
     if ends[1] is not None:
         problems += ends[1]["notes"]["problems"]
         unverified += ends[1]["notes"]["unverified"]

@@ -141,7 +141,7 @@ def caller(tree):
     frame = sys._getframe(1)
     while frame is not None:
         path = os.path.abspath(frame.f_code.co_filename)
-        if path.startswith(tree):
+        if path.startswith(tree) and not frame.f_code.co_filename.startswith("<"):
             return "{}:{}".format(path[len(tree):].replace(os.sep, "/"), frame.f_lineno)
         frame = frame.f_back
     return ""

@@ -1,0 +1,91 @@
+"""What older Chainer versions lack and the comparison needs: one place where every link is called, a default dtype, and
+the batch order of today's ``SerialIterator``.
+
+Written for Python 3.6 and Chainer 3 and newer. Under Chainer 7 only :func:`around_calls` does anything.
+"""
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import types
+
+import chainer
+import numpy
+
+
+def subclasses(cls):
+    """All classes below ``cls``, the nearest first."""
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def around_calls(wrap):
+    """Replaces how links are called: ``wrap(call)`` gives the new ``__call__(self, *args, **kwargs)``.
+
+    Since Chainer 5 that is a method of ``Link``. Before, each class has its own, and so have the classes of programs from
+    then, those defined later included. A call of ``super().__call__`` passes through ``wrap`` again.
+    """
+    for cls in set(subclasses(chainer.Link)) | {chainer.Link}:
+        if "__call__" in vars(cls):
+            cls.__call__ = wrap(vars(cls)["__call__"])
+
+    def wrap_new(cls, **kwargs):
+        super(chainer.Link, cls).__init_subclass__(**kwargs)
+        if "__call__" in vars(cls):
+            cls.__call__ = wrap(vars(cls)["__call__"])
+
+    chainer.Link.__init_subclass__ = classmethod(wrap_new)
+
+
+class Defaults(object):
+    """The dtype of new parameters and persistent values, for Chainer 3 and 4, which always make float32."""
+
+    def __init__(self):
+        self.dtype = numpy.dtype(numpy.float32)
+        self.needed = not hasattr(chainer.config, "dtype")
+
+    def install(self):
+        """Patches how parameters get their arrays and how links register what they save."""
+        if not self.needed:
+            return
+        from chainer import initializers
+        generate = initializers.generate_array
+        defaults = self
+
+        def generate_array(*args, **kwargs):
+            return defaults.cast(generate(*args, **kwargs))
+
+        initializers.generate_array = generate_array
+        register = chainer.Link.register_persistent
+
+        def register_persistent(link, name):
+            link.__dict__[name] = defaults.cast(getattr(link, name))
+            return register(link, name)
+
+        chainer.Link.register_persistent = register_persistent
+
+    def cast(self, value):
+        """``value``; a float32 array of NumPy as one of the default dtype."""
+        if isinstance(value, numpy.ndarray) and value.dtype == numpy.float32 and value.dtype != self.dtype:
+            return value.astype(self.dtype)
+        return value
+
+
+def shuffle_as_today():
+    """``SerialIterator`` before Chainer 5 shuffles the last epoch's order again; today it draws a new one.
+
+    The migrated program has today's: with the same draws, both sides then see the same batches.
+    """
+    from chainer.iterators import serial_iterator
+    if hasattr(chainer.iterators, "ShuffleOrderSampler"):
+        return
+
+    def shuffle(order):
+        order[...] = numpy.random.permutation(len(order))
+
+    random = types.ModuleType("numpy.random")
+    random.__dict__.update(vars(numpy.random))
+    random.shuffle = shuffle
+    shim = types.ModuleType("numpy")
+    shim.__dict__.update(vars(numpy))
+    shim.random = random
+    serial_iterator.numpy = shim
