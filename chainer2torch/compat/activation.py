@@ -142,7 +142,7 @@ def rrelu(x: torch.Tensor, l: float = 1. / 8, u: float = 1. / 3, *,  # noqa: E74
     if not (is_training() if training is None else training):
         r = torch.full_like(x, (l + u) / 2)
     elif r is None:
-        r = torch.empty_like(x).uniform_(l, u)
+        r = l + (u - l) * torch.rand_like(x)
     r = r.detach()
     y = torch.where(x >= 0, x, x * r)
     return (y, r) if return_r else y

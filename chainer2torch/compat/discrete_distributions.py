@@ -362,7 +362,7 @@ class MultivariateNormalDistribution(ParametricDistribution):
         return -0.5 * math.log(2 * math.pi) * self.d - self._log_det - 0.5 * square
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return self.loc + (self.scale_tril @ self._empty(n).normal_().unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self.scale_tril @ torch.randn_like(self._empty(n)).unsqueeze(-1)).squeeze(-1)
 
     def _kl(self, other: MultivariateNormalDistribution) -> torch.Tensor:
         trace = (other._whitened(self.scale_tril) ** 2).sum((-2, -1))

@@ -85,7 +85,7 @@ class NormalDistribution(ParametricDistribution):
         return torch.special.ndtr(-self._z(x))
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return self.loc + self.scale * self._empty(n).normal_()
+        return self.loc + self.scale * torch.randn_like(self._empty(n))
 
     def _kl(self, other: NormalDistribution) -> torch.Tensor:
         return other.log_scale - self.log_scale + \
@@ -119,7 +119,7 @@ class LogNormalDistribution(ParametricDistribution):
         return -_HALF_LOG_2PI - self.sigma.log() - log_x - 0.5 * (log_x - self.mu) ** 2 / self.sigma ** 2
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return torch.exp(self.mu + self.sigma * self._empty(n).normal_())
+        return torch.exp(self.mu + self.sigma * torch.randn_like(self._empty(n)))
 
     def _kl(self, other: LogNormalDistribution) -> torch.Tensor:
         return 0.5 * ((self.mu - other.mu) ** 2 + self.sigma ** 2) / other.sigma ** 2 - 0.5 + \
@@ -320,7 +320,7 @@ class UniformDistribution(ParametricDistribution):
         return torch.where((x >= self.low) & (x <= self.high), -self.scale.log(), -math.inf)
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return self.icdf(self._empty(n).uniform_())
+        return self.icdf(torch.rand_like(self._empty(n)))
 
     def _kl(self, other: UniformDistribution) -> torch.Tensor:
         outside = (self.high > other.high) | (self.low < other.low)

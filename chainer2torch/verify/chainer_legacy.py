@@ -21,8 +21,8 @@ def subclasses(cls):
 def around_calls(wrap):
     """Replaces how links are called: ``wrap(call)`` gives the new ``__call__(self, *args, **kwargs)``.
 
-    Since Chainer 5 that is a method of ``Link``. Before, each class has its own, and so have the classes of programs from
-    then, those defined later included. A call of ``super().__call__`` passes through ``wrap`` again.
+    Since Chainer 5 that is a method of ``Link``. Before, each class has its own, and so have the classes of programs
+    from then; those defined later count, too. A call of ``super().__call__`` passes through ``wrap`` again.
     """
     for cls in set(subclasses(chainer.Link)) | {chainer.Link}:
         if "__call__" in vars(cls):

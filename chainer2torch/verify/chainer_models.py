@@ -8,10 +8,9 @@ import contextlib
 import os
 import sys
 
-import chainer
 import numpy
 
-from . import chainer_gpu, chainer_legacy, chainer_script, chainer_snippets, lockstep, wire
+from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, wire
 
 
 def work(job, folder):
@@ -23,7 +22,7 @@ def work(job, folder):
     defaults = chainer_legacy.Defaults()
     defaults.install()
     calls = _Calls(job["tree"])
-    noise = chainer_script.private_streams(job["seed"])
+    noise = chainer_noise.private_streams(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
@@ -115,4 +114,5 @@ class _Calls(object):
     def _add(self, link, out, line):
         key = "call/{}".format(len(self.seen))
         arrays = wire.flat_arrays(key, out, chainer_snippets.array_of)
-        self.seen.append(({"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}, arrays))
+        call = {"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}
+        self.seen.append((call, arrays))

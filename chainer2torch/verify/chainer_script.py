@@ -9,43 +9,27 @@ import os
 import chainer
 import numpy
 
-from . import chainer_double, chainer_gpu, chainer_legacy, lockstep
+from . import chainer_double, chainer_gpu, chainer_legacy, chainer_noise, lockstep
 
 
 def work(job, folder):
     """Runs the script. Each optimizer's initial weights go to ``weights-<number>.npz``, in the order of ``setup``."""
     recorder = lockstep.Recorder(folder, job["iterations"])
-    notes = {"targets": {}}
+    notes = {"targets": {}, "unverified": []}
+    unshared = set()
     watch = _Watch(folder, recorder, notes)
     lockstep.seed_everything(job["seed"])
     chainer_gpu.random_from_numpy(job.get("device", "cpu"))
-    private_streams(job["seed"])
+    chainer_noise.private_streams(job["seed"], unshared)
     chainer_legacy.shuffle_as_today()
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()
     if hasattr(chainer.config, "show"):
         chainer.config.autotune = False
-    lockstep.run_script(job, recorder, notes)
-
-
-def private_streams(seed):
-    """Initial weights and functions' noise no longer advance NumPy's global generator; gives the noise's stream."""
-    init = lockstep.Stream(seed + 1)
-    noise = lockstep.Stream(seed + 2)
-    for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
-        if "__call__" in vars(cls):
-            cls.__call__ = init.wrap(vars(cls)["__call__"])
-    import chainer.functions.noise as package
-    for name in ("dropout", "gaussian", "zoneout", "simplified_dropconnect"):
-        module = __import__(package.__name__ + "." + name, fromlist=["_"])
-        for cls in list(vars(module).values()):
-            if not isinstance(cls, type) or cls.__module__ != module.__name__:
-                continue
-            for method in ("forward", "forward_cpu", "forward_gpu"):
-                if method in vars(cls):
-                    setattr(cls, method, noise.wrap(vars(cls)[method]))
-    return noise
+    lockstep.run_script(job, recorder, notes, lambda: notes["unverified"].extend(
+        "samples of {} are drawn in another way by each framework: what follows from them cannot be equal".format(name)
+        for name in sorted(unshared)))
 
 
 class _Watch(object):
@@ -70,7 +54,7 @@ class _Watch(object):
 
         chainer.Variable.backward = recorded_backward
 
-        for cls in set([chainer.Optimizer, chainer.GradientMethod] + list(chainer_legacy.subclasses(chainer.Optimizer))):
+        for cls in set(chainer_legacy.subclasses(chainer.Optimizer)) | {chainer.Optimizer, chainer.GradientMethod}:
             if "setup" in vars(cls):
                 cls.setup = self._setup(vars(cls)["setup"])
             if "update" in vars(cls) and cls is not chainer.Optimizer:

@@ -12,7 +12,7 @@ import types
 
 def main():
     """Runs the job. The exit status is 0 when every case was tried, whatever came of it."""
-    if sys.version_info < (3, 6):
+    if sys.version_info < (3, 6):  # noqa: UP036 - it runs by its path, under any interpreter
         raise SystemExit("Python 3.6 or newer is needed; this is " + sys.version.split()[0])
     here = os.path.dirname(os.path.abspath(__file__))
     # The folder of this file must not shadow the modules of the user's program (`models`, `run`, ...).

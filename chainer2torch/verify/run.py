@@ -87,10 +87,9 @@ def run_worker(worker: Path, folder: Path, job: Mapping[str, Any], *, python: st
 
 def run_cases(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None,
               timeout: float = 600) -> WorkerResult:
-    """:func:`run_worker` for a job with ``cases``: where a worker dies, those after the one it died of run in a new one.
-
-    The case itself gets a record with the error. A worker that dies before its first case, that has used up its time,
-    or that dies again and again is not started again.
+    """:func:`run_worker` for a job with ``cases``: where a worker dies, those after the one it died of run in a new
+    one. The case itself gets a record with the error. A worker that dies before its first case, that has used up its
+    time, or that dies again and again is not started again.
     """
     problems: list[str] = []
     while True:
@@ -150,7 +149,7 @@ def _end_of(path: Path) -> str:
 def _missing(err: str, python: str) -> str:
     """Which package the interpreter lacks, when that is what ended the worker."""
     lines = [line for line in err.splitlines() if line.strip()]
-    found = re.fullmatch(r"(?:ModuleNotFound|Import)Error: No module named '?(\w+)[\w.]*'?", lines[-1]) if lines else None
+    found = re.fullmatch(r"(?:ModuleNotFound|Import)Error: No module named '?(\w+)[\w.]*'?", (lines or [""])[-1])
     return f": {python} has no package `{found[1]}`" if found else ""
 
 

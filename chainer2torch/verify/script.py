@@ -207,6 +207,8 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
             # A script that ends itself says why on its output.
             where = "\n" + _indent(how["trace"]) if how["trace"].strip() else result.printed
             problems.append(f"the script failed under {name}: {how['type']}: {how['message']}{where}")
+    if ends[0] is not None:
+        unverified += ends[0]["notes"].get("unverified", [])
     if ends[1] is not None:
         problems += ends[1]["notes"]["problems"]
         unverified += ends[1]["notes"]["unverified"]

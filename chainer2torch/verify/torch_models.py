@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import torch
 
-from . import compat_module, lockstep, names, torch_gpu, torch_script, torch_snippets, wire
+from . import compat_module, lockstep, names, torch_gpu, torch_noise, torch_snippets, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -20,7 +20,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("chainer_compat")
     noise = lockstep.Stream(job["seed"] + 2)
-    torch_script.noise_from(noise)
+    torch_noise.noise_from(noise)
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:

@@ -4,11 +4,10 @@ import sys
 import weakref
 from typing import Any
 
-import numpy
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep, torch_double
+from . import chainer_patches, lockstep, torch_double, torch_noise
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -17,7 +16,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     notes: dict[str, Any] = {"loaded": {}, "problems": [], "on_gpu": []}
     lockstep.seed_everything(job["seed"])
     torch.manual_seed(job["seed"])
-    noise_from(lockstep.Stream(job["seed"] + 2))
+    torch_noise.noise_from(lockstep.Stream(job["seed"] + 2))
     watch = _Watch(job, recorder, notes)
     if job["dtype"] == "float64":
         torch_double.install()
@@ -42,37 +41,6 @@ def _still_chainer() -> list[str]:
     """What to say when the migrated script imported Chainer: that part was compared with itself."""
     return ["the migrated script still imports Chainer; what it computes with it is not verified"] \
         if "chainer" in sys.modules else []
-
-
-def noise_from(stream: Any) -> None:
-    """Dropout masks and sampled noise are drawn as Chainer draws them, from one stream in call order."""
-    functional = torch.nn.functional
-    plain_dropout = functional.dropout
-
-    def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-        if not training or isinstance(input, torch.nn.utils.rnn.PackedSequence):
-            return plain_dropout(input, p, training, inplace)
-        kept = torch.from_numpy(numpy.asarray(stream.rng.rand(*input.shape) >= p)).to(input.device)
-        mask = kept.to(input.dtype) * (1.0 / (1.0 - p) if p < 1 else 0.0)
-        return input.mul_(mask) if inplace else input * mask
-
-    def like(draw: Any) -> Any:
-        def drawn(input: torch.Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                  **kwargs: Any) -> torch.Tensor:
-            values = torch.as_tensor(numpy.asarray(draw(tuple(input.shape))))
-            return values.to(device or input.device, dtype or input.dtype).requires_grad_(requires_grad)
-        return drawn
-
-    def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-             **kwargs: Any) -> torch.Tensor:
-        shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-        values = torch.as_tensor(numpy.asarray(stream.rng.uniform(size=shape)))
-        return values.to(device or "cpu", dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
-
-    functional.dropout = dropout
-    torch.rand = rand  # type: ignore[assignment]
-    torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
-    torch.randn_like = like(lambda shape: stream.rng.standard_normal(shape))
 
 
 class _Watch:

@@ -1,0 +1,102 @@
+"""Random numbers under Chainer, for a run in lockstep: what only Chainer draws comes from private streams.
+
+Written for Python 3.6 and Chainer 3 and newer.
+"""
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import importlib
+
+import chainer
+import numpy
+
+from . import chainer_legacy, lockstep
+
+# Modules of Chainer whose functions draw in their forward pass.
+_ROOMS = ("noise.dropout", "noise.gaussian", "noise.zoneout", "noise.simplified_dropconnect", "activation.rrelu")
+# Distributions whose samples are the same function of the same draws in what they become under PyTorch.
+SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel")
+
+
+def private_streams(seed, unshared=None):
+    """Initial weights and functions' noise no longer advance NumPy's global generator; gives the noise's stream.
+
+    The names of distributions whose samples PyTorch draws in another way are added to the set ``unshared`` when they
+    are drawn.
+    """
+    init = lockstep.Stream(seed + 1)
+    noise = lockstep.Stream(seed + 2)
+    for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
+        if "__call__" in vars(cls):
+            cls.__call__ = init.wrap(vars(cls)["__call__"])
+    for room in _ROOMS:
+        _wrap_functions(_module("chainer.functions." + room), noise)
+    _nothing_dropped()
+    gumbel = _module("chainer.functions.noise.gumbel_softmax")
+    if gumbel is not None:
+        gumbel.gumbel_softmax = chainer.functions.gumbel_softmax = noise.wrap(gumbel.gumbel_softmax)
+    _wrap_samples(noise, set() if unshared is None else unshared)
+    _stable_order()
+    return noise
+
+
+def _module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:  # an older Chainer
+        return None
+
+
+def _wrap_functions(module, noise):
+    for cls in list(vars(module).values()) if module is not None else ():
+        if not isinstance(cls, type) or cls.__module__ != module.__name__:
+            continue
+        for method in ("forward", "forward_cpu", "forward_gpu"):
+            if method in vars(cls):
+                setattr(cls, method, noise.wrap(vars(cls)[method]))
+
+
+def _nothing_dropped():
+    """A dropout ratio of 0 draws nothing: what is emitted for it may have no dropout at all."""
+    from chainer.functions.noise import dropout
+    cls = dropout.Dropout
+    for method in ("forward", "forward_cpu", "forward_gpu"):
+        if method in vars(cls):
+            setattr(cls, method, _unless_zero(vars(cls)[method]))
+
+
+def _unless_zero(forward):
+    def drawn(self, inputs):
+        if self.dropout_ratio == 0 and getattr(self, "mask", None) is None:
+            x = inputs[0]
+            self.mask = chainer.cuda.get_array_module(x).ones_like(x)
+        return forward(self, inputs)
+    return drawn
+
+
+def _wrap_samples(noise, unshared):
+    package = _module("chainer.distributions")
+    base = getattr(chainer, "Distribution", None)
+    if package is None or base is None:
+        return
+    for cls in set(chainer_legacy.subclasses(base)):
+        if "sample_n" in vars(cls) and cls.__module__.startswith("chainer."):
+            cls.sample_n = _noted(noise.wrap(vars(cls)["sample_n"]), cls.__name__, unshared)
+
+
+def _noted(sample_n, name, unshared):
+    def drawn(self, n):
+        if name not in SHARED_SAMPLES:
+            unshared.add(name)
+        return sample_n(self, n)
+    return drawn
+
+
+def _stable_order():
+    """Sequences of one length keep their order, as in PyTorch: masks inside a stack follow the sorted batch."""
+    def argsort_list_descent(lst):
+        return numpy.argsort([-len(x) for x in lst], kind="mergesort").astype(numpy.int32)
+
+    for name in ("n_step_rnn", "n_step_lstm", "n_step_gru"):
+        module = _module("chainer.links.rnn." + name) or _module("chainer.links.connection." + name)
+        if hasattr(module, "argsort_list_descent"):
+            module.argsort_list_descent = argsort_list_descent
