@@ -78,6 +78,11 @@ def table() -> dict[str, Code]:
             "A magic or a shell line of a notebook (`!pip install chainer`, `%%writefile`, `%%bash`) names Chainer or "
             "CuPy. Such lines are kept as they are. Change it by hand: install torch, and move code that is written "
             "to a file into a file, which can be migrated."),
+        "C2T016": Code(
+            "requirement",
+            "A dependency file (requirements.txt, setup.py, setup.cfg, pyproject.toml, Pipfile, environment.yml) asks"
+            " for Chainer, CuPy or a library on Chainer. It becomes the packages that the migrated code imports; what"
+            " the code still needs stays beside them. Pins of other packages are kept."),
         "C2T090": Code(
             "other Chainer name",
             "A Chainer name outside of the families below. " + _RULE),

@@ -93,6 +93,9 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Pro
     if count:
         with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
             analyse(project, _engine(options.rules, rewrite, options.trace))
+    if any(tree.place for tree in project.trees):
+        from chainer2torch import dependencies
+        dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
     return project
 
 

@@ -107,6 +107,11 @@ def is_python(path: Path) -> bool:
         return False
 
 
+def is_not_source(relative: str) -> bool:
+    """Whether a path lies in a folder that nobody writes by hand."""
+    return not _NOT_SOURCE.isdisjoint(relative.split("/"))
+
+
 def read(path: Path) -> bytes:
     """The bytes of a regular file; FileError otherwise (a FIFO or a device would block for ever)."""
     try:

@@ -52,6 +52,9 @@ def changes(project: Project) -> list[Change]:
                 project.problems.append(FileError(
                     "C2T003", tree.show(path), f"the migrated text has {error.object[error.start]!r}, which "
                     f"{error.encoding} cannot hold; convert the file to UTF-8"))
+        for path, moved in sorted(tree.requirements.items()):
+            if moved.text != moved.source.text:
+                found.append(Change(tree, path, moved.source.raw, moved.source.encode(moved.text)))
         helpers = list(_helpers(tree, texts, project.problems))
         done = [path for path in texts if path not in tree.broken]  # without its helpers a file is not written
         found.extend(Change(tree, path, tree.sources[path].raw, encoded[path]) for path in done)

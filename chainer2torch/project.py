@@ -43,6 +43,14 @@ class ResultLike(Protocol):
     def sites(self) -> Iterable[SiteLike]: ...
 
 
+class MovedLike(Protocol):
+    """A dependency file as it was and as it becomes, with what the report says of it."""
+
+    source: Source
+    text: str
+    sites: list[SiteRow]
+
+
 Engine = Callable[[Mapping[str, str]], Mapping[str, ResultLike]]
 
 
@@ -62,6 +70,8 @@ class Tree:
     sources: dict[str, Source] = dataclasses.field(default_factory=dict)
     broken: set[str] = dataclasses.field(default_factory=set)
     results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
+    requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
+    left_out: Callable[[str], bool] = lambda path: False
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 
     def show(self, relative: str) -> str:
@@ -79,6 +89,8 @@ class Project:
     def report(self, migrated: bool) -> Report:
         """The report; ``migrated`` says that texts were made (else they were only looked at)."""
         rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
+        rows += [_requirements_row(tree, path, moved, migrated) for tree in self.trees
+                 for path, moved in sorted(tree.requirements.items()) if moved.sites]
         return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated)
 
 
@@ -132,6 +144,7 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
     python = {entry.relative: entry.path for entry in tree.entries
               if entry.python and not excluded(entry.relative) and not git(entry.relative)}
     tree.reported = sorted(python)
+    tree.left_out = lambda name: excluded(name) or git(name) or files.is_not_source(name)
     problems.extend(FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")
                     for entry in tree.entries if entry.kind == "special")
     _load(tree, python, problems, context=False)
@@ -297,6 +310,14 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     else:
         status = LEFT if unfinished else CLEAN
     return FileRow(shown, status, sites, result.left, before, after)
+
+
+def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
+    open_ = any(site.open for site in moved.sites)
+    if not migrated:
+        return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
+    status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
+    return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
 
 
 def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
