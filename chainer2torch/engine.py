@@ -13,13 +13,14 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.plan import array_modules, arrays, fold, imports, link_members, links, modes, shadowing, skips
+from chainer2torch.plan import array_modules, arrays, exports, fold, imports, link_members, links, modes, shadowing, skips
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.unresolved import unresolved
 
 from chainer2torch.rules import Rules, load_rules
+from chainer2torch.vendor import is_helper_module
 
 Edit = Replace | Wrap | StatementEdit
 # edits whose place is not found are left out in the next attempt
@@ -87,11 +88,12 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     With ``rewrite=False`` only the sites are found (for ``check``).
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
-    start = {path for path, text in sources.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
+    own = {path: text for path, text in sources.items() if not is_helper_module(path, text)}
+    start = {path for path, text in own.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
     if not start:
         return results
     trees: dict[str, Source] = {}
-    for path in related(sources, start):
+    for path in related(own, start):
         text = sources[path]
         try:
             trees[path] = Source(text, ast.parse(text))
@@ -100,11 +102,16 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
                 results[path].error = _syntax_message(error, text)
     rules = (rules or load_rules()).with_packs(_imported(trees))
     analysis = Analysis(Project(trees), rules, hints).run()
+    plans: dict[str, Plan] = {}
     for path, module in analysis.project.modules.items():
         if path in analysis.too_deep:
             results[path].error = _TOO_DEEP
         else:
-            results[path] = _migrate_file(analysis, module, sources[path], options or Options(), rewrite)
+            plans[path] = make_plan(analysis, module, options or Options())
+    taken = exports.taken(analysis, plans) if rewrite else {}
+    for path, plan in plans.items():
+        plan.taken = taken.get(path, frozenset())
+        results[path] = _migrate_file(plan, sources[path], rewrite)
     return results
 
 
@@ -132,13 +139,13 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     return plan
 
 
-def _migrate_file(analysis: Analysis, module: ModuleInfo, text: str, options: Options, rewrite: bool) -> FileResult:
-    plan = make_plan(analysis, module, options)
+def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
+    module = plan.module
     if "# TODO(chainer2torch " in text:
         plan.extra_edits += [
             Unmark(module.source.start(module.source.line_statement(node)), site.symbol)
             for node, site in plan.sites.items() if site.state in ("exact", "close")]
-    result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
+    result = FileResult(module.path, text, text, root=plan.analysis.project.import_root(module.path))
     if rewrite:
         _rewrite(plan, result)
     result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
@@ -166,6 +173,13 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
             removed = imports.unused_imports(plan)
             edits = [e for e in _live(plan) if e not in applied.failed]
         output = nodes_of(ast.parse(applied.code))
+        idle = imports.idle_imports(plan, output)
+        if idle:  # array libraries whose last use an edit has taken
+            removed |= idle
+            names = Names.of(plan.source, removed)
+            again = apply(plan.source, _live(plan), names)
+            if not again.failed:
+                applied, output = again, nodes_of(ast.parse(again.code))
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
         return

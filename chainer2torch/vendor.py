@@ -41,6 +41,11 @@ def is_ours(text: str) -> bool:
     return _MARK in text[:1000]
 
 
+def is_helper_module(path: str, text: str) -> bool:
+    """Whether a file is a ``chainer_compat.py`` of this tool's: nothing in it is ever rewritten."""
+    return path.rpartition("/")[2] == FILE_NAME and is_ours(text)
+
+
 def names_used(text: str) -> frozenset[str]:
     """The helpers that a migrated file takes from ``chainer_compat``; empty when it does not parse."""
     if MODULE_NAME not in text:

@@ -248,6 +248,8 @@ class Calls:
             self: Analysis, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)
         bound = bind_kinds(row, args, keywords, None) if row is not None else dict(keywords)
+        if cls == "chainer.Chain":  # its keywords are its children
+            bound = dict(keywords)
         old = self.objects.setdefault(made.site, {})
         for key, kind in bound.items():
             old[key] = join(old.get(key), kind)

@@ -288,6 +288,9 @@ class Expressions:
             return made[name]
         row = self.rules.member(owner, name)
         if row is None:
+            if self.rules.is_subclass(owner, "chainer.Link") and not name.startswith("__"):
+                self.reads(receiver.site, name)
+                return UNKNOWN  # most likely a child or a value that somebody has put there
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
             return arrays.member_kind(row.name, receiver) or parse_spec(row.returns)

@@ -203,9 +203,16 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
                     kind = analysis.facts.get(keyword.value, UNKNOWN)
                     analysis.set_attribute(
                         cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
-    elif isinstance(receiver.cls, ClassInfo) and len(args) > 1 and isinstance(args[0], Const):
+    elif len(args) > 1 and isinstance(args[0], Const):
         kind = args[1] if name == "add_link" else parameter_of(args[1])
-        analysis.set_attribute(receiver.cls, str(args[0].value), kind)
+        if isinstance(receiver.cls, ClassInfo):
+            analysis.set_attribute(receiver.cls, str(args[0].value), kind)
+        elif receiver.site:  # a Chain of no class of its own
+            made, child = analysis.objects.setdefault(receiver.site, {}), str(args[0].value)
+            new = join(made.get(child), kind)
+            if new != made.get(child):
+                made[child] = new
+                analysis.changed(receiver.site, child)
 
 
 def parameter_of(shape: Kind) -> Kind:

@@ -50,9 +50,10 @@ class StatementEdit:
 
 @dataclasses.dataclass(frozen=True)
 class Comment(StatementEdit):
-    """Puts a comment above the statement."""
+    """Puts a comment above the statement; of several that it becomes, above the one that has the code ``at``."""
 
     text: str
+    at: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.edits import RemoveImport
@@ -10,7 +11,7 @@ from chainer2torch.plan.sites import Plan
 
 def unused_imports(plan: Plan) -> frozenset[str]:
     """Plans the removal of imports whose names are all replaced; gives those names."""
-    uses = _remaining_uses(plan)
+    uses = remaining_uses(plan) | plan.taken
     removable: set[str] = set()
     keep: set[str] = set()
     found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
@@ -19,10 +20,11 @@ def unused_imports(plan: Plan) -> frozenset[str]:
             continue
         for i, alias in enumerate(statement.names):
             name = alias.asname or alias.name.split(".")[0]
-            if plan.skipped.node(statement) or not _is_chainer(plan, statement, alias):
+            if plan.skipped.node(statement) or not is_chainer(plan, statement, alias):
                 keep.add(name)
             elif alias.name == "*":
-                if isinstance(statement, ast.ImportFrom) and not plan.star_used(statement):
+                if isinstance(statement, ast.ImportFrom) and not plan.star_used(statement) and \
+                        plan.taken <= plan.module.env.keys():
                     found.append((statement, i, "*"))
             else:
                 found.append((statement, i, name))
@@ -36,7 +38,8 @@ def unused_imports(plan: Plan) -> frozenset[str]:
     return frozenset(removable - keep)
 
 
-def _is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+def is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether an alias of an import binds a name of Chainer's."""
     if alias.name == "*":
         return isinstance(statement, ast.ImportFrom) and not statement.level and \
             (statement.module or "") in plan.analysis.libraries
@@ -44,7 +47,37 @@ def _is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.a
     return isinstance(kind, Ref) and kind.name in plan.analysis.libraries
 
 
-def _remaining_uses(plan: Plan) -> set[str]:
+def idle_imports(plan: Plan, output: list[ast.AST]) -> frozenset[str]:
+    """Plans the removal of NumPy and CuPy where the source uses them and the output does not; gives the names."""
+    before, after = _loaded(plan.source.nodes), _loaded(output) | plan.taken
+    idle: set[str] = set()
+    for statement in plan.source.nodes:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or plan.skipped.node(statement):
+            continue
+        gone = {i: alias.asname or alias.name for i, alias in enumerate(statement.names)
+                if isinstance(statement, ast.Import) and alias.name in _ARRAY_LIBRARIES
+                and (name := alias.asname or alias.name) in before and name not in after}
+        if gone:
+            old = plan.edits.get(statement)
+            already = old.aliases if isinstance(old, RemoveImport) else frozenset()
+            plan.edits[statement] = RemoveImport(plan.source.start(statement), already | gone.keys())
+            idle |= set(gone.values())
+    return frozenset(idle)
+
+
+_ARRAY_LIBRARIES = frozenset({"numpy", "cupy"})
+
+
+def _loaded(nodes: Sequence[ast.AST]) -> set[str]:
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            names |= {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return names
+
+
+def remaining_uses(plan: Plan) -> frozenset[str]:
+    """The names that the file still reads once the edits are made, and those in its ``__all__``."""
     gone = {n for top in plan.removed for n in ast.walk(top)}
     uses: set[str] = set()
     for node in plan.source.nodes:
@@ -54,4 +87,4 @@ def _remaining_uses(plan: Plan) -> set[str]:
         elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             uses.update(c.value for c in ast.walk(node.value)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str))
-    return uses
+    return frozenset(uses)

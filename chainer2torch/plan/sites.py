@@ -56,6 +56,7 @@ class Plan(Members):
         self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
         self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
         self.templates: dict[ast.AST, str] = {}   # the case chosen for a call
+        self.taken: frozenset[str] = frozenset()  # names that other files go on importing from this one
 
     # -- recording -------------------------------------------------------------------------------------------------
 
@@ -73,7 +74,8 @@ class Plan(Members):
         if row is not None and row.next and row.next not in what:
             what = f"{what.rstrip('.')}; {row.next}"
         text = f"# TODO(chainer2torch {code}): {symbol}: {' '.join(what.split())}"
-        self.extra_edits.append(Comment(self.source.start(self._commented(node)), text))
+        at = self.source.span(node)[0] if hasattr(node, "end_lineno") else None
+        self.extra_edits.append(Comment(self.source.start(self._commented(node)), text, at))
 
     def _commented(self, node: ast.AST) -> ast.stmt:
         """The statement above which a marker can stand: a definition's decorators come before it."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -156,11 +157,11 @@ class _Rewriter:
     def _statement(self, original: Any, node: Any, edits: list[StatementEdit]) -> Any:
         """Markers last, so that they end up above whatever the statement has become."""
         lines = _line(original, node) if isinstance(node, cst.SimpleStatementLine) else [node]
-        comments = [edit.text for edit in edits if isinstance(edit, Comment)]
+        comments = [edit for edit in edits if isinstance(edit, Comment)]
         for edit in edits:
             lines = self._one(original, lines, edit)
         if comments:
-            lines = _mark(lines, comments)
+            lines = _mark_each(lines, comments, edits)
         if not self.placed and original in self.top and self._removes_import(original, edits):
             self.placed = True
             rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
@@ -256,6 +257,27 @@ def _line(original: Any, node: Any) -> list[Any]:
 def _comments_above(node: Any) -> list[cst.EmptyLine]:
     """What stays of a statement that is removed."""
     return [line for line in node.leading_lines if line.comment]
+
+
+def _mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:
+    """Markers above the statement; where it has become several, each above the one with the code that it is about."""
+    split = [e for e in edits if isinstance(e, ReplaceStatement)]
+    parts = split[0].template.splitlines() if len(split) == 1 else []
+    if len(parts) != len(lines) or len(parts) < 2:
+        return _mark(lines, [c.text for c in comments])
+    of_line: dict[int, list[str]] = {}
+    for comment in comments:
+        of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
+    for i in sorted(of_line):
+        lines[i:i + 1] = _mark(lines[i:i + 1], of_line[i])
+    return lines
+
+
+def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -> int:
+    for name, operand in edit.operands.items():
+        if operand.span is not None and comment.at is not None and operand.span[0] <= comment.at < operand.span[1]:
+            return next((i for i, part in enumerate(parts) if re.search(rf"\b{name}\b", part)), 0)
+    return 0
 
 
 def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
