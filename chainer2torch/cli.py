@@ -48,15 +48,19 @@ def _common(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str, **rest: Any) -> Any:
+                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str,
+                chainer_version: int | None, **rest: Any) -> Any:
         options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore,
                                               stdin_filename)
+        options = dataclasses.replace(options, chainer_version=chainer_version)
         return command(paths=paths, options=options, **rest)
 
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="No summary."),
         click.option("--stdin-filename", default="stdin.py", metavar="PATH",
                      help="What to call the standard input, when PATH is -."),
+        click.option("--chainer-version", type=click.IntRange(1, 7), metavar="N",
+                     help="The version of Chainer that the code is for (default: each file's words tell)."),
         click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
         click.option("--ignore", multiple=True, metavar="CODE", help="Leave out sites whose code starts so."),

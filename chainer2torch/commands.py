@@ -37,6 +37,7 @@ class Settings:
     gitignore: bool = True
     stdin: str = "stdin.py"
     trace: Path | None = None
+    chainer_version: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,24 +93,25 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Pro
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
-            analyse(project, _engine(options.rules, rewrite, options.trace))
+            analyse(project, _engine(options, rewrite))
     if any(tree.place for tree in project.trees):
         from chainer2torch import dependencies
         dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
     return project
 
 
-def _engine(rule_dirs: tuple[Path, ...], rewrite: bool, trace: Path | None = None) -> Engine:
-    from chainer2torch.engine import migrate_sources
-    rules = _rules(rule_dirs)
+def _engine(settings: Settings, rewrite: bool) -> Engine:
+    from chainer2torch.engine import Options, migrate_sources
+    rules, trace = _rules(settings.rules), settings.trace
+    choices = Options(chainer_version=settings.chainer_version)
     if trace is not None:
         from chainer2torch import trace as room
         hints = room.hints(room.read(trace))
 
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
         if trace is not None:
-            return room.migrate_with_trace(texts, hints, rules=rules, rewrite=rewrite)
-        return migrate_sources(texts, rules=rules, rewrite=rewrite)
+            return room.migrate_with_trace(texts, hints, rules=rules, rewrite=rewrite, options=choices)
+        return migrate_sources(texts, rules=rules, rewrite=rewrite, options=choices)
 
     return engine
 

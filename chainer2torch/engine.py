@@ -13,7 +13,9 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.plan import array_modules, arrays, exports, fold, imports, link_members, links, modes, shadowing, skips
+from chainer2torch.plan import (
+    array_modules, arrays, exports, fold, imports, link_members, links, modes, shadowing, skips,
+)
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan

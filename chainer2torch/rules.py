@@ -22,7 +22,7 @@ STATES = ("exact", "close", "review", "manual")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 _ROW_KEYS = frozenset({
     "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code", "proof",
+    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames",
 })
 _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
@@ -83,6 +83,9 @@ class Row:
     examples: tuple[Example, ...]
     proof: str | None
     code: str
+    # rows of an older version: arguments without meaning today, and those that have another name
+    ignores: tuple[str, ...] = ()
+    renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def templates(self) -> Iterator[str]:
@@ -118,8 +121,10 @@ class Rules:
     """
 
     def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str],
-                 libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None):
+                 libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None,
+                 old: Mapping[str, Row] | None = None):
         self.rows = dict(rows)
+        self.old = dict(old or {})  # what calls were in version 1
         self.libraries = dict(libraries or {})
         self.packs = dict(packs or {})
         self._own_rows, self._aliases_given = self.rows, dict(module_aliases)
@@ -207,6 +212,7 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) ->
     rows: dict[str, Row] = {}
     packs: dict[str, dict[str, Row]] = {}
     libraries: dict[str, Library] = {}
+    old: dict[str, Row] = {}
     problems: list[str] = []
     aliases: dict[str, str] = {}
     for directory in (rules_dir(), *map(Path, extra_dirs)):
@@ -219,6 +225,10 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) ->
             aliases.update(data.pop("module_aliases", {}))
             libraries.update(_libraries(data.pop("libraries", {}), label, problems))
             pack = label.split("/")[1] if label.startswith("packs/") and label.count("/") > 1 else ""
+            if "era" in data:
+                del data["era"]
+                old.update((row.name, row) for row in _rows(data, label, problems))
+                continue
             for row in _rows(data, label, problems):
                 if row.name in seen:
                     problems.append(f"{label} [{row.name}]: the row stands in {seen[row.name]} already")
@@ -230,7 +240,7 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) ->
                 (packs.setdefault(pack, {}) if pack else rows)[row.name] = row
     if strict and problems:
         raise RulesError("\n".join(problems))
-    return Rules(rows, aliases, libraries, packs)
+    return Rules(rows, aliases, libraries, packs, old)
 
 
 def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]:
@@ -312,11 +322,12 @@ def _row(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Ro
         next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
         base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
         examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
+        ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
     )
 
 
 def _check(row: Row) -> Iterator[str]:
-    if row.alias:
+    if row.alias or row.ignores and not row.cases:
         return
     if row.state not in STATES:
         yield f"state `{row.state}` is not one of {', '.join(STATES)}"

@@ -7,6 +7,7 @@ import functools
 import posixpath
 from collections.abc import Mapping
 
+from chainer2torch.analysis.eras import eras
 from chainer2torch.analysis.kinds import Kind
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -97,6 +98,11 @@ class Project:
                 self._folders.add(folder)
         # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
         self.import_folders: dict[str, set[str]] = {}
+
+    @functools.cached_property
+    def eras(self) -> dict[str, int | None]:
+        """For which version of Chainer each file was written: 1, 2 (or later) or None."""
+        return eras({path: module.source.text for path, module in self.modules.items()})
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an ``__init__.py`` in this project."""

@@ -2,6 +2,7 @@
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -61,6 +62,20 @@ def set_train(train: bool, *modules: torch.nn.Module) -> None:
     _mode.train = bool(train)
     for module in modules:
         module.train(bool(train))
+
+
+def call_in_mode(module: torch.nn.Module, train: object, *args: Any, **kwargs: Any) -> Any:
+    """``module(*args, **kwargs)`` in train mode (``train`` true) or in test mode, whatever mode the module is in.
+
+    Chainer's version 1 passed the mode to each call: ``bn(x, test=True)`` is ``call_in_mode(bn, False, x)``.
+    """
+    before = [(part, part.training) for part in module.modules()]
+    try:
+        module.train(bool(train))
+        return module(*args, **kwargs)
+    finally:
+        for part, training in before:
+            part.training = training
 
 
 def eval_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Which names the files of a project go on taking from each other: such an import stays, though its own file is done."""
+"""Names that the files of a project go on taking from each other: such an import stays, though its file is done."""
 from __future__ import annotations
 
 import ast

@@ -13,7 +13,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
-from chainer2torch.plan import operators, values
+from chainer2torch.plan import eras, operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import (
@@ -34,6 +34,7 @@ class Options:
     """What the user may choose."""
 
     init: str = "chainer"
+    chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
 
 
 class Plan(Members):
@@ -183,6 +184,13 @@ class Plan(Members):
         return name in self.variables
 
     @functools.cached_property
+    def era(self) -> int | None:
+        """1 for a file of Chainer's version 1, 2 for a later one, None when nothing tells."""
+        if self.choices.chainer_version is not None:
+            return min(self.choices.chainer_version, 2)
+        return self.analysis.project.eras[self.module.path]
+
+    @functools.cached_property
     def variables(self) -> frozenset[str]:
         """Names that the file assigns (rather than imports)."""
         return frozenset(n.id for n in self.source.nodes
@@ -260,10 +268,15 @@ class Plan(Members):
             self.mark(site, row, symbol, "manual", row.note)
             return
         try:
-            bound = row.signature.bind(call.args, call.keywords, receiver)
+            reading = eras.read(self, call, row, receiver)
         except BindError as error:
             self.mark(site, row, symbol, "manual", f"the call does not fit Chainer's signature: {error}", "C2T010")
             return
+        if reading.doubt:
+            self.mark(site, row, symbol, "manual", reading.doubt, "C2T010")
+            return
+        row, bound = reading.row, reading.bound
+        assert row.signature is not None
         if bound.starred:
             self._starred(call, row, site, receiver)
             return
@@ -285,7 +298,8 @@ class Plan(Members):
             self.mark(site, row, symbol, "manual", f"the rule has no place for what is passed as `{lost[0]}`", "C2T010")
             return
         self.templates[call] = template
-        if receiver is None and row.value is not None and renames(template, row.value, frozenset(bound.given)):
+        if receiver is None and row.value is not None and reading.as_written and \
+                renames(template, row.value, frozenset(bound.given)):
             self.edits[call] = Replace(self.source.span(call), row.value, {}, callee_only=True)
         elif not self._keeps_spelling(call, template, receiver):
             self.edits[call] = self._replacement(call, row, template, question)
@@ -368,8 +382,10 @@ class Plan(Members):
             values.to_number(self, node, callee.name[9:])
         elif imported := imported_by_call(node, self.analysis.libraries):
             self.mark(node, None, imported, "manual", "imported by name at run time; its uses are not known here")
-        elif any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
-            flatten_input(self, node)
+        else:
+            if any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
+                flatten_input(self, node)
+            eras.call_of_link(self, node)
 
 
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {

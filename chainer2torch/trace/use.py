@@ -18,14 +18,14 @@ _Place = tuple[int, int]
 
 
 def migrate_with_trace(sources: Mapping[str, str], hints: Mapping[str, str], *, rules: Rules,
-                       rewrite: bool = True) -> dict[str, engine.FileResult]:
+                       rewrite: bool = True, options: engine.Options | None = None) -> dict[str, engine.FileResult]:
     """``engine.migrate_sources`` with the hints of a trace.
 
     A site whose decision would be another one without them says so in its message, and is ``close`` at best: it holds
     for runs like the one that was traced.
     """
-    results = engine.migrate_sources(sources, rules=rules, hints=hints, rewrite=rewrite)
-    without, with_hints = (_decisions(sources, rules, given) for given in ({}, hints))
+    results = engine.migrate_sources(sources, rules=rules, hints=hints, rewrite=rewrite, options=options)
+    without, with_hints = (_decisions(sources, rules, given, options) for given in ({}, hints))
     for path, result in results.items():
         before, after = without.get(path, {}), with_hints.get(path, {})
         changed = {place for place in {*before, *after} if before.get(place) != after.get(place)}
@@ -41,7 +41,8 @@ def _noted(site: Any, changed: set[_Place]) -> Any:
     return dataclasses.replace(site, state="close", message=message)
 
 
-def _decisions(sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str]) -> dict[str, dict[_Place, str]]:
+def _decisions(sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str],
+               options: engine.Options | None) -> dict[str, dict[_Place, str]]:
     """What is done at each place of each file, in words that can be compared."""
     start = {path for path, text in sources.items() if engine.mentions_chainer(text.encode("utf-8", "surrogatepass"))}
     trees = {}
@@ -53,7 +54,7 @@ def _decisions(sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str
     analysis = Analysis(Project(trees), rules, hints).run()
     found: dict[str, dict[_Place, str]] = {}
     for path, module in analysis.project.modules.items():
-        plan = engine.make_plan(analysis, module, engine.Options())
+        plan = engine.make_plan(analysis, module, options or engine.Options())
         places = found.setdefault(path, {})
         for kind, decisions in (("edit", plan.edits), ("wrap", plan.wraps), ("site", plan.sites)):
             for node, decision in decisions.items():

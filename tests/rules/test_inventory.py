@@ -114,6 +114,12 @@ OTHER_SIGNATURES = {
 }
 # Names that Chainer 7.8.1 has not, or not under this name.
 NOT_IN_CHAINER = {
+    "chainer.GradientMethod.accumulate_grads": "of version 1",
+    "chainer.GradientMethod.clip_grads": "of version 1",
+    "chainer.GradientMethod.weight_decay": "of version 1",
+    "chainer.GradientMethod.zero_grads": "of version 1",
+    "chainer.Link.gradients": "of version 1",
+    "chainer.Link.parameters": "of version 1",
     "chainer.VariableNode": "chainer.variable.VariableNode",
     "chainer.variable_repr": "chainer.variable.variable_repr",
     "chainer.variable_str": "chainer.variable.variable_str",

@@ -1,0 +1,122 @@
+"""Calls in the words of Chainer's version 1: other arguments, or the same places with another meaning.
+
+``L.Convolution2D(3, 64, 3, 1, 1, w)`` passes `wscale` in version 1 and `nobias` since version 2. The old signatures
+stand in ``rules/eras``; where a call fits both and they differ, its arguments and its file decide, or nobody does.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import Inst, options, scalar_type
+from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.signature import BindError, Bound
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+    from chainer2torch.rules import Row
+
+_MODES = {"test": "not value", "train": "value"}
+_CODE = "C2T204"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How a call is read: the row that says what it becomes and its arguments, or the doubt about them."""
+
+    row: Row
+    bound: Bound
+    doubt: str = ""
+    as_written: bool = True  # whether today's parameters take the arguments as they stand
+
+
+def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Reading:
+    """Binds a call to today's signature or to that of version 1. Raises BindError when it fits neither."""
+    assert row.signature is not None
+    old = plan.rules.old.get(row.name)
+    if old is None or old.signature is None:
+        return Reading(row, row.signature.bind(call.args, call.keywords, receiver))
+    failed: BindError | None = None
+    try:
+        now = row.signature.bind(call.args, call.keywords, receiver)
+        if now.starred:
+            return Reading(row, now)
+        fits = not any(name in old.signature.names for name, _ in now.extra_keywords)
+    except BindError as error:
+        failed, fits, now = error, False, Bound({})
+    try:
+        then = old.signature.bind(call.args, call.keywords, receiver)
+    except BindError:
+        if failed is not None:
+            raise failed from None
+        return Reading(row, now)
+    given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in old.ignores}
+    if fits:
+        if given == now.given:
+            return Reading(row, now)
+        era = _by_arguments(plan, row, old, now, then) or plan.era
+        if era is None:
+            return Reading(row, now, _doubt(now, then))
+        if era > 1:
+            return Reading(row, now)
+    if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - set(old.ignores)):
+        return Reading(row, Bound(given), as_written=False)
+    return Reading(old, then, as_written=False)
+
+
+def _by_arguments(plan: Plan, row: Row, old: Row, now: Bound, then: Bound) -> int | None:
+    """What the first argument that would change its meaning says: a truth value where only one of them takes one."""
+    for (name, node), (before, other) in zip(now.given.items(), then.given.items(), strict=False):
+        if name == before or node is not other:
+            continue
+        flags = [r.signature.defaults.get(n) in ("True", "False") for r, n in ((row, name), (old, before))
+                 if r.signature is not None]
+        kinds = {scalar_type(k) for k in options(plan.analysis.kind(node))}
+        if flags[0] != flags[1] and kinds <= {"bool", "int", "float"} and kinds:
+            is_flag = kinds == {"bool"}
+            if is_flag or "bool" not in kinds:
+                return 2 if is_flag == flags[0] else 1
+    return None
+
+
+def _doubt(now: Bound, then: Bound) -> str:
+    pairs = [(a, b) for (a, node), (b, other) in zip(now.given.items(), then.given.items(), strict=False)
+             if a != b and node is other]
+    new, old = pairs[0] if pairs else ("another argument", "this one")
+    return f"the argument that is `{new}` since version 2 was `{old}` in version 1 of Chainer, and nothing here says " \
+        "which version this was written for; pass it by name, or say --chainer-version"
+
+
+def call_of_link(plan: Plan, call: ast.Call) -> None:
+    """``self.bn(x, test=test)``: version 1 passed the mode to the call, torch's layers keep it."""
+    kinds = options(plan.analysis.kind(call.func))
+    if call in plan.edits or any(isinstance(a, ast.Starred) for a in call.args) or any(
+            k.arg is None for k in call.keywords):
+        return
+    if not all(isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k) for k in kinds):
+        return
+    mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in _MODES), None)
+    args, keywords = call.args, [k for k in call.keywords if k.arg not in _MODES]
+    if mode is None:
+        if not (len(args) == 2 and all(
+                isinstance(k, Inst) and isinstance(k.cls, str)
+                and plan.rules.is_subclass(k.cls, "chainer.links.BatchNormalization") for k in kinds)):
+            return
+        if plan.era is None:
+            plan.mark(call, None, "chainer.links.BatchNormalization.__call__", "review", "the second argument is "
+                      "`finetune` since version 2 and was `test` in version 1 of Chainer; pass it by name", _CODE)
+        if plan.era != 1:
+            return
+        mode, args = (_MODES["test"], args[1]), args[:1]
+    template, value = mode
+    if isinstance(value, ast.Constant):
+        training = str(bool(value.value) is (template == "value"))
+    else:
+        training = template
+    operands = {"layer": plan.operand(call.func), "value": plan.operand(value)}
+    plan.edits[call] = Replace(
+        plan.source.span(call), f"compat.call_in_mode(layer, {training}, *args, **kwargs)", operands,
+        extra=tuple(Operand(plan.source.span(a)) for a in args),
+        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in keywords))
+    plan.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)

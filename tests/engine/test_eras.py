@@ -1,0 +1,158 @@
+"""Code of Chainer's version 1: calls mean what they meant there, also where today's signature would take them, too."""
+import chainer
+import chainer.functions as F
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.compat.link_tree import zerograds
+from chainer2torch.compat.modes import call_in_mode
+from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.optimizer_hooks import GradientClipping, WeightDecay
+from chainer2torch.compat.optimizers import SGD
+from chainer2torch.engine import Options, migrate_source
+from chainer2torch.rules import load_rules
+
+HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+V1 = "model = chainer.FunctionSet()\n"
+LATER = "with model.init_scope():\n    pass\n"
+
+
+def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str, list[str]]:
+    """The last line of what becomes of a source, and the states of its line's sites."""
+    source = HEAD + era + text + "\n"
+    result = migrate_source(source, options=options)
+    assert result.error is None
+    line = source.count("\n")
+    return result.code.rstrip().splitlines()[-1], [s.state for s in result.sites if s.line == line]
+
+
+@pytest.mark.parametrize("before, after, state", [
+    ("y = F.dropout(x, 0.3, train)", "y = F.dropout(x, p=0.3, training=train)", "exact"),
+    ("y = F.dropout(x, train=train)", "y = F.dropout(x, training=train)", "exact"),
+    ("y = F.relu(x, False)", "y = F.relu(x)", "exact"),
+    ("y = F.softmax(x, use_cudnn=False)", "y = F.softmax(x, dim=1)", "exact"),
+    ("y = F.softmax(x, False)", "y = F.softmax(x, dim=1)", "exact"),
+    ("y = F.max_pooling_2d(x, 2, 2, 0, True, True)", "y = F.max_pool2d(x, 2, stride=2, ceil_mode=True)", "exact"),
+    ("y = F.softmax_cross_entropy(x, t, False, False)", "y = compat.softmax_cross_entropy(x, t, normalize=False)",
+     "exact"),
+    ("l = L.Linear(3, 4, bias=0.1)", "l = compat.Linear(3, 4, initial_bias=0.1)", "exact"),
+    ("l = L.Linear(3, 4, w)", "l = compat.Linear(3, 4, initialW=compat.LeCunNormal(scale=w))", "review"),
+    ("l = F.Linear(3, 4)", "l = compat.Linear(3, 4)", "exact"),
+    ("l = L.Convolution2D(3, 4, 5, 1, 2, w)",
+     "l = compat.Convolution2D(3, 4, 5, pad=2, initialW=compat.LeCunNormal(scale=w))", "review"),
+    ("l = L.Convolution2D(3, 4, 5, use_cudnn=False)", "l = compat.initialize(nn.Conv2d(3, 4, 5))", "exact"),
+    ("l = L.Deconvolution2D(3, 4, 5, 2, 1, 1, 0.5)",
+     "l = compat.Deconvolution2D(3, 4, 5, stride=2, pad=1, initialW=compat.LeCunNormal(scale=1), initial_bias=0.5)",
+     "review"),
+    ("v = chainer.Variable(x, volatile=flag)", "v = compat.variable(x)", "review"),
+    ("v = chainer.Variable(x, volatile=True)", "v = compat.variable(x, requires_grad=False)", "review"),
+])
+def test_the_words_of_version_1(before, after, state):
+    line, states = last(before)
+    assert line.replace("torch.nn.functional.", "F.").replace("nn.functional.", "F.") == after
+    assert states[0] == state
+
+
+@pytest.mark.parametrize("call", ["L.Convolution2D(3, 4, 5, 1, 2, w)", "L.Linear(3, 4, w)"])
+def test_a_place_that_has_changed_its_meaning(call):
+    assert "LeCunNormal(scale=w)" in last(f"l = {call}")[0]
+    later = last(f"l = {call}", era=LATER)[0]
+    assert "bias=not w" in later or later == f"l = {call}".replace("L.", "compat.")
+    line, states = last(f"l = {call}", era="")
+    assert states == ["manual"] and line == f"l = {call}"
+    # the option says what the words do not
+    assert "LeCunNormal(scale=w)" in last(f"l = {call}", era="", options=Options(chainer_version=1))[0]
+    assert "LeCunNormal" not in last(f"l = {call}", era="", options=Options(chainer_version=4))[0]
+
+
+@pytest.mark.parametrize("era", ["", V1, LATER])
+def test_literals_say_it_in_any_file(era):
+    assert "LeCunNormal(scale=1.4)" in last("l = L.Convolution2D(3, 4, 5, 1, 2, 1.4)", era)[0]
+    assert "bias=False" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0] or \
+        "nobias=True" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0]
+    assert "dim=2" in last("y = F.softmax(x, 2)", era)[0]
+    assert "dim=1" in last("y = F.softmax(x, True)", era)[0]
+
+
+def test_the_era_of_a_project_is_that_of_its_files():
+    from chainer2torch.analysis.eras import eras
+    first, later, plain = "x = Variable(x, volatile=True)", "with self.init_scope():", "L.Linear(3, 4, w)"
+    assert eras({"a": first, "b": plain}) == {"a": 1, "b": 1}
+    assert eras({"a": later, "b": plain}) == {"a": 2, "b": 2}
+    assert eras({"a": first, "b": later, "c": plain}) == {"a": 1, "b": 2, "c": None}
+    assert eras({"a": first + later, "b": first}) == {"a": None, "b": 1}
+
+
+@pytest.mark.parametrize("call, after", [
+    ("self.bn(x, test=test)", "compat.call_in_mode(self.bn, not test, x)"),
+    ("self.bn(x, test=False)", "compat.call_in_mode(self.bn, True, x)"),
+    ("self.bn(x, test)", "compat.call_in_mode(self.bn, not test, x)"),
+    ("self.bn(x, test=True, finetune=False)", "compat.call_in_mode(self.bn, False, x, finetune=False)"),
+    ("self.bn(self.fc(x), test=not train)", "compat.call_in_mode(self.bn, not (not train), self.fc(x))"),
+])
+def test_the_mode_that_a_call_passes(call, after):
+    source = HEAD + ("class Net(chainer.Chain):\n    def __init__(self):\n        super(Net, self).__init__(\n"
+                     "            bn=L.BatchNormalization(4), fc=L.Linear(3, 4))\n"
+                     "    def __call__(self, x, test=False, train=True):\n"
+                     f"        return {call}\n    def volatile(self):\n        pass\n")
+    result = migrate_source(source)
+    assert f"return {after}\n" in result.code
+
+
+def test_call_in_mode_is_chainers_mode():
+    x = np.random.RandomState(0).randn(8, 3).astype("f")
+    ours, theirs = BatchNormalization(3), chainer.links.BatchNormalization(3)
+    for train in (True, False, True):
+        for mode in (True, False):  # whatever mode the module is in
+            ours.train(mode)
+            with chainer.using_config("train", train):
+                expected = theirs(x).array
+            np.testing.assert_allclose(call_in_mode(ours, train, torch.tensor(x)).detach(), expected, rtol=1e-5,
+                                       atol=1e-6)
+            assert ours.training is mode
+    np.testing.assert_allclose(ours.running_mean, theirs.avg_mean, rtol=1e-5)
+
+
+def test_dropout_in_the_mode_it_is_told():
+    x = np.ones((200, 50), "f")
+    for train in (True, False):
+        with chainer.using_config("train", train):
+            expected = F.dropout(x, 0.3).array
+        got = torch.nn.functional.dropout(torch.tensor(x), p=0.3, training=train).numpy()
+        assert sorted(set(got.ravel().tolist())) == pytest.approx(sorted(set(expected.ravel().tolist())))
+        assert abs((got == 0).mean() - (expected == 0).mean()) < 0.03
+
+
+def test_methods_that_optimizers_had():
+    text = "opt = chainer.optimizers.SGD(0.1)\nopt.setup(model)\nopt.zero_grads()\n{}"
+    code = migrate_source(HEAD + V1 + text.format("opt.clip_grads(2)\nopt.weight_decay(0.5)\n")).code
+    assert "compat.zerograds(opt.target)" in code
+    assert "opt.call_hook(compat.GradientClipping(2))" in code and "opt.call_hook(compat.WeightDecay(0.5))" in code
+    model = torch.nn.Linear(2, 2)
+    opt = SGD(lr=0.1)
+    opt.setup(model)
+    link = chainer.links.Linear(2, 2)
+    link.W.array[...], link.b.array[...] = model.weight.detach().numpy(), model.bias.detach().numpy()
+    theirs = chainer.optimizers.SGD(0.1)
+    theirs.setup(link)
+    for ours_p, theirs_p in ((model.weight, link.W), (model.bias, link.b)):
+        ours_p.grad = torch.full_like(ours_p, 3.0)
+        theirs_p.grad = np.full_like(theirs_p.array, 3.0)
+    opt.call_hook(GradientClipping(2))
+    chainer.optimizer_hooks.GradientClipping(2)(theirs)
+    opt.call_hook(WeightDecay(0.5))
+    theirs.call_hook(chainer.optimizer_hooks.WeightDecay(0.5))
+    np.testing.assert_allclose(model.weight.grad, link.W.grad, rtol=1e-5)
+    zerograds(opt.target)
+    assert float(model.weight.grad.abs().sum()) == 0
+
+
+def test_old_rows_belong_to_rows_of_today():
+    rules = load_rules()
+    assert rules.old and rules.old.keys() <= rules.rows.keys()
+    for name, row in rules.old.items():
+        assert row.signature is not None and set(row.ignores) | set(row.renames) <= row.signature.names
+        kept = {row.renames.get(p, p) for p in row.signature.names - set(row.ignores)}
+        today = rules.rows[name].signature
+        assert today is not None and (row.cases or kept <= today.names), name
