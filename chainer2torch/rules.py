@@ -140,7 +140,9 @@ class Rules:
     def _with_packs(self, libraries: frozenset[str]) -> Rules:
         """These rules and the packs of some libraries; a library without a pack adds nothing."""
         loaded = {name: row for library in sorted(libraries) for name, row in self.packs.get(library, {}).items()}
-        return Rules({**loaded, **self._own_rows}, self._aliases_given, self.libraries, self.packs) if loaded else self
+        if not loaded:
+            return self
+        return Rules({**loaded, **self._own_rows}, self._aliases_given, self.libraries, self.packs, self.old)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""

@@ -250,6 +250,8 @@ class Calls:
         bound = bind_kinds(row, args, keywords, None) if row is not None else dict(keywords)
         if cls == "chainer.Chain":  # its keywords are its children
             bound = dict(keywords)
+        elif cls == "chainer.Link":  # its keywords are the shapes of its parameters
+            bound = {name: protocols.parameter_of(kind) for name, kind in keywords.items()}
         old = self.objects.setdefault(made.site, {})
         for key, kind in bound.items():
             old[key] = join(old.get(key), kind)

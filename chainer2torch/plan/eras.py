@@ -52,6 +52,8 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
             raise failed from None
         return Reading(row, now)
     given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in old.ignores}
+    if not fits and any(_no_flag(plan, old, name, node) for name, node in then.given.items()):
+        raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
             return Reading(row, now)
@@ -63,6 +65,13 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
     if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - set(old.ignores)):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
+
+
+def _no_flag(plan: Plan, old: Row, name: str, node: ast.expr) -> bool:
+    """Whether a number stands where version 1 took a truth value: then this is no call of that version either."""
+    assert old.signature is not None
+    return old.signature.defaults.get(name) in ("True", "False") and \
+        scalar_type(plan.analysis.kind(node)) in ("int", "float", "str")
 
 
 def _by_arguments(plan: Plan, row: Row, old: Row, now: Bound, then: Bound) -> int | None:

@@ -46,7 +46,7 @@ def _imported(analysis: Analysis, plan: Plan, wanted: frozenset[str]) -> list[tu
             continue
         for alias in node.names:
             if alias.name == "*":
-                found += [(source.path, name) for name in wanted]
+                found += [(source.path, name) for name in wanted - plan.variables - plan.imported]
             elif not is_chainer(plan, node, alias) or (alias.asname or alias.name) in wanted:
                 found.append((source.path, alias.name))
     return found

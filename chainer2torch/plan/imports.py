@@ -5,13 +5,15 @@ import ast
 from collections.abc import Sequence
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan.edits import RemoveImport
 from chainer2torch.plan.sites import Plan
 
 
 def unused_imports(plan: Plan) -> frozenset[str]:
     """Plans the removal of imports whose names are all replaced; gives those names."""
-    uses = remaining_uses(plan) | plan.taken
+    uses = _uses(plan)
+    uses |= {(plan.source.tree, name) for name in plan.taken}
     removable: set[str] = set()
     keep: set[str] = set()
     found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
@@ -29,7 +31,8 @@ def unused_imports(plan: Plan) -> frozenset[str]:
             else:
                 found.append((statement, i, name))
     for statement in {s for s, _, _ in found}:
-        gone = frozenset(i for s, i, name in found if s is statement and name not in uses)
+        gone = frozenset(i for s, i, name in found if s is statement
+                         and (plan.scopes.get(s.names[i]), name) not in uses)
         removable |= {name for s, i, name in found if s is statement and i in gone}
         if gone:
             plan.edits[statement] = RemoveImport(plan.source.start(statement), gone)
@@ -77,14 +80,18 @@ def _loaded(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def remaining_uses(plan: Plan) -> frozenset[str]:
-    """The names that the file still reads once the edits are made, and those in its ``__all__``."""
+    """The names of the module that the file still reads once the edits are made, and those in its ``__all__``."""
+    return frozenset(name for scope, name in _uses(plan) if scope in (None, plan.source.tree))
+
+
+def _uses(plan: Plan) -> set[tuple[Scope, str]]:
     gone = {n for top in plan.removed for n in ast.walk(top)}
-    uses: set[str] = set()
+    uses: set[tuple[Scope, str]] = set()
     for node in plan.source.nodes:
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Store) and node not in plan.consumed and node not in gone:
-                uses.add(node.id)
+                uses.add((plan.scopes.get(node), node.id))
         elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            uses.update(c.value for c in ast.walk(node.value)
+            uses.update((plan.source.tree, c.value) for c in ast.walk(node.value)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str))
-    return frozenset(uses)
+    return uses

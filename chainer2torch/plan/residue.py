@@ -5,6 +5,7 @@ import ast
 from collections.abc import Sequence
 
 from chainer2torch.analysis.libraries import Libraries
+from chainer2torch.analysis.scopes import Scope, bindings
 
 
 def imported_by_call(call: ast.Call, libraries: Libraries) -> str | None:
@@ -18,29 +19,23 @@ def imported_by_call(call: ast.Call, libraries: Libraries) -> str | None:
 
 def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int, str]]:
     """Line and dotted name of every reference to Chainer (and to libraries on it) in the nodes of a tree,
-    imports that nobody uses included."""
-    bound: dict[str, str] = {}
-    used: set[str] = set()
-    imported: list[tuple[int, str, str]] = []
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name in libraries:
-                    name = alias.asname or alias.name.split(".")[0]
-                    bound[name] = alias.name if alias.asname else alias.name.split(".")[0]
-                    imported.append((node.lineno, name, alias.name))
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            for alias in node.names if node.module in libraries else \
-                    [a for a in node.names if f"{node.module}.{a.name}" in libraries]:
-                name = alias.asname or alias.name
-                bound[name] = f"{node.module}.{alias.name}"
-                imported.append((node.lineno, name, bound[name]))
-    found: list[tuple[int, str]] = []
+    imports that nobody uses included.
+
+    A name counts where the scope that binds it imports it: a parameter or variable of the same name is no reference.
+    """
+    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imported = [(node.lineno, alias, dotted) for node in imports for alias in node.names
+                if (dotted := _imported(node, alias, libraries)) is not None]
+    found = [(node.lineno, dynamic) for node in nodes
+             if isinstance(node, ast.Call) and (dynamic := imported_by_call(node, libraries)) is not None]
+    if not imported:
+        return sorted(found)
+    scopes = bindings(next(node for node in nodes if isinstance(node, ast.Module)))
+    bound = {(scopes.get(alias), alias.asname or alias.name.split(".")[0]): dotted if alias.asname or "." not in
+             alias.name else dotted.split(".")[0] for _, alias, dotted in imported}
+    used: set[tuple[Scope, str]] = set()
     inner: set[ast.AST] = set()
     for node in nodes:
-        dynamic = imported_by_call(node, libraries) if isinstance(node, ast.Call) else None
-        if dynamic is not None:
-            found.append((node.lineno, dynamic))  # type: ignore[attr-defined]
         if isinstance(node, ast.Attribute):
             inner.add(node.value)
         if node in inner or not isinstance(node, (ast.Name, ast.Attribute)):
@@ -50,8 +45,21 @@ def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int,
         while isinstance(root, ast.Attribute):
             parts.append(root.attr)
             root = root.value
-        if isinstance(root, ast.Name) and root.id in bound and not isinstance(root.ctx, ast.Store):
-            used.add(root.id)
-            found.append((node.lineno, ".".join([bound[root.id], *reversed(parts)])))
-    found += [(line, dotted) for line, name, dotted in imported if name not in used]
+        if isinstance(root, ast.Name) and not isinstance(root.ctx, ast.Store):
+            place = (scopes.get(root), root.id)
+            if place in bound:
+                used.add(place)
+                found.append((node.lineno, ".".join([bound[place], *reversed(parts)])))
+    found += [(line, dotted) for line, alias, dotted in imported
+              if (scopes.get(alias), alias.asname or alias.name.split(".")[0]) not in used]
     return sorted(found)
+
+
+def _imported(node: ast.Import | ast.ImportFrom, alias: ast.alias, libraries: Libraries) -> str | None:
+    """The dotted name of Chainer's that an alias binds."""
+    if isinstance(node, ast.Import):
+        return alias.name if alias.name in libraries else None
+    if node.level or not node.module:
+        return None
+    dotted = f"{node.module}.{alias.name}"
+    return dotted if node.module in libraries or dotted in libraries else None

@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.plan import eras, operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
@@ -184,6 +185,11 @@ class Plan(Members):
         return name in self.variables
 
     @functools.cached_property
+    def scopes(self) -> dict[ast.AST, Scope]:
+        """Where each name of the file lives."""
+        return bindings(self.source.tree)
+
+    @functools.cached_property
     def era(self) -> int | None:
         """1 for a file of Chainer's version 1, 2 for a later one, None when nothing tells."""
         if self.choices.chainer_version is not None:
@@ -194,7 +200,7 @@ class Plan(Members):
     def variables(self) -> frozenset[str]:
         """Names that the file assigns (rather than imports)."""
         return frozenset(n.id for n in self.source.nodes
-                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self._imported
+                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self.imported
 
     @functools.cached_property
     def imports_chainer(self) -> bool:
@@ -204,13 +210,14 @@ class Plan(Members):
         return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
 
     @functools.cached_property
-    def _imported(self) -> frozenset[str]:
+    def imported(self) -> frozenset[str]:
+        """The names that imports of the file bind."""
         return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
                          if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
 
     def star_used(self, statement: ast.ImportFrom) -> bool:
         """Whether a name that a star import of Chainer brings is still used."""
-        bound = self._imported | self.variables | set(dir(builtins))
+        bound = self.imported | self.variables | set(dir(builtins))
         return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
                    isinstance(self.analysis.kind(n), Ref) for n in self.source.nodes)
 
@@ -229,7 +236,7 @@ class Plan(Members):
                 self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
-            self.mark(node, row, name, "manual", "deleted here; nothing of PyTorch's is deleted in its place")
+            self.mark(node, row, name, "manual", "deleted here; nothing of PyTorch's is deleted instead")
             return
         if row.function is not None:
             self.hard_cases[row.function](self, node, row)

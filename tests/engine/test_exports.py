@@ -65,3 +65,20 @@ def test_markers_of_a_constructor_stand_above_their_own_lines():
         assert lines[at - 1].startswith("# TODO(chainer2torch C2T090): chainer.links.NoSuch")
     assert sum("TODO" in line for line in lines) == 2
     assert migrate_source(first).code == first
+
+
+def test_an_import_goes_with_the_uses_in_its_own_scope():
+    code = migrate_source(
+        "import chainer.computational_graph as c\nimport chainer.functions as F\n"
+        "def f(c, x):\n    return c + F.relu(x)\n"
+        "def g(x):\n    import chainer\n    return chainer.functions.tanh(x)\n"
+        "def h(kernel):\n    import chainer\n    return chainer.backends.cuda.elementwise(*kernel)\n").code
+    assert "computational_graph" not in code
+    assert code.count("import chainer\n") == 1 and "def h(kernel):\n    import chainer\n" in code
+
+
+def test_what_is_left_counts_no_variable_of_the_same_name():
+    result = migrate_source(
+        "from chainer import cuda\ndef f(cuda):\n    return cuda.name\n"
+        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'y = x', 'k')\n")
+    assert result.left == 1

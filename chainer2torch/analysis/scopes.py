@@ -1,0 +1,108 @@
+"""In which scope each name of a file is bound, as Python decides it."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+Scope = ast.AST | None
+"""A function, lambda, comprehension, class or module; None for names that nothing in the file binds."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def bindings(tree: ast.Module) -> dict[ast.AST, Scope]:
+    """The scope of every Name, and of every ``alias`` of an import: where the name lives."""
+    found: dict[ast.AST, Scope] = {}
+    _enter(tree, [], found)
+    return found
+
+
+def _enter(scope: ast.AST, outer: list[tuple[ast.AST, frozenset[str], frozenset[str]]],
+           found: dict[ast.AST, Scope]) -> None:
+    own, free = _bound(scope)
+    chain = [*outer, (scope, own, free)]
+    for node in _own(scope):
+        if isinstance(node, ast.Name):
+            found[node] = _scope_of(node.id, chain)
+        elif isinstance(node, ast.alias):
+            found[node] = _scope_of(node.asname or node.name.split(".")[0], chain)
+        elif isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)) and node is not scope:
+            _enter(node, chain, found)
+
+
+def _scope_of(name: str, chain: list[tuple[ast.AST, frozenset[str], frozenset[str]]]) -> Scope:
+    """The innermost scope that binds a name; names of a class body are not seen from its methods."""
+    for i, (scope, own, free) in enumerate(reversed(chain)):
+        if isinstance(scope, ast.ClassDef) and i:
+            continue
+        if name in free:  # `global name`
+            return chain[0][0]
+        if name in own:
+            return scope
+    return None
+
+
+def _bound(scope: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a scope binds itself, and those that it declares ``global``."""
+    names: set[str] = set()
+    free: set[str] = set()
+    for node in _own(scope):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, _DEFINITIONS) and node is not scope:
+            names.add(node.name)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.Global):
+            free.update(node.names)
+        elif isinstance(node, ast.Nonlocal):
+            names.difference_update(node.names)
+    names -= {name for node in _own(scope) if isinstance(node, ast.Nonlocal) for name in node.names}
+    return frozenset(names - free), frozenset(free)
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope, with the heads but without the bodies of what is defined inside."""
+    stack = list(_parts(scope, inside=True))
+    while stack:
+        node = stack.pop()
+        yield node
+        inner = isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef))
+        stack.extend(_parts(node, inside=False) if inner else ast.iter_child_nodes(node))
+
+
+def _parts(node: ast.AST, inside: bool) -> Iterator[ast.AST]:
+    """The children of a definition that belong to its own scope (``inside``) or to the one around it."""
+    if isinstance(node, _FUNCTIONS):
+        arguments = node.args
+        outer: list[ast.AST] = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        inner: list[ast.AST] = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        inner += filter(None, (arguments.vararg, arguments.kwarg))
+        outer += [a.annotation for a in inner if isinstance(a, ast.arg) and a.annotation is not None]
+        inner = [ast.copy_location(ast.arg(a.arg), a) for a in inner if isinstance(a, ast.arg)]
+        if isinstance(node, ast.Lambda):
+            inner.append(node.body)
+        else:
+            outer += [*node.decorator_list, *filter(None, [node.returns])]
+            inner += node.body
+        yield from inner if inside else outer
+    elif isinstance(node, ast.ClassDef):
+        yield from node.body if inside else [*node.decorator_list, *node.bases, *node.keywords]
+    elif isinstance(node, _COMPREHENSIONS):
+        first = node.generators[0].iter
+        if inside:
+            yield from (child for g in node.generators for child in (g.target, *g.ifs))
+            yield from (g.iter for g in node.generators[1:])
+            yield from [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        else:
+            yield first
+    else:
+        yield from ast.iter_child_nodes(node)
+
+
+__all__ = ["Scope", "bindings"]
