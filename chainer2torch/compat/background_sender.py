@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import atexit
 import queue
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
+
+from chainer2torch.compat.process_group import ends_with_an_exception
 
 
 class BackgroundSender:
@@ -19,7 +20,8 @@ class BackgroundSender:
     def __init__(self) -> None:
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._last: Future[None] | None = None
-        threading.Thread(target=self._run, daemon=True).start()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
         atexit.register(self._finish_at_exit)
 
     def submit(self, function: Callable[..., None], *args: Any) -> Future[None]:
@@ -29,17 +31,19 @@ class BackgroundSender:
         return self._last
 
     def finish(self) -> None:
-        """Waits until all tasks are done; raises what the last one raised."""
+        """Waits until all tasks are done, and ends the thread; raises what the last task raised."""
+        self._tasks.put(None)
+        self._thread.join()
         if self._last is not None:
             self._last.result()
 
     def _finish_at_exit(self) -> None:
-        if getattr(sys, "last_value", None) is None:  # set by an exception that nobody caught
+        if self._thread.is_alive() and not ends_with_an_exception():
             self.finish()
 
     def _run(self) -> None:
-        while True:
-            future, function, args = self._tasks.get()
+        while (task := self._tasks.get()) is not None:
+            future, function, args = task
             try:
                 function(*args)
             except Exception as error:  # the caller of `result` gets it

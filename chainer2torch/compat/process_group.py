@@ -1,7 +1,9 @@
 """Which process of the job this is, and the torch.distributed group that all processes of the job form."""
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 from collections.abc import Mapping
 
 import torch
@@ -68,3 +70,15 @@ def start_process_group() -> None:
         dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
     else:
         dist.init_process_group(backend, init_method=rendezvous_address(size), rank=rank, world_size=size)
+    atexit.register(_leave_at_exit)
+
+
+def ends_with_an_exception() -> bool:
+    """Whether the program is ending because of an exception that nobody caught."""
+    return getattr(sys, "last_value", None) is not None
+
+
+def _leave_at_exit() -> None:
+    # leaving may wait for the other processes, which a program that failed must not do
+    if dist.is_initialized() and not ends_with_an_exception():
+        dist.destroy_process_group()
