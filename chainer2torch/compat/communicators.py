@@ -221,9 +221,10 @@ class Communicator:
     def bcast_data(self, model: torch.nn.Module) -> None:
         """Gives every process the parameters of rank 0. Persistent values, such as running means, stay."""
         for _, param in _initialized_parameters(model):
-            tensor = self._wire(param)
+            data = param.data  # a graph that was built before stays usable, and sees the new values, as in Chainer
+            tensor = self._wire(data)
             dist.broadcast(tensor, self._members[0], self._group)
-            param.copy_(tensor)
+            data.copy_(tensor)
 
     def broadcast_data(self, model: torch.nn.Module) -> None:
         """Chainer's older name of :meth:`bcast_data`."""

@@ -340,6 +340,25 @@ def training_without_zero_fill(comm):
     return train(comm, chainer.optimizers.SGD(0.1), zero_fill=False)
 
 
+def two_optimizers(comm):
+    """As in adversarial training: both losses are there before the first optimizer moves or shares its parameters."""
+    first, second = linear(3, 4, comm.rank), linear(4, 1, comm.rank + 1)
+    optimizers = []
+    for layer in (first, second):
+        optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(0.05), comm)
+        optimizer.setup(layer)
+        optimizers.append(optimizer)
+    losses = []
+    for i in range(4):
+        h = F.tanh(first(values(comm.rank + i, 5, 3)))
+        y = second(h)
+        loss_of_first, loss_of_second = F.sum(y ** 2), F.sum(F.softplus(y))
+        optimizers[1].update(lambda loss: loss, loss_of_second)
+        optimizers[0].update(lambda loss: loss, loss_of_first)
+        losses.append([loss_of_first.array, loss_of_second.array])
+    return {'losses': losses, 'params': [first.W.array, first.b.array, second.W.array, second.b.array]}
+
+
 def means_of_gradients(comm):
     model = Net(comm.rank)
     loss = model(values(comm.rank, 6, 3), values(comm.rank, 6, 2))
