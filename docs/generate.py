@@ -81,6 +81,12 @@ def pages(rules: Rules) -> dict[str, str]:
     return made
 
 
+def _everything() -> Rules:
+    """All rules, those for libraries on Chainer included."""
+    rules = load_rules()
+    return rules.with_packs(frozenset(rules.packs))
+
+
 def codes_page() -> str:
     """What every code means."""
     lines = ["# Codes", "", "`chainer2torch explain CODE` prints these.", ""]
@@ -125,7 +131,7 @@ def _anchor(code: str) -> str:
 def on_files(files: Any, config: Any) -> Any:
     """The hook of mkdocs: adds the pages to the site."""
     from mkdocs.structure.files import File
-    for name, text in pages(load_rules()).items():
+    for name, text in pages(_everything()).items():
         files.append(File.generated(config, name, content=text))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
     return files
@@ -143,6 +149,6 @@ if __name__ == "__main__":
         path = ROOT / "README.md"
         path.write_text(with_coverage(path.read_text(encoding="utf-8"), load_rules()), encoding="utf-8")
     elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
-        write(pages(load_rules()), Path(sys.argv[1]))
+        write(pages(_everything()), Path(sys.argv[1]))
     else:
         sys.exit(__doc__)

@@ -1,0 +1,65 @@
+"""Rule packs: what they claim, and what becomes of code that uses the libraries."""
+import re
+
+import pytest
+
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules import load_rules
+
+RULES = load_rules()
+ROWS = [row for library in sorted(RULES.packs) for _, row in sorted(RULES.packs[library].items())]
+COUNTERPARTS = {"chainerrl": "pfrl", "chainercv": "torchvision"}
+
+
+def test_there_are_packs_and_no_row_of_theirs_is_loaded_without_the_library():
+    assert set(RULES.packs) == set(COUNTERPARTS) and len(ROWS) > 300
+    assert not [name for name in RULES.rows if name.split(".")[0] in COUNTERPARTS]
+    assert set(RULES.packs) <= set(RULES.libraries)
+    everything = RULES.with_packs(frozenset(RULES.packs))
+    assert len(everything.rows) == len(RULES.rows) + len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_claims_no_more_than_was_seen(row):
+    library = row.name.split(".")[0]
+    assert row.state in ("review", "manual"), "what the tests do not execute is not exact"
+    assert row.note and row.next and row.code == "C2T091"
+    assert row.state == "review" or not list(row.templates), "a manual row writes nothing"
+    if row.state == "review" and not row.attribute:
+        names = re.findall(r"\b(?:pfrl|torchvision)\b", " ".join(row.templates))
+        assert set(names) <= {COUNTERPARTS[library]}
+
+
+def migrate(text):
+    return migrate_source(f"import chainer\nimport chainerrl\nfrom chainercv import utils\n\n{text}")
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("chainerrl.explorers.Greedy()", "pfrl.explorers.Greedy()"),
+    ("chainerrl.replay_buffer.ReplayBuffer(10 ** 6)", "pfrl.replay_buffers.ReplayBuffer(capacity=10 ** 6)"),
+    ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)", "pfrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)"),
+    ("utils.bbox_iou(a, b)", "torchvision.ops.box_iou(torch.as_tensor(a), torch.as_tensor(b)).numpy()"),
+    ("utils.non_maximum_suppression(a, 0.5, score=s)",
+     "torchvision.ops.nms(torch.as_tensor(a), torch.as_tensor(s), 0.5).numpy()"),
+])
+def test_a_call_becomes_the_counterparts_and_is_to_be_looked_at(before, after):
+    result = migrate(before + "\n")
+    assert result.code.rstrip().endswith(after), result.code
+    assert [site.state for site in result.sites] == ["review"]
+
+
+@pytest.mark.parametrize(("text", "symbol", "word"), [
+    ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, average_q_decay=0.9)", "chainerrl.agents.DQN", "no counterpart"),
+    ("chainerrl.links.EmpiricalNormalization(3)", "chainerrl.links.EmpiricalNormalization", "before it normalizes"),
+    ("chainerrl.agents.PCL(m, o)", "chainerrl.agents.PCL", "PFRL has no PCL"),
+    ("utils.non_maximum_suppression(a, 0.5)", "chainercv.utils.non_maximum_suppression", "no counterpart"),
+    ("a = chainerrl.agents.DQN(q, opt, rb, 0.9, ex)\na.act_and_train(x, 0)", "chainerrl.agent.Agent.act_and_train",
+     "splits it"),
+    ("chainerrl.agents.Unheard()", "chainerrl.agents.Unheard", "PFRL (pfrl)"),
+])
+def test_what_has_no_counterpart_stays_and_says_why(text, symbol, word):
+    result = migrate(text + "\n")
+    site = next(site for site in result.sites if site.symbol == symbol)
+    assert site.state == "manual" and word in site.message
+    assert text.splitlines()[-1] in result.code
+    assert result.left or ".Agent." in symbol, "a method names no library"
