@@ -36,7 +36,7 @@ def variants(name: str, signature: Signature | None, setup: str, before: str, gi
     seen = {_normal(setup, before)}
     for part, text in (("setup", setup), ("before", before)):
         tree = ast.parse(text)
-        place = _find(tree, name, signature)
+        place = find_call(tree, name, signature)
         if place is None:
             continue
         call, receiver = place
@@ -61,7 +61,7 @@ def _normal(setup: str, before: str) -> str:
     return ast.unparse(ast.parse(setup)) + "\0" + ast.unparse(ast.parse(before))
 
 
-def _find(tree: ast.AST, name: str, signature: Signature) -> tuple[ast.Call, ast.expr | None] | None:
+def find_call(tree: ast.AST, name: str, signature: Signature) -> tuple[ast.Call, ast.expr | None] | None:
     """The first call of the name; for a method also its receiver."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
