@@ -14,7 +14,7 @@ from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan import (
-    array_modules, arrays, exports, fold, imports, link_members, links, modes, shadowing, skips,
+    array_modules, arrays, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
 )
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
@@ -135,6 +135,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     link_members.members(plan)
     arrays.crossings(plan)
     links.classes(plan)
+    registration.unregistered(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)
     skips.apply(plan)

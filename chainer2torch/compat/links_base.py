@@ -68,6 +68,10 @@ class ChainerLayer(nn.Module):
 def set_unregistered(module: nn.Module, name: str, value: Any) -> None:
     """``module.name = value`` that does not register ``value`` as a child or parameter.
 
-    In Chainer only an assignment inside ``init_scope`` registers: what is set outside is neither trained nor saved.
+    In Chainer only an assignment inside ``init_scope`` registers: what is set outside is neither trained nor saved. A
+    name that is registered stays so, whatever is assigned to it later.
     """
-    object.__setattr__(module, name, value)
+    if name in module._modules or name in module._parameters:
+        setattr(module, name, value)
+    else:
+        object.__setattr__(module, name, value)

@@ -63,10 +63,8 @@ def parameter(initializer: Any = None, shape: Any = None, name: str | None = Non
     if is_array and shape is None:
         return torch.nn.Parameter(torch.as_tensor(initializer).detach())
     fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
-    if shape is not None:
-        return torch.nn.Parameter(generate_array(fill, shape))
-    result: Any = UninitializedParameter()
-    result.initializer = fill
+    result: Any = UninitializedParameter() if shape is None else torch.nn.Parameter(generate_array(fill, shape))
+    result.initializer = fill  # for its first shape, and for a copy that is filled anew
     return result
 
 

@@ -47,6 +47,8 @@ def connectionist_temporal_classification(
     log_y = F.log_softmax(scores, dim=2)
     t, input_length, label_length = t.long(), input_length.long(), label_length.long()
     used = torch.arange(t.shape[1], device=t.device) < label_length[:, None]
+    if bool((used & ((t < 0) | (t >= scores.shape[2]))).any()):  # torch would read beyond its memory
+        raise ValueError(f"a label is not one of {scores.shape[2]} classes")
     repeated = (t[:, 1:] == t[:, :-1]) & used[:, 1:]  # these need a blank between them
     too_long = input_length < label_length + repeated.sum(dim=1)
     if bool((used & (t == blank_symbol)).any()):

@@ -5,9 +5,8 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
+from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -129,8 +128,6 @@ def classes(plan: Plan) -> None:
     for cls in plan.analysis.once(_by_module).get(plan.module, ()):
         constructor(plan, cls)
         call_method(plan, cls)
-        if plan.analysis.derives(cls, "chainer.Link"):
-            unregistered(plan, cls)
     initialize_layers(plan)
 
 
@@ -139,38 +136,3 @@ def _by_module(analysis: Analysis) -> dict[ModuleInfo, list[ClassInfo]]:
     for cls in analysis.classes.values():
         found.setdefault(cls.module, []).append(cls)
     return found
-
-
-def unregistered(plan: Plan, cls: ClassInfo) -> None:
-    """A link that is assigned outside ``init_scope`` is neither trained nor saved in Chainer; so it stays."""
-    called = {n.func.attr for n in nodes_of(cls.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
-              and isinstance(n.func.value, ast.Name)}
-    for method in cls.methods.values():
-        if not method.node.args.args or method.is_static or method.is_classmethod:
-            continue
-        self_name = method.node.args.args[0].arg
-        for node in nodes_of(method.node):
-            if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and node not in plan.edits):
-                continue
-            target = node.targets[0]
-            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-                    and target.value.id == self_name) or _in_init_scope(plan, node):
-                continue
-            kind = plan.analysis.kind(node.value)
-            # a value that nobody knows may be a link, too, when it is called like one
-            if plan.analysis.is_link(kind) or kind == UNKNOWN and isinstance(node.value, ast.Name) \
-                    and target.attr in called and not hasattr(cls.methods.get(target.attr), "node"):
-                plan.edits[node] = ReplaceStatement(
-                    plan.source.start(node), f"compat.set_unregistered({self_name}, '{target.attr}', value)",
-                    {"value": plan.operand(node.value)})
-                plan.mark(target, plan.rules.rows.get("chainer.Chain"), f"{cls.name}.{target.attr}", "exact",
-                          "assigned outside init_scope: neither trained nor saved, as in Chainer", "C2T203")
-
-
-def _in_init_scope(plan: Plan, node: ast.AST) -> bool:
-    for ancestor in plan.source.ancestors(node):
-        if isinstance(ancestor, ast.With) and any(
-                isinstance(i.context_expr, ast.Call) and isinstance(i.context_expr.func, ast.Attribute)
-                and i.context_expr.func.attr == "init_scope" for i in ancestor.items):
-            return True
-    return False

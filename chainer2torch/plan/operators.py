@@ -57,11 +57,12 @@ def _template(plan: Plan, op: ast.operator, left: Kind, right: Kind) -> tuple[Ro
 
 def _truncates(op: ast.operator, variable: Kind, number: Kind) -> bool:
     """Whether Chainer casts a number to the integer dtype of the Variable beside it, and that may change it."""
-    if not all(isinstance(k, Tensor) and not k.array and (k.dtype or "").startswith(("int", "uint"))
-               for k in options(variable)):
+    dtypes = [k.dtype or "" for k in options(variable) if isinstance(k, Tensor) and not k.array]
+    if len(dtypes) < len(options(variable)) or not all(d.startswith(("int", "uint", "bool")) for d in dtypes):
         return False
     # a division multiplies by the inverse, which is cast
-    types = ("int", "float") if isinstance(op, (ast.Div, ast.FloorDiv)) else ("float",)
+    exact = "bool" not in dtypes and not isinstance(op, (ast.Div, ast.FloorDiv))
+    types = ("float",) if exact else ("int", "float")
     return isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)) and scalar_type(number) in types
 
 

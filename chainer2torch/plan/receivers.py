@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
 # unknown kind is most likely one of Chainer's.
 DISTINCTIVE = frozenset({
-    "addgrads", "array", "cleargrad", "cleargrads", "copyparams", "from_chx", "grad_var", "namedlinks", "namedparams",
-    "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
+    "add_persistent", "addgrad", "addgrads", "array", "cleargrad", "cleargrads", "copydata", "copyparams",
+    "count_params", "disable_update", "enable_update", "from_chx", "grad_var", "namedlinks",
+    "namedparams", "register_persistent", "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward",
+    "xp", "zerograd", "zerograds",
 })
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 

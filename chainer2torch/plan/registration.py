@@ -1,0 +1,141 @@
+"""Links and parameters that are assigned outside of ``init_scope``: neither trained nor saved in Chainer, so here."""
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Sequence
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.sites import Plan
+
+_NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
+_CODE = "C2T203"
+
+
+def unregistered(plan: Plan) -> None:
+    """Keeps modules from registering what Chainer would not."""
+    builders = _builders(plan)
+    for node in plan.source.nodes:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and node not in plan.edits:
+            targets: Sequence[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
+                _attribute(plan, node, targets[0], *builders)
+            else:
+                for target, value in _pairs(targets, node.value):
+                    if _is_ours(plan, target) and _registers(plan, value) and not _in_init_scope(plan, node):
+                        plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "review",
+                                  "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
+                                  "it; give it a statement of its own", _CODE)
+        elif isinstance(node, ast.Call) and node not in plan.edits:
+            _by_name(plan, node)
+
+
+def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, built: frozenset[str],
+               mixed: frozenset[str]) -> None:
+    assert node.value is not None
+    if not _is_ours(plan, target) or _in_init_scope(plan, node):
+        return
+    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value):
+        return
+    row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
+    method = plan.source.enclosing(node, ast.FunctionDef)
+    name = getattr(method, "name", "")
+    if name in built and name not in mixed:
+        return
+    if name in mixed:
+        plan.mark(target, row, symbol, "review", "registered if this method is called inside init_scope, as it is in "
+                  "one place and is not in another; PyTorch registers it always", _CODE)
+        return
+    plan.edits[node] = ReplaceStatement(
+        plan.source.start(node), f"compat.set_unregistered(owner, '{target.attr}', value)",
+        {"owner": plan.operand(target.value), "value": plan.operand(node.value)})
+    plan.mark(target, row, symbol, "exact", _NOT_TRAINED, _CODE)
+
+
+def _by_name(plan: Plan, call: ast.Call) -> None:
+    """``setattr(self, name, L.Linear(3, 4))``."""
+    callee = plan.analysis.kind(call.func)
+    if not (isinstance(callee, Ref) and callee.name == "builtins.setattr" and len(call.args) == 3 and not call.keywords
+            and _is_link(plan, call.args[0]) and _registers(plan, call.args[2])) or _in_init_scope(plan, call):
+        return
+    plan.replace(call, "compat.set_unregistered(owner, name, value)",
+                 dict(zip(("owner", "name", "value"), map(plan.operand, call.args))))
+    plan.mark(call, plan.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE)
+
+
+def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attribute, ast.expr]]:
+    """The attributes that a statement assigns, each with what it gets."""
+    found = []
+    for target in targets:
+        if isinstance(target, ast.Attribute):
+            found.append((target, value))
+        elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)) and \
+                len(target.elts) == len(value.elts):
+            found += [pair for t, v in zip(target.elts, value.elts) for pair in _pairs([t], v)]
+    return found
+
+
+def _is_ours(plan: Plan, target: ast.Attribute) -> bool:
+    return _is_link(plan, target.value)
+
+
+def _is_link(plan: Plan, node: ast.expr) -> bool:
+    return all(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link")
+               for k in options(plan.analysis.kind(node)))
+
+
+def _registers(plan: Plan, value: ast.expr) -> bool:
+    """Whether a module would register the value: a link, or a new parameter."""
+    if plan.analysis.is_link(plan.analysis.kind(value)):
+        return True
+    return isinstance(value, ast.Call) and isinstance(made := plan.analysis.kind(value.func), Ref) and \
+        made.name in ("chainer.Parameter", "chainer.variable.Parameter")
+
+
+def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr) -> bool:
+    """A value that nobody knows may be a link, too, when the class calls it like one."""
+    cls = plan.enclosing_class(target)
+    if cls is None or plan.analysis.kind(value) != UNKNOWN or not isinstance(value, ast.Name) or \
+            target.attr in cls.methods:
+        return False
+    return target.attr in _called_attributes(cls.node)
+
+
+@functools.lru_cache(maxsize=64)
+def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(n.func.attr for n in nodes_of(node) if isinstance(n, ast.Call)
+                     and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name))
+
+
+def _in_init_scope(plan: Plan, node: ast.AST) -> bool:
+    return any(isinstance(ancestor, ast.With) and _is_scope(ancestor) for ancestor in plan.source.ancestors(node))
+
+
+def _is_scope(node: ast.With) -> bool:
+    return any(isinstance(i.context_expr, ast.Call) and isinstance(i.context_expr.func, ast.Attribute)
+               and i.context_expr.func.attr == "init_scope" for i in node.items)
+
+
+def _builders(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
+    """The methods of links that this file calls inside some ``init_scope``, and those among them called outside, too.
+
+    What they assign is registered. (A second call may come from anywhere: what is registered stays so.)
+    """
+    methods = plan.analysis.once(_methods_of_links)
+    calls: dict[bool, set[str]] = {True: set(), False: set()}
+    for node in plan.source.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods and \
+                isinstance(node.func.value, ast.Name):
+            calls[_in_init_scope(plan, node)].add(node.func.attr)
+    return frozenset(calls[True]), frozenset(calls[True] & calls[False])
+
+
+def _methods_of_links(analysis: Analysis) -> frozenset[str]:
+    return frozenset(name for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link")
+                     for name in cls.methods)
+
+
+__all__ = ["unregistered"]

@@ -1,0 +1,88 @@
+"""What is assigned outside of init_scope is neither trained nor saved in Chainer, whatever form the assignment has."""
+import pytest
+import torch
+
+from chainer2torch.engine import migrate_source
+from tests.support import both_sides
+
+_NET = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 2)
+            self.replaced = L.Linear(3, 2)
+        self.plain = [L.Linear(2, 2), L.Linear(2, 2)]
+        self.table = {'a': L.Linear(2, 2)}
+        self.pair = (L.Linear(2, 2), F.relu)
+        self.out = L.Linear(2, 2)
+        self.scale = chainer.Parameter(np.ones(2, 'f'))
+        self.annotated: L.Linear = L.Linear(2, 2)
+        setattr(self, 'named', L.Linear(2, 2))
+        self.replaced = L.Linear(3, 4)
+        self.later()
+
+    def later(self):
+        self.norm = L.BatchNormalization(2)
+
+def build():
+    net = Net()
+    net.added = L.Linear(2, 2)
+    with net.init_scope():
+        net.joined = L.Linear(2, 2)
+    return net
+
+def registered():
+    net = build()
+    return sorted((name, p.shape) for name, p in net.namedparams()), sorted(name for name, _ in net.namedlinks())
+
+def used():
+    net = build()
+    return [type(part).__name__ for part in (net.out, net.named, net.added, net.annotated, net.plain[1], net.norm)]
+"""
+
+
+def test_only_init_scope_registers():
+    original, migrated = both_sides.both(_NET)
+    params, links = original["registered"]()
+    ours, modules = migrated["registered"]()
+    assert [(name, tuple(shape)) for name, shape in ours] == params
+    assert modules == links
+    assert {name.split("/")[1] for name, _ in params} == {"fc", "replaced", "joined"}
+    assert len(migrated["used"]()) == len(original["used"]()) == 6
+    assert not [name for name, _ in migrated["build"]().named_parameters() if name.split(".")[0] in ("out", "scale")]
+    assert isinstance(migrated["build"]().scale, torch.nn.Parameter)
+
+
+@pytest.mark.parametrize("line", ["self.a = self.b = L.Linear(2, 2)", "self.a, self.b = L.Linear(2, 2), L.Linear(1)"])
+def test_other_forms_are_shown_to_a_person(line):
+    head = "import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"
+    result = migrate_source(f"{head}        super().__init__()\n        {line}\n")
+    assert [s.symbol for s in result.sites if s.state == "review"] == ["self.a", "self.b"]
+    scoped = migrate_source(f"{head}        super().__init__()\n        with self.init_scope():\n            {line}\n")
+    assert not [s for s in scoped.sites if s.state == "review"]
+
+
+@pytest.mark.parametrize("again, states", [("pass", []), ("self.build()", ["review"])])
+def test_a_method_that_is_called_inside_the_scope(again, states):
+    """What it assigns is registered in Chainer; where it is called elsewhere, too, a person must look."""
+    result = migrate_source(f"""import chainer
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.build()
+        {again}
+
+    def build(self):
+        self.fc = L.Linear(2, 2)
+""")
+    assert [s.state for s in result.sites if s.code == "C2T203"] == states
+    assert "set_unregistered" not in result.code
+
+
+def test_an_unknown_models_own_methods_are_seen():
+    result = migrate_source("import chainer\n\ndef size(model):\n    return model.count_params()\n")
+    assert [(s.symbol, s.state) for s in result.sites if s.symbol.startswith("?")] == [("?.count_params", "review")]
