@@ -7,6 +7,7 @@ import dataclasses
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
@@ -18,11 +17,12 @@ _CODE = "C2T203"
 def unregistered(plan: Plan) -> None:
     """Keeps modules from registering what Chainer would not."""
     builders = _builders(plan)
+    called: dict[ast.ClassDef, frozenset[str]] = {}  # the attributes that a class calls
     for node in plan.source.nodes:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and node not in plan.edits:
             targets: Sequence[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
-                _attribute(plan, node, targets[0], *builders)
+                _attribute(plan, node, targets[0], *builders, called)
             else:
                 for target, value in _pairs(targets, node.value):
                     if _is_ours(plan, target) and _registers(plan, value) and not _in_init_scope(plan, node):
@@ -34,11 +34,11 @@ def unregistered(plan: Plan) -> None:
 
 
 def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, built: frozenset[str],
-               mixed: frozenset[str]) -> None:
+               mixed: frozenset[str], called: dict[ast.ClassDef, frozenset[str]]) -> None:
     assert node.value is not None
     if not _is_ours(plan, target) or _in_init_scope(plan, node):
         return
-    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value):
+    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value, called):
         return
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
@@ -95,16 +95,18 @@ def _registers(plan: Plan, value: ast.expr) -> bool:
         made.name in ("chainer.Parameter", "chainer.variable.Parameter")
 
 
-def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr) -> bool:
+def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr,
+                           called: dict[ast.ClassDef, frozenset[str]]) -> bool:
     """A value that nobody knows may be a link, too, when the class calls it like one."""
     cls = plan.enclosing_class(target)
     if cls is None or plan.analysis.kind(value) != UNKNOWN or not isinstance(value, ast.Name) or \
             target.attr in cls.methods:
         return False
-    return target.attr in _called_attributes(cls.node)
+    if cls.node not in called:
+        called[cls.node] = _called_attributes(cls.node)
+    return target.attr in called[cls.node]
 
 
-@functools.lru_cache(maxsize=64)
 def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
     return frozenset(n.func.attr for n in nodes_of(node) if isinstance(n, ast.Call)
                      and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name))
