@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import difflib
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _CASE_KEYS = frozenset({"when", "torch"})
 _TEMPLATE_ROOTS = frozenset({
     "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math", "pfrl", "torchvision",
 })
+_KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
 
 
 class RulesError(Exception):
@@ -346,28 +348,31 @@ def _check(row: Row) -> Iterator[str]:
             yield from _parse_problem(case.when, "guard")
     for text in row.templates:
         problems = list(_parse_problem(text, "template"))
-        yield from problems
-        if not problems:
-            yield from _unbound(text, parameters | {"self", "value"})
+        yield from problems or _unbound(text, parameters)
 
 
 def _parse_problem(text: str, what: str) -> Iterator[str]:
     try:
-        ast.parse(text.strip(), mode="eval")
+        _names_in(text)
     except SyntaxError as error:
         yield f"{what} `{text}` is not an expression: {error.msg}"
 
 
-def _unbound(text: str, bound: Iterable[str]) -> Iterator[str]:
-    import builtins
-    tree = ast.parse(text.strip(), mode="eval")
-    local = {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda)
+@functools.lru_cache(maxsize=4096)  # many rows have the same templates
+def _names_in(text: str) -> tuple[str, ...]:
+    """The names that an expression takes from outside of itself."""
+    nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
+    local = {a.arg for n in nodes if isinstance(n, ast.Lambda)
              for a in [*n.args.args, *n.args.kwonlyargs, *filter(None, [n.args.vararg, n.args.kwarg])]}
-    local |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    known = set(bound) | local | MACROS | _TEMPLATE_ROOTS | set(dir(builtins))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in known:
-            yield f"template `{text}` uses `{node.id}`, which is not a parameter, a macro, or one of " + \
+    names = [n for n in nodes if isinstance(n, ast.Name)]
+    local |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    return tuple(n.id for n in names if n.id not in local)
+
+
+def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
+    for name in _names_in(text):
+        if name not in bound and name not in _KNOWN:
+            yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + \
                 ", ".join(sorted(_TEMPLATE_ROOTS))
 
 

@@ -1,6 +1,7 @@
 """Import statements: the ones that nobody uses any more go, the ones that are needed come."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
     lines: list[Any] = []
     for group in groups:
         for i, text in enumerate(group):
-            statement = cst.parse_statement(text, config=module.config_for_parsing)
+            statement = _parse(text, module.default_newline)
             if i == 0 and lines and (len(groups) > 1):
                 statement = statement.with_changes(leading_lines=[_BLANK])
             lines.append(statement)
@@ -61,6 +62,11 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         body[place] = body[place].with_changes(leading_lines=[_BLANK])
     lines[0] = lines[0].with_changes(leading_lines=leading)
     return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse(text: str, newline: str) -> Any:
+    return cst.parse_statement(text, config=cst.PartialParserConfig(default_newline=newline))
 
 
 def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
