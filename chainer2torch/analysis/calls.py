@@ -33,12 +33,19 @@ class Calls:
     def _expr_Call(self: Analysis, node: ast.Call) -> Kind:  # type: ignore[misc]
         callee = self.expr(node.func)
         args = [self.expr(a) for a in node.args]
-        keywords = {k.arg: self.expr(k.value) for k in node.keywords if k.arg is not None}
-        starred = len(keywords) < len(node.keywords) or any(isinstance(a, ast.Starred) for a in node.args)
+        keywords: dict[str, Kind] = {}
+        starred = pending = False
         for keyword in node.keywords:
+            kind = self.expr(keyword.value)
             if keyword.arg is None:
-                self.expr(keyword.value)
-        if callee is BOTTOM or any(k is BOTTOM for k in args) or any(k is BOTTOM for k in keywords.values()):
+                starred = True
+            else:
+                keywords[keyword.arg] = kind
+                pending = pending or kind is BOTTOM
+        for a, kind in zip(node.args, args):
+            starred = starred or a.__class__ is ast.Starred
+            pending = pending or kind is BOTTOM
+        if callee is BOTTOM or pending:
             for option in options(callee):
                 if isinstance(option, Func):
                     option.info.called = True

@@ -21,6 +21,9 @@ class Expressions:
 
     def expr(self: Analysis, node: ast.expr) -> Kind:  # type: ignore[misc]
         """Evaluates an expression and keeps what was found."""
+        if node.__class__ is ast.Name:
+            kind = self.facts[node] = self.lookup(node.id)  # type: ignore[attr-defined]
+            return kind
         method = self.expression_methods.get(node.__class__)
         kind = self.facts[node] = self._children(node) if method is None else method(node)
         return kind
@@ -31,11 +34,9 @@ class Expressions:
                 self.expr(child)
         return UNKNOWN
 
-    def _expr_Constant(self, node: ast.Constant) -> Kind:
-        return Const(node.value)
-
-    def _expr_Name(self: Analysis, node: ast.Name) -> Kind:  # type: ignore[misc]
-        return self.lookup(node.id)
+    def _expr_Constant(self: Analysis, node: ast.Constant) -> Kind:  # type: ignore[misc]
+        known = self.facts.get(node)
+        return Const(node.value) if known is None else known
 
     def _expr_Attribute(self: Analysis, node: ast.Attribute) -> Kind:  # type: ignore[misc]
         return self.attribute(self.expr(node.value), node.attr)

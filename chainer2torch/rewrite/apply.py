@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.kept import Kept, shorten
 from chainer2torch.rewrite.layout import realign
 from chainer2torch.rewrite.names import Names
-from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
+from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | StatementEdit
 
@@ -95,17 +94,18 @@ class _Rewriter:
         """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""
         paths = self.located.paths
         changes: dict[str, Any] = {}
-        for name in _fields(node.__class__):
+        for name in fields(node.__class__):
             value = getattr(node, name)
-            if isinstance(value, cst.CSTNode):
-                if value in paths:
-                    new = self.rebuild(value)
-                    changes[name] = (new[0] if new else None) if isinstance(new, list) else new
-            elif isinstance(value, (tuple, list)) and not paths.isdisjoint(value):
+            if isinstance(value, (tuple, list)):
+                if paths.isdisjoint(map(id, value)):
+                    continue
                 changes[name] = items = []
                 for item in value:
-                    new = self.rebuild(item) if item in paths else item
+                    new = self.rebuild(item) if id(item) in paths else item
                     items.extend(new if isinstance(new, list) else [new])
+            elif id(value) in paths:
+                new = self.rebuild(value)
+                changes[name] = (new[0] if new else None) if isinstance(new, list) else new
         return self._leave(node, node.with_changes(**changes) if changes else node)
 
     def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
@@ -342,11 +342,6 @@ def _pass() -> cst.SimpleStatementLine:
 
 def _is_pass(node: Any) -> bool:
     return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
-
-
-@functools.cache
-def _fields(node_type: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(node_type))
 
 
 __all__ = ["Applied", "apply", "parse", "training"]

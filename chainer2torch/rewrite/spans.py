@@ -35,8 +35,8 @@ class Located:
         self.elifs: set[cst.CSTNode] = set()
         # statements with expressions that were asked for and with comments inside
         self.commented: set[cst.CSTNode] = set()
-        # these nodes and everything that holds one of them: where a rewriting pass has to go
-        self.paths: set[cst.CSTNode] = set()
+        # these nodes and everything that holds one of them, by their ids: where a rewriting pass has to go
+        self.paths: set[int] = set()
 
 
 class _Mark(AbstractContextManager[None]):
@@ -120,7 +120,7 @@ class _Recorder(CodegenState):
     def _record(self, node: cst.CSTNode, span: Span, stack: list[cst.CSTNode]) -> None:
         if span in self.spans:
             self.located.expressions[node] = span
-            self.located.paths.update(stack)
+            self.located.paths.update(map(id, stack))
             self.any = True
 
 
@@ -146,7 +146,7 @@ class _Locator:
             if not _within(self.points, self.source.start((decorators or here)[0]), self.source.span(here[-1])[1]):
                 continue
             if self.simple(node, here) if isinstance(node, cst.SimpleStatementLine) else self.compound(node, here[0]):
-                self.located.paths.add(node)
+                self.located.paths.add(id(node))
                 found = True
         return found
 
@@ -161,7 +161,7 @@ class _Locator:
             start, end = self.source.span(statement)
             if start in self.starts and (len(tree) > 1 or isinstance(node, cst.SimpleStatementSuite)):
                 self.located.small[small] = start
-                self.located.paths.add(small)
+                self.located.paths.add(id(small))
                 found = True
             if _within(self.in_spans, start, end) and self.recorder.run(small, start):
                 found = True
@@ -177,7 +177,7 @@ class _Locator:
             self.located.statements[node] = start
         for decorator, expression in zip(getattr(node, "decorators", ()), getattr(tree, "decorator_list", ())):
             if self.expression(decorator.decorator, expression):
-                self.located.paths.add(decorator)
+                self.located.paths.add(id(decorator))
                 found = True
         if isinstance(node, cst.Match):
             return self._match(node, tree) or found
@@ -187,13 +187,13 @@ class _Locator:
         for handler, subtree in zip(getattr(node, "handlers", ()), getattr(tree, "handlers", ())):
             begin, first = self.source.start(subtree), self.source.start(subtree.body[0])
             if self._head(handler, begin, first) | self.suite(handler, handler.body, subtree.body):
-                self.located.paths.add(handler)
+                self.located.paths.add(id(handler))
                 found = True
         orelse = getattr(node, "orelse", None)
         if isinstance(orelse, cst.If):
             self.located.elifs.add(orelse)
             if self.compound(orelse, tree.orelse[0], elif_=True):
-                self.located.paths.add(orelse)
+                self.located.paths.add(id(orelse))
                 found = True
         elif orelse is not None:
             found |= self.suite(orelse, orelse.body, tree.orelse)
@@ -208,7 +208,7 @@ class _Locator:
             inside = subtree.guard is not None and case.guard is not None and \
                 self.expression(case.guard, subtree.guard)
             if self.suite(case, case.body, subtree.body) or inside:
-                self.located.paths.add(case)
+                self.located.paths.add(id(case))
                 found = True
         self.recorder.decrease_indent()
         return found
@@ -232,7 +232,7 @@ class _Locator:
         else:
             found = self.simple(node, tree)
         if found:
-            self.located.paths.update((owner, node))
+            self.located.paths.update((id(owner), id(node)))
         return found
 
     def expression(self, node: cst.BaseExpression, tree: ast.expr) -> bool:
@@ -265,5 +265,5 @@ def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: 
     """The expression nodes with these spans and the statement nodes with these starts."""
     locator = _Locator(module, source, spans, starts)
     if locator.block(module.body, source.tree.body):
-        locator.located.paths.add(module)
+        locator.located.paths.add(id(module))
     return locator.located

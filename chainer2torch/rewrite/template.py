@@ -65,7 +65,8 @@ class Operands:
 
 
 @functools.cache
-def _fields(node_type: type) -> tuple[str, ...]:
+def fields(node_type: type) -> tuple[str, ...]:
+    """The fields of a LibCST node in which expressions and statements stand."""
     return tuple(f.name for f in dataclasses.fields(node_type)
                  if f.name not in _PUNCTUATION and not f.name.startswith("whitespace"))
 
@@ -82,7 +83,7 @@ class _Instantiate:
         visit = getattr(self, "visit_" + kind.__name__, None)
         changes: dict[str, Any] = {}
         if visit is None or visit(node):
-            for name in _fields(kind):
+            for name in fields(kind):
                 value = getattr(node, name)
                 if isinstance(value, (tuple, list)):
                     new: Any = [self.fill(item) for item in value]
@@ -143,7 +144,7 @@ class _Instantiate:
             keyword = before.keyword
             if keyword is not None and self._dropped(keyword.value, after.value):
                 continue
-            args.append(after.with_changes(keyword=keyword))
+            args.append(after if after.keyword is keyword else after.with_changes(keyword=keyword))
         return _commas(args)
 
     def _variadic(self, arg: cst.Arg) -> list[cst.Arg]:
@@ -174,6 +175,7 @@ class _Instantiate:
             c.with_changes(comparator=atom(c.comparator)) for c in updated_node.comparisons])
 
 
+_COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 _EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
 
@@ -203,8 +205,8 @@ def _commas(args: list[cst.Arg]) -> list[cst.Arg]:
     result = []
     for i, arg in enumerate(args):
         last = i == len(args) - 1
-        comma = cst.MaybeSentinel.DEFAULT if last else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        result.append(arg.with_changes(comma=comma))
+        comma = cst.MaybeSentinel.DEFAULT if last else _COMMA
+        result.append(arg if arg.comma is comma else arg.with_changes(comma=comma))
     return result
 
 
