@@ -48,15 +48,17 @@ def _common(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str,
+                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str, jobs: int,
                 chainer_version: int | None, **rest: Any) -> Any:
         options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore,
                                               stdin_filename)
-        options = dataclasses.replace(options, chainer_version=chainer_version)
+        options = dataclasses.replace(options, chainer_version=chainer_version, jobs=jobs)
         return command(paths=paths, options=options, **rest)
 
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="No summary."),
+        click.option("-j", "--jobs", type=click.IntRange(min=0), default=0, metavar="N",
+                     help="Processes (0, the default: as many as are worth it). The result is the same."),
         click.option("--stdin-filename", default="stdin.py", metavar="PATH",
                      help="What to call the standard input, when PATH is -."),
         click.option("--chainer-version", type=click.IntRange(1, 7), metavar="N",
@@ -115,8 +117,11 @@ def _goal(command: F) -> F:
 @_goal
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text",
               show_default=True, help="github: annotations for GitHub Actions.")
-def check(paths: tuple[Path, ...], options: Settings, form: str, goal: Goal) -> int:
+@click.option("--kinds", is_flag=True, help="Print instead what every name, attribute and call was found to be.")
+def check(paths: tuple[Path, ...], options: Settings, form: str, goal: Goal, kinds: bool) -> int:
     """Is anything of Chainer left? Prints each place."""
+    if kinds:
+        return commands.kinds(paths, options)
     return commands.check(paths, options, form, goal)
 
 

@@ -1,13 +1,12 @@
 """What the commands do, apart from parsing their arguments; heavy modules are imported where they are needed."""
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import click
 
 from chainer2torch import config, files
 from chainer2torch.project import STDIN, Engine, Project, analyse, collect
+from chainer2torch.progress import shown
 from chainer2torch.report.model import Report
 
 DONE, LEFT, FAILED = 0, 1, 2
@@ -38,6 +38,7 @@ class Settings:
     stdin: str = "stdin.py"
     trace: Path | None = None
     chainer_version: int | None = None
+    jobs: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,44 +88,34 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
                     (*base.exclude, *exclude), quiet, gitignore, stdin)
 
 
-def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True) -> Project:
+def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
     """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
     project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
-        with _status(f"reading Chainer code: {count} files", count > _LONG_RUN and not options.quiet):
-            analyse(project, _engine(options, rewrite))
+        with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
+            analyse(project, _engine(options, rewrite, kinds, progress))
     if any(tree.place for tree in project.trees):
         from chainer2torch import dependencies
         dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
     return project
 
 
-def _engine(settings: Settings, rewrite: bool) -> Engine:
-    from chainer2torch.engine import Options, migrate_sources
-    rules, trace = _rules(settings.rules), settings.trace
-    choices = Options(chainer_version=settings.chainer_version)
-    if trace is not None:
-        from chainer2torch import trace as room
-        hints = room.hints(room.read(trace))
+def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
+    from chainer2torch import engine as room
+    rules = _rules(options.rules)
+    if options.trace is not None:
+        from chainer2torch import trace
+        hints = trace.hints(trace.read(options.trace))
 
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
-        if trace is not None:
-            return room.migrate_with_trace(texts, hints, rules=rules, rewrite=rewrite, options=choices)
-        return migrate_sources(texts, rules=rules, rewrite=rewrite, options=choices)
+        settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
+                                    "options": room.Options(chainer_version=options.chainer_version, kinds=kinds)}
+        if options.trace is not None:
+            return trace.migrate_with_trace(texts, hints, **settings)
+        return room.migrate_sources(texts, **settings)
 
     return engine
-
-
-@contextlib.contextmanager
-def _status(text: str, wanted: bool) -> Iterator[None]:
-    """A moving line on the terminal during long work; nothing in a pipe."""
-    if not wanted or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    with Console(stderr=True).status(text):
-        yield
 
 
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, force: bool,
@@ -180,6 +171,19 @@ def _filter(options: Settings, report_file: Path | None, form: str) -> int:
         click.echo("chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",
                    err=True)
     return _exit_code(report, report.something_left())
+
+
+def kinds(paths: tuple[Path, ...], options: Settings) -> int:
+    """``check --kinds``: prints what each name, attribute and call was found to be."""
+    project = run(paths, options, rewrite=False, kinds=True)
+    for tree in project.trees:
+        for path in tree.reported:
+            result = tree.results.get(path)
+            for line in result.kinds if result is not None and path not in tree.broken else ():
+                click.echo(line if line.startswith(" ") else tree.shown + line)
+    report = project.report(migrated=False)
+    _show_problems(report)
+    return _exit_code(report, False)
 
 
 def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: Goal | None = None) -> int:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.names import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.parallel import spread
 from chainer2torch.plan import (
     array_modules, arrays, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
 )
@@ -25,6 +27,7 @@ from chainer2torch.rules import Rules, load_rules
 from chainer2torch.vendor import is_helper_module
 
 Edit = Replace | Wrap | StatementEdit
+Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
 _ATTEMPTS = 4
 _TOO_DEEP = "left as it is: expressions are nested too deeply"
@@ -50,6 +53,7 @@ class FileResult:
     root: str = ""
     left: int = 0
     error: str | None = None
+    kinds: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def changed(self) -> bool:
@@ -83,17 +87,49 @@ def _without_collector() -> Iterator[None]:
 
 @_without_collector()
 def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, hints: Mapping[str, str] | None = None,
-                    options: Options | None = None, rewrite: bool = True) -> dict[str, FileResult]:
+                    options: Options | None = None, rewrite: bool = True, jobs: int = 1,
+                    progress: Progress | None = None) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
 
     A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done.
-    With ``rewrite=False`` only the sites are found (for ``check``).
+    With ``rewrite=False`` only the sites are found (for ``check``). After the analysis of the whole the files are
+    divided among ``jobs`` processes (0: as many as are worth it): the result is the same. ``progress`` is called with
+    the number of files that are done and the number of all.
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
+    analysis = _analyse(sources, results, rules, hints)
+    if analysis is None:
+        return results
+    for path in analysis.too_deep:
+        results[path].error = _TOO_DEEP
+    modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
+    chosen = options or Options()
+    plans: dict[str, Plan] = {}
+    if rewrite:  # which imports go depends on what the other files go on using
+        plans = {path: make_plan(analysis, module, chosen) for path, module in modules.items()}
+        for path, names in exports.taken(analysis, plans).items():
+            if path in plans:
+                plans[path].taken = names
+
+    def work(path: str) -> FileResult:
+        plan = plans.pop(path) if rewrite else make_plan(analysis, modules[path], chosen)
+        return _migrate_file(plan, sources[path], rewrite)
+
+    sizes = {path: len(sources[path]) for path in modules}
+    for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
+        results[path] = result
+        if progress is not None:
+            progress(done, len(sizes))
+    return results
+
+
+def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rules: Rules | None,
+             hints: Mapping[str, str] | None) -> Analysis | None:
+    """The analysis of the files that have to do with Chainer (None: there are none); errors go to the results."""
     own = {path: text for path, text in sources.items() if not is_helper_module(path, text)}
     start = {path for path, text in own.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
     if not start:
-        return results
+        return None
     trees: dict[str, Source] = {}
     for path in related(own, start):
         text = sources[path]
@@ -103,18 +139,7 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
             if path in start:
                 results[path].error = _syntax_message(error, text)
     rules = (rules or load_rules()).with_packs(_imported(trees))
-    analysis = Analysis(Project(trees), rules, hints).run()
-    plans: dict[str, Plan] = {}
-    for path, module in analysis.project.modules.items():
-        if path in analysis.too_deep:
-            results[path].error = _TOO_DEEP
-        else:
-            plans[path] = make_plan(analysis, module, options or Options())
-    taken = exports.taken(analysis, plans) if rewrite else {}
-    for path, plan in plans.items():
-        plan.taken = taken.get(path, frozenset())
-        results[path] = _migrate_file(plan, sources[path], rewrite)
-    return results
+    return Analysis(Project(trees), rules, hints).run()
 
 
 def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
@@ -149,6 +174,8 @@ def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
             Unmark(module.source.start(module.source.line_statement(node)), site.symbol)
             for node, site in plan.sites.items() if site.state in ("exact", "close")]
     result = FileResult(module.path, text, text, root=plan.analysis.project.import_root(module.path))
+    if plan.choices.kinds:
+        result.kinds = list(kinds_of(plan.analysis, module))
     if rewrite:
         _rewrite(plan, result)
     result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))

@@ -35,6 +35,7 @@ class ResultLike(Protocol):
     root: str
     left: int
     error: str | None
+    kinds: list[str]
 
     @property
     def changed(self) -> bool: ...

@@ -22,7 +22,7 @@ class Expressions:
     def expr(self: Analysis, node: ast.expr) -> Kind:  # type: ignore[misc]
         """Evaluates an expression and keeps what was found."""
         if node.__class__ is ast.Name:
-            kind = self.facts[node] = self.lookup(node.id)  # type: ignore[attr-defined]
+            kind = self.facts[node] = self.lookup(node.id)
             return kind
         method = self.expression_methods.get(node.__class__)
         kind = self.facts[node] = self._children(node) if method is None else method(node)

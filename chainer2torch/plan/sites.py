@@ -36,6 +36,7 @@ class Options:
 
     init: str = "chainer"
     chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
+    kinds: bool = False  # also list what was inferred
 
 
 class Plan(Members):

@@ -18,13 +18,14 @@ _Place = tuple[int, int]
 
 
 def migrate_with_trace(sources: Mapping[str, str], hints: Mapping[str, str], *, rules: Rules,
-                       rewrite: bool = True, options: engine.Options | None = None) -> dict[str, engine.FileResult]:
+                       rewrite: bool = True, options: engine.Options | None = None,
+                       **settings: Any) -> dict[str, engine.FileResult]:
     """``engine.migrate_sources`` with the hints of a trace.
 
     A site whose decision would be another one without them says so in its message, and is ``close`` at best: it holds
     for runs like the one that was traced.
     """
-    results = engine.migrate_sources(sources, rules=rules, hints=hints, rewrite=rewrite, options=options)
+    results = engine.migrate_sources(sources, rules=rules, hints=hints, rewrite=rewrite, options=options, **settings)
     without, with_hints = (_decisions(sources, rules, given, options) for given in ({}, hints))
     for path, result in results.items():
         before, after = without.get(path, {}), with_hints.get(path, {})
