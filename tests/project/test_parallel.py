@@ -1,0 +1,153 @@
+"""Dividing the files among processes: the same result, nothing left running, progress that a person can read."""
+import io
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from chainer2torch import parallel
+from chainer2torch.engine import migrate_sources
+from chainer2torch.progress import shown
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SIZES = {"a": 10, "b": 200, "c": 3, "d": 40, "e": 0}
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process does it all where there is no fork")
+
+
+def sources():
+    return {path.relative_to(FIXTURES).as_posix(): path.read_text() for path in sorted(FIXTURES.rglob("*.py"))
+            if "hand_port" not in path.parts}
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 9])
+def test_every_key_once(jobs):
+    done = list(parallel.spread(lambda key: (key * 2, os.getpid()), SIZES, jobs))
+    assert sorted(key for key, _ in done) == sorted(SIZES)
+    assert all(value == key * 2 for key, (value, _) in done)
+    processes = {pid for _, (_, pid) in done}
+    assert len(processes) == min(jobs, len(SIZES))
+    assert (os.getpid() in processes) is (jobs == 1)
+
+
+def test_shares_are_about_even():
+    sizes = {f"f{i}": size for i, size in enumerate([900, 10, 10, 10, 500, 400, 30])}
+    shares = parallel._shares(sizes, 3)
+    assert sorted(key for share in shares for key in share) == sorted(sizes)
+    assert max(sum(sizes[key] for key in share) for share in shares) == 900
+
+
+def test_small_work_stays_in_one_process(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
+    assert parallel.sensible_jobs(1000) == 1
+    assert parallel.sensible_jobs(1_000_000) == 4
+    assert parallel.sensible_jobs(10**9) == 8
+
+
+@pytest.mark.parametrize("rewrite", [True, False])
+def test_files_are_the_same_whatever_the_number_of_processes(rewrite):
+    one = migrate_sources(sources(), rewrite=rewrite, jobs=1)
+    three = migrate_sources(sources(), rewrite=rewrite, jobs=3)
+    assert list(one) == list(three)
+    assert one == three
+    assert any(result.sites for result in one.values())
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_error_ends_all(tmp_path):
+    def work(key):
+        (tmp_path / str(os.getpid())).touch()
+        if key == "b":
+            raise ValueError("this one")
+        time.sleep(60)
+
+    with pytest.raises(parallel.WorkError, match="ValueError: this one"):
+        list(parallel.spread(work, SIZES, 2))
+    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
+
+
+def test_a_process_that_dies_is_noticed():
+    with pytest.raises(parallel.WorkError, match="ended with status 7"):
+        list(parallel.spread(lambda key: os._exit(7) if key == "a" else key, SIZES, 2))
+
+
+def test_who_stops_listening_ends_all(tmp_path):
+    def work(key):
+        (tmp_path / str(os.getpid())).touch()
+        if key == "d":
+            time.sleep(60)
+        return key
+
+    results = parallel.spread(work, SIZES, 2)
+    next(results)
+    results.close()
+    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
+
+
+def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path):
+    (tmp_path / "src").mkdir()
+    for name in "ab":
+        (tmp_path / "src" / f"{name}.py").write_text("import chainer.functions as F\ny = F.relu(x)\n")
+    program = textwrap.dedent("""\
+        import os, pathlib, sys, time
+        from chainer2torch import engine
+        from chainer2torch.__main__ import main
+        def slow(*_):
+            pathlib.Path(str(os.getpid()) + ".pid").touch()
+            time.sleep(60)
+        engine._migrate_file = slow
+        sys.argv = ["chainer2torch", "migrate", "src", "-o", "out", "-j", "2"]
+        main()
+        """)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    end = time.monotonic() + 60
+    while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.lstrip() == "chainer2torch: interrupted; no file is half-written\n"
+    assert not (tmp_path / "out").exists()
+    workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    assert len(workers) == 2
+    assert not any(alive(pid) for pid in workers)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    terminal = Terminal()
+    with shown(30, wanted=True, stream=terminal) as progress:
+        for done in range(1, 31):
+            progress(done, 30)
+    lines = terminal.getvalue().split("\r")
+    assert lines[1] == "analysing 30 files"
+    assert "10 of 30 files, about 20 s left" in [line.rstrip() for line in lines]
+    assert "30 of 30 files" in [line.rstrip() for line in lines]
+    assert lines[-1] == "" and not lines[-2].strip(), "the line is wiped at the end"
+
+
+@pytest.mark.parametrize("stream, wanted", [(io.StringIO(), True), (Terminal(), False)], ids=["pipe", "not wanted"])
+def test_no_progress_elsewhere(stream, wanted):
+    with shown(30, wanted=wanted, stream=stream) as progress:
+        assert progress is None
+    assert stream.getvalue() == ""
