@@ -16,7 +16,7 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
-    array_modules, arrays, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
+    array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
 )
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
@@ -36,6 +36,7 @@ HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
     "train_value": modes.train_value,
+    "device_send": devices.send,
     "astype": arrays.astype,
     "floating_reduction": arrays.floating_reduction,
 }

@@ -30,7 +30,8 @@ _EXAMPLE_KEYS = frozenset({
 })
 _CASE_KEYS = frozenset({"when", "torch"})
 _TEMPLATE_ROOTS = frozenset({
-    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math", "pfrl", "torchvision",
+    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
+    "torchvision",
 })
 _KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
 

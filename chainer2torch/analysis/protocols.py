@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis import data, link_lists
 from chainer2torch.analysis.arrays import entering
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown, join,
-    join_all, options, parse_spec, scalar_type,
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, HostArray, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown,
+    join, join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 
@@ -151,6 +151,8 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
     if analysis.derives(cls, "chainer.dataset.Iterator"):
         if name in ("next", "__next__", "__iter__"):
             return data.iterated(analysis, receiver)
+    if name == "send" and args and isinstance(node, ast.Call) and sends_to_numpy(analysis, node):
+        return _on_host(args[0])
     if name == "setup" and args and analysis.derives(cls, "chainer.Optimizer"):
         made = analysis.objects.setdefault(receiver.site, {})
         made["target"] = join(made.get("target"), args[0])
@@ -190,6 +192,25 @@ def _add_hook(analysis: Analysis, receiver: Inst, hook: Kind) -> None:
             analysis.call(option, [Inst("chainer.UpdateRule"), Tensor()], {}, None)
         elif analysis.derives(receiver.cls, "chainer.Optimizer"):
             analysis.call(option, [receiver], {}, None)
+
+
+def sends_to_numpy(analysis: Analysis, call: ast.Call) -> bool:
+    """``chainer.get_device('@numpy').send(x)``: written so, it is the way to an array of NumPy."""
+    device = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return isinstance(device, ast.Call) and len(device.args) == len(call.args) == 1 \
+        and isinstance(device.args[0], ast.Constant) and device.args[0].value == "@numpy" \
+        and analysis.facts.get(device.func) == Ref("chainer.get_device")
+
+
+def _on_host(kind: Kind) -> Kind:
+    """The kind of an array, or of a list or tuple of them, after it was sent to NumPy's device."""
+    if isinstance(kind, Tensor):
+        return HostArray(kind.rank, kind.dtype)
+    if isinstance(kind, Lst):
+        return Lst(_on_host(kind.element))
+    if isinstance(kind, Tup):
+        return Tup(tuple(_on_host(item) for item in kind.items))
+    return kind if isinstance(kind, HostArray) else UNKNOWN
 
 
 def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:

@@ -18,6 +18,8 @@ def link_attribute(obj: Any, name: str) -> Any:
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
         if name == "decay" and isinstance(obj, _NormBase) and obj.momentum is not None:
             return 1 - obj.momentum
+        if name == "ignore_label" and isinstance(obj, nn.Embedding):
+            return None  # a link that ignores a label is the helper, which has it
         return getattr(obj, own_attribute_name(obj, name))
     return getattr(obj, name)
 
@@ -55,10 +57,15 @@ def has_link_attribute(obj: Any, name: str) -> bool:
 def set_link_attribute(obj: Any, name: str, value: Any) -> None:
     """``obj.name = value`` where a layer of PyTorch may call it otherwise.
 
-    A parameter of a layer takes a parameter (which is then shared), else TypeError.
+    A parameter of a layer takes a parameter (which is then shared), else TypeError. One number for what is a tuple
+    there (pad, stride, dilate of a convolution) counts for every axis.
     """
-    if isinstance(obj, nn.Module) and not hasattr(obj, name):
-        name = own_attribute_name(obj, name)
+    if isinstance(obj, nn.Module):
+        if not hasattr(obj, name):
+            name = own_attribute_name(obj, name)
+        present = getattr(obj, name, None)
+        if isinstance(present, tuple) and isinstance(value, int):
+            value = (value,) * len(present)
     setattr(obj, name, value)
 
 

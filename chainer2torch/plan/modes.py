@@ -5,7 +5,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.edits import Operand, ReplaceStatement
-from chainer2torch.plan.match import UNDECIDED, Question, constant
+from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
 from chainer2torch.plan.modules_inside import ModulesInside, modules_around
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
@@ -41,6 +41,9 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
         elif inside.unnamed:
             plan.mark(node, row, row.name, "review", "a module that runs inside has no name here; name it, too")
         _replace(plan, call, node, row, helper, inside.expressions)
+    elif choose(question)[0] is not None:
+        _leave_out(plan, config, row)
+        plan.call(call, row, node)
     else:
         plan.mark(node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal")
 

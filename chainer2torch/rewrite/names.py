@@ -14,7 +14,7 @@ COMPAT = "chainer_compat"
 _ALIASES = {
     "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F", "numpy": "np", "pytorch_pfn_extras": "ppe",
     "pytorch_pfn_extras.training.extensions": "extensions", "pytorch_pfn_extras.training.triggers": "triggers",
-    "compat": "compat", "functools": "functools", "math": "math", "ignite": "ignite",
+    "compat": "compat", "contextlib": "contextlib", "functools": "functools", "math": "math", "ignite": "ignite",
     "pfrl": "pfrl", "torchvision": "torchvision",
 }
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
@@ -91,7 +91,7 @@ class Names:
                 text = f"from {parent} import {last}"
             else:
                 text = f"import {name}" + (f" as {alias}" if alias != name else "")
-            groups[0 if module in ("functools", "math") else 2 if module == "compat" else 1].append(text)
+            groups[0 if module in ("contextlib", "functools", "math") else 2 if module == "compat" else 1].append(text)
         groups[1].sort(key=lambda text: (text.startswith("from"), text))
         return [g for g in groups if g]
 

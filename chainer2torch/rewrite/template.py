@@ -13,7 +13,8 @@ from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.names import Names, dotted_name
 
 _ROOTS = frozenset({
-    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "functools", "math", "pfrl", "torchvision",
+    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
+    "torchvision",
 })
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseString, cst.BaseNumber, cst.List, cst.Dict,
           cst.Set, cst.ListComp, cst.DictComp, cst.SetComp, cst.Ellipsis)

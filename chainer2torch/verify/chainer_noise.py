@@ -100,3 +100,20 @@ def _stable_order():
         module = _module("chainer.links.rnn." + name) or _module("chainer.links.connection." + name)
         if hasattr(module, "argsort_list_descent"):
             module.argsort_list_descent = argsort_list_descent
+
+
+def seed_examples(seed):
+    """What reading an example draws in a process of MultiprocessIterator depends on the seed and the example only."""
+    module = _module("chainer.iterators.multiprocess_iterator")
+    cls = getattr(module, "_PrefetchLoop", None)
+    if cls is None:
+        return
+    init = cls.__init__
+
+    def seeded_init(self, dataset, *args, **kwargs):
+        init(self, lockstep.SeededExamples(dataset, seed), *args, **kwargs)
+
+    cls.__init__ = seeded_init
+    sampler = getattr(chainer.iterators, "ShuffleOrderSampler", None)
+    if sampler is not None:
+        sampler.__call__ = lockstep.holding_generator(sampler.__call__)

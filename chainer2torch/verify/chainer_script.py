@@ -21,6 +21,7 @@ def work(job, folder):
     lockstep.seed_everything(job["seed"])
     chainer_gpu.random_from_numpy(job.get("device", "cpu"))
     chainer_noise.private_streams(job["seed"], unshared)
+    chainer_noise.seed_examples(job["seed"])
     chainer_legacy.shuffle_as_today()
     watch.install()
     if job["dtype"] == "float64":

@@ -16,6 +16,7 @@ import os
 import random
 import runpy
 import sys
+import threading
 
 import numpy
 
@@ -24,6 +25,10 @@ from . import wire
 
 class Stop(BaseException):
     """Ends the script when enough iterations were seen. Not an Exception: the script's handlers must let it pass."""
+
+
+# Held while NumPy's global generator is not itself: iterators draw the order of an epoch in threads of their own.
+GENERATOR = threading.RLock()
 
 
 class Stream(object):
@@ -36,9 +41,15 @@ class Stream(object):
     @contextlib.contextmanager
     def as_global(self):
         """Runs a block that draws from NumPy's global generator: it draws from this stream instead."""
-        if self._depth:
-            yield
-            return
+        with GENERATOR:
+            if self._depth:
+                yield
+            else:
+                with self._instead():
+                    yield
+
+    @contextlib.contextmanager
+    def _instead(self):
         state = numpy.random.get_state()
         numpy.random.set_state(self.rng.get_state())
         self._depth += 1
@@ -83,6 +94,47 @@ def seed_again(stream, seed):
     stream.rng.seed(seed)
     random.seed(seed)
     numpy.random.seed(seed)
+
+
+def holding_generator(function):
+    """``function``, waiting while NumPy's global generator stands for another stream."""
+    def held(*args, **kwargs):
+        with GENERATOR:
+            return function(*args, **kwargs)
+    return held
+
+
+class SeededExamples(object):
+    """A dataset whose examples draw from generators that start from the seed and the example's index.
+
+    For processes that read ahead: Python seeds the generators of each from the clock, so that random cropping there
+    would be another one in every run. Chainer reads the first batch in the main process: there nothing is advanced.
+    """
+
+    def __init__(self, dataset, seed):
+        self.dataset = dataset
+        self.seed = seed
+        self.process = os.getpid()
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, index):
+        if os.getpid() != self.process:  # whose lock may have been held when the process was made
+            return self._read(index)
+        with GENERATOR:
+            states = random.getstate(), numpy.random.get_state()
+            try:
+                return self._read(index)
+            finally:
+                random.setstate(states[0])
+                numpy.random.set_state(states[1])
+
+    def _read(self, index):
+        seed = (self.seed * 1000003 + int(index)) % 2 ** 32
+        random.seed(seed)
+        numpy.random.seed(seed)
+        return self.dataset[index]
 
 
 class Recorder(object):

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy
 import torch
+import torch.utils.data
+
+from . import lockstep
 
 
 def noise_from(stream: Any) -> None:
@@ -105,3 +108,16 @@ def _by_layer(plain: Callable[..., Any], mask: Callable[..., torch.Tensor]) -> C
         return (x, *(torch.cat(found) for found in last))
 
     return run
+
+
+def seed_examples(seed: int) -> None:
+    """What reading an example draws in a DataLoader's worker depends on the seed and the example only."""
+    fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
+    init = fetcher.__init__
+
+    def seeded_init(self: Any, dataset: Any, *args: Any, **kwargs: Any) -> None:
+        if torch.utils.data.get_worker_info() is not None:
+            dataset = lockstep.SeededExamples(dataset, seed)
+        init(self, dataset, *args, **kwargs)
+
+    fetcher.__init__ = seeded_init  # type: ignore[method-assign]

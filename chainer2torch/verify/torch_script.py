@@ -1,4 +1,5 @@
 """Runs a migrated training script under PyTorch, unedited, from the weights that the original started with."""
+import gc
 import os
 import sys
 import weakref
@@ -17,6 +18,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     lockstep.seed_everything(job["seed"])
     torch.manual_seed(job["seed"])
     torch_noise.noise_from(lockstep.Stream(job["seed"] + 2))
+    torch_noise.seed_examples(job["seed"])
     watch = _Watch(job, recorder, notes)
     if job["dtype"] == "float64":
         torch_double.install()
@@ -147,12 +149,15 @@ class _Watch:
         strict = not self.job["targets"].get(str(number), {}).get("uninitialized")
         reasons = []
         for module in self._candidates(optimizer):
+            copies = _copies(module)
             try:
                 compat_module.helper("load_npz")(path, module, strict=strict)
             except Exception as error:
                 reasons.append(f"{type(module).__name__}: {type(error).__name__}: {error}")
                 continue
             self.notes["loaded"][str(number)] = type(module).__name__
+            for copy in copies:
+                copy.load_state_dict(module.state_dict())
             return
         self.notes["problems"].append(
             f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "
@@ -175,3 +180,17 @@ class _Watch:
     def end(self) -> None:
         """Nothing is kept alive after the run."""
         self.modules.clear()
+
+
+def _copies(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """Modules with the very values of this one: a target network that was copied from it before weights are loaded."""
+    values = module.state_dict()
+    if not values or any(torch.nn.parameter.is_lazy(value) for value in values.values()):
+        return []
+    return [other for other in gc.get_objects() if type(other) is type(module) and other is not module
+            and _same(values, other.state_dict())]
+
+
+def _same(x: dict[str, torch.Tensor], y: dict[str, torch.Tensor]) -> bool:
+    return x.keys() == y.keys() and all(
+        isinstance(x[key], torch.Tensor) and x[key].shape == y[key].shape and torch.equal(x[key], y[key]) for key in x)

@@ -50,3 +50,11 @@ def verify(tmp_path, original, variants, entries, *, pyproject="", modes=("train
         assert outcomes and all(o.compared for o in outcomes if o.status == PASSED)
         found[name] = status, "\n".join(text for o in outcomes for text in (*o.reasons, *o.notes))
     return found
+
+
+def migrated_tree(src, out):
+    """Migrates a tree; gives ``out``."""
+    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(src), "-q", "-o", str(out)],
+                          cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return out

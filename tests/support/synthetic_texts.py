@@ -26,6 +26,7 @@ def write_all(root: Path, folder: Path) -> None:
     write_sentence_pairs(folder)
     write_facades(folder / "facade")
     write_labeled_images(folder / "images")
+    write_mushrooms(folder / "mushrooms.csv")
 
 
 def _cached(root: Path, url: str) -> Path:
@@ -139,6 +140,16 @@ def write_labeled_images(folder: Path, n: int = 12, size: int = 256, classes: in
         lines.append(f"{i}.png {label}")
     (folder / "list.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     np.save(folder / "mean.npy", np.full((3, size, size), 120, np.float32))
+
+
+def write_mushrooms(path: Path, n: int = 1200) -> None:
+    """The mushroom table: a class and 22 properties, a letter each; two of them tell the class."""
+    rng = np.random.RandomState(15)
+    lines = ["class," + ",".join(f"property{i}" for i in range(22))]
+    for _ in range(n):
+        letters = rng.choice(list("abcde"), 22)
+        lines.append(("e" if letters[0] < "c" or letters[1] == "a" else "p") + "," + ",".join(letters))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,220 @@
+"""Migrates Chainer's own examples, runs both versions, and writes what came out as a table.
+
+    python benchmarks/chainer_examples.py EXAMPLES [NAME...] [--work DIR] [--results FILE] [--table FILE]
+
+EXAMPLES is the folder `examples` of a Chainer 7.8.1 checkout; it is read only. For each example: the sites by state,
+the imports of the migrated files where Chainer cannot be imported, its scripts in lockstep (`verify script`) and its
+models (`verify models`). What is run stands in chainer_examples.toml; the data are synthetic. The results of
+an earlier run are kept for the examples that are not named.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SUPPORT = HERE.parent / "tests" / "support"
+sys.path[:0] = [str(HERE.parent), str(SUPPORT)]
+
+import synthetic_data  # noqa: E402
+import synthetic_media  # noqa: E402
+import synthetic_texts  # noqa: E402
+
+from chainer2torch.verify.models import ModelEntry, verify_models  # noqa: E402
+from chainer2torch.verify.script import ScriptReport, verify_script  # noqa: E402
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# Runs the imports of one migrated file, wherever they stand, where Chainer cannot be imported.
+_IMPORTS = """
+import ast, os, sys
+for name in ("chainer", "chainerx", "chainermn", "cupy"):
+    sys.modules[name] = None
+path = sys.argv[1]
+folders = [os.path.dirname(path)]
+while os.path.exists(os.path.join(folders[-1], "__init__.py")):
+    folders.append(os.path.dirname(folders[-1]))
+sys.path[:0] = folders
+os.chdir(os.path.dirname(path))
+tree = ast.parse(open(path, encoding="utf-8").read())
+tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
+tree.body = [node for node in ast.walk(tree)
+             if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in tried]
+sys.argv[1:] = []
+exec(compile(ast.fix_missing_locations(tree), path, "exec"), {"__name__": "imported", "__file__": path})
+"""
+_MARKS = "<!-- made by benchmarks/chainer_examples.py -->", "<!-- end -->"
+
+
+def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) -> dict[str, Any]:
+    """Everything about one example; ``work`` holds the synthetic data and gets the trees."""
+    src, out = work / "src" / name, work / "out" / name
+    for tree in (src, out):
+        shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(examples / name, src)
+    result: dict[str, Any] = {"sites": _migrate(src, out)}
+    for tree in (src, out):
+        for module in spec.get("stand_in", []):
+            for folder in {path.parent for path in tree.rglob("*.py")}:
+                shutil.copy(SUPPORT / "stand_ins" / f"{module}.py", folder)
+        for there, here in spec.get("files", {}).items():
+            source = work / "data" / here
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, tree / there)
+    result["imports"] = _imports(out, set(spec.get("stand_in", [])))
+    missing = [module for module in spec.get("needs", []) if importlib.util.find_spec(module) is None]
+    result["missing"] = missing
+    result["scripts"] = [] if missing else [_script(script, src, out, work) for script in spec.get("scripts", [])]
+    result["models"] = [] if missing else _models(spec.get("models", []), src, out)
+    return result
+
+
+def _migrate(src: Path, out: Path) -> dict[str, int]:
+    report = out.parent / f"{out.name}.json"
+    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out), "--report",
+                           str(report), "-q"], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"migrate {src}: {done.stderr}")
+    return json.loads(report.read_text(encoding="utf-8"))["totals"]
+
+
+def _imports(out: Path, own: set[str]) -> dict[str, str]:
+    """By file: empty where the imports succeed, else the last line of the error."""
+    found = {}
+    for path in sorted(out.rglob("*.py")):
+        if path.name == "chainer_compat.py" or path.stem in own:
+            continue
+        done = subprocess.run([sys.executable, "-c", _IMPORTS, str(path)], capture_output=True, text=True)
+        found[path.relative_to(out).as_posix()] = "" if done.returncode == 0 else done.stderr.strip().split("\n")[-1]
+    return found
+
+
+def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path) -> dict[str, Any]:
+    argv = [word.replace("{data}", str(work / "data")) for word in script["argv"]]
+    start = time.monotonic()
+    report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900)
+    print("\n".join(report.lines()), flush=True)
+    return {"argv": script["argv"], "ok": report.ok, "float32": _figures(report),
+            "float64": _figures(report.double) if report.double else None, "facts": report.facts,
+            "unverified": report.unverified, "seconds": round(time.monotonic() - start)}
+
+
+def _figures(report: ScriptReport) -> dict[str, Any]:
+    first = report.first_difference
+    losses = [step for step in report.steps if step.name.startswith("loss")]
+    equal = losses if first is None else [step for step in losses if step.iteration < first.iteration]
+    return {"iterations": report.iterations, "values": len(report.steps), "problems": report.problems,
+            "largest": max((step.relative for step in losses), default=None),
+            "equal_for": max((step.iteration for step in equal), default=0),
+            "first": None if first is None else [first.iteration, first.name, first.relative]}
+
+
+def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[dict[str, Any]]:
+    found = []
+    for spec in specs:
+        start = time.monotonic()
+        inputs = spec["inputs"]
+        named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": text for i, text in enumerate(inputs)}
+        entry = ModelEntry(spec["target"], spec.get("args", []), spec.get("kwargs", {}), named,
+                           spec.get("modes", ["train", "eval"]))
+        root = Path(spec.get("root", "."))
+        report = verify_models(src / root, out / root, entries=[entry], steps=spec.get("steps", 3), timeout=900)
+        print("\n".join(report.lines()), flush=True)
+        found.append({"target": spec["target"], "ok": report.ok, "passed": report.compared,
+                      "cases": len(report.outcomes), "problems": report.problems,
+                      "reasons": [reason for outcome in report.outcomes for reason in outcome.reasons],
+                      "seconds": round(time.monotonic() - start)})
+    return found
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """The results as Markdown."""
+    lines = ["| example | exact | close | review | manual | files whose imports succeed |", "|---|---|---|---|---|---|"]
+    for name, result in results.items():
+        sites, imports = result["sites"], result["imports"]
+        bad = [f"{file}: {error}" for file, error in imports.items() if error]
+        good = f"{len(imports) - len(bad)} of {len(imports)}" + "".join(f"<br>{text}" for text in bad)
+        counts = " | ".join(str(sites[state]) for state in ("exact", "close", "review", "manual"))
+        lines.append(f"| {name} | {counts} | {good} |")
+    lines += ["", "| script | iterations | float32 | float64 |", "|---|---|---|---|"]
+    for name, result in results.items():
+        if result["missing"]:
+            lines.append(f"| {name} | not run: {', '.join(result['missing'])} is not installed | | |")
+        for script in result["scripts"]:
+            words = " ".join(Path(word).name if "{data}" in word else word for word in script["argv"])
+            single, double = script["float32"], script["float64"]
+            lines.append(f"| {name}: `{words}` | {single['iterations']} | {_cell(single)} | "
+                         f"{_cell(double) if double else ''} |")
+    lines += ["", "| model | cases equal | |", "|---|---|---|"]
+    for name, result in results.items():
+        for model in result["models"]:
+            why = "" if model["ok"] else "; ".join([*model["problems"], *model["reasons"]])[:200]
+            lines.append(f"| {name}: {model['target']} | {model['passed']} of {model['cases']} | {why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(figures: Mapping[str, Any]) -> str:
+    """Equal, with the largest relative difference of a loss; or where it differs first."""
+    if figures["problems"]:
+        return "fails: " + figures["problems"][0].split("\n")[0][:120]
+    if figures["largest"] is None:
+        return "nothing compared"
+    if figures["first"] is None:
+        return f"equal, {figures['largest']:.1e}"
+    iteration, value, relative = figures["first"]
+    return f"differs at {iteration} ({value}, {relative:.1e})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("examples", type=Path)
+    parser.add_argument("names", nargs="*", help="default: all of chainer_examples.toml")
+    parser.add_argument("--work", type=Path, default=Path("out/chainer-examples"))
+    parser.add_argument("--results", type=Path, help="default: results.json in the work folder")
+    parser.add_argument("--table", type=Path, help="a Markdown file with the marks between which the table goes")
+    args = parser.parse_args()
+    specs = tomllib.loads((HERE / "chainer_examples.toml").read_text(encoding="utf-8"))
+    work = args.work.absolute()
+    _write_data(work)
+    path = args.results or work / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name in args.names or specs:
+        print(f"== {name}", flush=True)
+        results[name] = {**run_example(name, specs[name], args.examples, work),
+                         "date": datetime.date.today().isoformat()}
+        path.write_text(json.dumps({key: results[key] for key in specs if key in results}, indent=1), encoding="utf-8")
+    text = table({key: results[key] for key in specs if key in results})
+    print(text)
+    if args.table:
+        page = args.table.read_text(encoding="utf-8")
+        head, rest = page.split(_MARKS[0], 1)
+        args.table.write_text(f"{head}{_MARKS[0]}\n{text}{_MARKS[1]}{rest.split(_MARKS[1], 1)[1]}", encoding="utf-8")
+
+
+def _write_data(work: Path) -> None:
+    """The synthetic data, once a work folder; the examples find them through the environment."""
+    root, folder = work / "root", work / "data"
+    if not (work / "data-is-complete").exists():
+        synthetic_data.write_all(root)
+        synthetic_texts.write_all(root, folder)
+        synthetic_media.write_all(root, folder)
+        (work / "data-is-complete").touch()
+    os.environ["CHAINER_DATASET_ROOT"] = str(root)
+    os.environ["NLTK_DATA"] = str(folder / "nltk_data")
+    os.environ.setdefault("MPLBACKEND", "agg")
+
+
+if __name__ == "__main__":
+    main()

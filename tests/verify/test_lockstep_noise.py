@@ -1,0 +1,109 @@
+"""What a script draws at random is the same on both sides: noise inside layers, samples, crops in loader processes."""
+import pytest
+
+from chainer2torch.verify.script import verify_script
+from tests.support import model_batch
+
+HEAD = '''
+import copy
+import random
+
+import chainer
+import chainer.distributions as D
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+def train(model, batches, loss_of):
+    optimizer = chainer.optimizers.SGD(0.1)
+    optimizer.setup(model)
+    for batch in batches:
+        loss = loss_of(batch)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+
+'''
+SCRIPTS = {
+    # sequences of equal lengths, which the frameworks sort in different orders
+    "dropout inside a recurrent layer": '''
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.rnn = L.{layer}(3, 4, 5, 0.5)
+
+    def forward(self, xs):
+        return self.rnn({states}xs)[-1]
+
+
+rng = np.random.RandomState(0)
+xs = [chainer.Variable(rng.randn(n, 4).astype("f")) for n in [3, 5, 2, 5, 3, 3, 1, 5, 2, 4, 3, 2, 5, 5, 4, 4, 2, 3, 1, 5]]
+model = Net()
+weight = np.arange({width}, dtype="f")
+train(model, range(4), lambda batch: F.mean(F.concat(model(xs), axis=0) ** 2 * F.broadcast_to(
+    chainer.Variable(weight), (sum(map(len, xs)), {width}))))
+''',
+    "samples of distributions": '''
+model = L.Linear(4, 3)
+x = chainer.Variable(np.random.RandomState(0).randn(6, 4).astype("f"))
+
+
+def loss_of(batch):
+    h = model(x)
+    scale = F.exp(h * 0)
+    z = D.Normal(h, scale).sample(2) * D.LogNormal(h, scale).sample(2)
+    return F.mean(z * D.Uniform(loc=h, scale=scale).sample(2))
+
+
+train(model, range(4), loss_of)
+''',
+    "a network that was copied": '''
+model = L.Linear(4, 3)
+target = copy.deepcopy(model)
+x = chainer.Variable(np.random.RandomState(0).randn(6, 4).astype("f"))
+train(model, range(4), lambda batch: F.mean_squared_error(model(x), target(x) * 2))
+''',
+    "crops in a process that reads ahead, over epochs": '''
+class Crops(chainer.dataset.DatasetMixin):
+    def __init__(self):
+        self.data = np.random.RandomState(0).randn(7, 9).astype("f")
+
+    def __len__(self):
+        return len(self.data)
+
+    def get_example(self, i):
+        start = random.randint(0, 5)
+        return self.data[i, start:start + 4] + np.random.rand()
+
+
+it = chainer.iterators.MultiprocessIterator(Crops(), 3, n_processes=1, n_prefetch=3)
+model = L.Linear(None, 2)
+
+
+def loss_of(batch):
+    return F.mean(F.dropout(model(chainer.Variable(np.stack(it.next()).astype("f"))), 0.5) ** 2)
+
+
+train(model, range(7), loss_of)
+it.finalize()
+''',
+}
+LAYERS = {"NStepLSTM": ("None, None, ", 5), "NStepBiLSTM": ("None, None, ", 10), "NStepGRU": ("None, ", 5),
+          "NStepBiGRU": ("None, ", 10), "NStepRNNTanh": ("None, ", 5), "NStepBiRNNReLU": ("None, ", 10)}
+CASES = {name: text for name, text in SCRIPTS.items() if "{layer}" not in text}
+for layer, (states, width) in LAYERS.items():
+    CASES[f"dropout inside {layer}"] = SCRIPTS["dropout inside a recurrent layer"].format(
+        layer=layer, states=states, width=width)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_numbers(tmp_path, name):
+    text = HEAD + CASES[name]
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text(text, encoding="utf-8")
+    out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
+    report = verify_script(tmp_path / "src", out, ["train.py"], timeout=100)
+    assert report.exit_code == 0 and report.first_difference is None, "\n".join(report.lines())
+    assert len([step for step in report.steps if step.name == "loss"]) >= 4
