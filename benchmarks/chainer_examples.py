@@ -38,23 +38,40 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Runs the imports of one migrated file, wherever they stand, where Chainer cannot be imported.
+# Runs the imports of migrated files, wherever they stand in them, where Chainer cannot be imported: each file in a
+# process of its own, made when the libraries are there.
 _IMPORTS = """
-import ast, os, sys
+import ast, json, os, sys
+import pytorch_pfn_extras, torch
 for name in ("chainer", "chainerx", "chainermn", "cupy"):
     sys.modules[name] = None
-path = sys.argv[1]
-folders = [os.path.dirname(path)]
-while os.path.exists(os.path.join(folders[-1], "__init__.py")):
-    folders.append(os.path.dirname(folders[-1]))
-sys.path[:0] = folders
-os.chdir(os.path.dirname(path))
-tree = ast.parse(open(path, encoding="utf-8").read())
-tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
-tree.body = [node for node in ast.walk(tree)
-             if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in tried]
-sys.argv[1:] = []
-exec(compile(ast.fix_missing_locations(tree), path, "exec"), {"__name__": "imported", "__file__": path})
+
+def imports(path):
+    folders = [os.path.dirname(path)]
+    while os.path.exists(os.path.join(folders[-1], "__init__.py")):
+        folders.append(os.path.dirname(folders[-1]))
+    sys.path[:0] = folders
+    os.chdir(folders[0])
+    tree = ast.parse(open(path, encoding="utf-8").read())
+    tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
+    tree.body = [node for node in ast.walk(tree)
+                 if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in tried]
+    exec(compile(ast.fix_missing_locations(tree), path, "exec"), {"__name__": "imported", "__file__": path})
+
+paths, sys.argv[1:] = sys.argv[1:], []
+for path in paths:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        said = ""
+        try:
+            imports(path)
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    os.wait()
+    print(json.dumps([path, os.read(reader, 10000).decode()]))
 """
 _MARKS = "<!-- made by benchmarks/chainer_examples.py -->", "<!-- end -->"
 
@@ -77,6 +94,15 @@ def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) 
     missing = [module for module in spec.get("needs", []) if importlib.util.find_spec(module) is None]
     result["missing"] = missing
     result["scripts"] = [] if missing else [_script(script, src, out, work) for script in spec.get("scripts", [])]
+    if "factories" in spec:
+        made, migrated = work / "models" / name, work / "models-out" / name
+        for tree in (made, migrated):
+            shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(src, made)
+        (made / "factories.py").write_text(spec["factories"], encoding="utf-8")
+        migrated.parent.mkdir(exist_ok=True)
+        _migrate(made, migrated)
+        src, out = made, migrated
     result["models"] = [] if missing else _models(spec.get("models", []), src, out)
     return result
 
@@ -91,14 +117,11 @@ def _migrate(src: Path, out: Path) -> dict[str, int]:
 
 
 def _imports(out: Path, own: set[str]) -> dict[str, str]:
-    """By file: empty where the imports succeed, else the last line of the error."""
-    found = {}
-    for path in sorted(out.rglob("*.py")):
-        if path.name == "chainer_compat.py" or path.stem in own:
-            continue
-        done = subprocess.run([sys.executable, "-c", _IMPORTS, str(path)], capture_output=True, text=True)
-        found[path.relative_to(out).as_posix()] = "" if done.returncode == 0 else done.stderr.strip().split("\n")[-1]
-    return found
+    """By file: empty where the imports succeed, else the error."""
+    paths = [path for path in sorted(out.rglob("*.py")) if path.name != "chainer_compat.py" and path.stem not in own]
+    done = subprocess.run([sys.executable, "-c", _IMPORTS, *map(str, paths)], capture_output=True, text=True)
+    found = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith('["'))
+    return {path.relative_to(out).as_posix(): found.get(str(path), "the process ended") for path in paths}
 
 
 def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path) -> dict[str, Any]:
@@ -132,7 +155,7 @@ def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[di
         root = Path(spec.get("root", "."))
         report = verify_models(src / root, out / root, entries=[entry], steps=spec.get("steps", 3), timeout=900)
         print("\n".join(report.lines()), flush=True)
-        found.append({"target": spec["target"], "ok": report.ok, "passed": report.compared,
+        found.append({"target": spec["target"], "args": entry.args, "ok": report.ok, "passed": report.compared,
                       "cases": len(report.outcomes), "problems": report.problems,
                       "reasons": [reason for outcome in report.outcomes for reason in outcome.reasons],
                       "seconds": round(time.monotonic() - start)})
@@ -161,7 +184,8 @@ def table(results: Mapping[str, Any]) -> str:
     for name, result in results.items():
         for model in result["models"]:
             why = "" if model["ok"] else "; ".join([*model["problems"], *model["reasons"]])[:200]
-            lines.append(f"| {name}: {model['target']} | {model['passed']} of {model['cases']} | {why} |")
+            made = f"{model['target']}({', '.join(map(repr, model['args']))})"
+            lines.append(f"| {name}: `{made}` | {model['passed']} of {model['cases']} | {why} |")
     return "\n".join(lines) + "\n"
 
 
@@ -181,6 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", type=Path)
     parser.add_argument("names", nargs="*", help="default: all of chainer_examples.toml")
+    parser.add_argument("--only", choices=("scripts", "models"), help="leave out the other")
     parser.add_argument("--work", type=Path, default=Path("out/chainer-examples"))
     parser.add_argument("--results", type=Path, help="default: results.json in the work folder")
     parser.add_argument("--table", type=Path, help="a Markdown file with the marks between which the table goes")
@@ -190,10 +215,14 @@ def main() -> None:
     _write_data(work)
     path = args.results or work / "results.json"
     results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    left_out = {"scripts": "models", "models": "scripts"}.get(args.only)
     for name in args.names or specs:
         print(f"== {name}", flush=True)
-        results[name] = {**run_example(name, specs[name], args.examples, work),
-                         "date": datetime.date.today().isoformat()}
+        spec = {key: value for key, value in specs[name].items() if key != left_out}
+        made = run_example(name, spec, args.examples, work)
+        if left_out:
+            made[left_out] = results.get(name, {}).get(left_out, [])
+        results[name] = {**made, "date": datetime.date.today().isoformat()}
         path.write_text(json.dumps({key: results[key] for key in specs if key in results}, indent=1), encoding="utf-8")
     text = table({key: results[key] for key in specs if key in results})
     print(text)

@@ -32,6 +32,19 @@ def install():
         return double_call
 
     chainer_legacy.around_calls(wrap)
+    if hasattr(chainer, "FunctionNode"):
+        apply = chainer.FunctionNode.apply
+
+        def apply_promoted(self, inputs):
+            return apply(self, _promoted(inputs))
+
+        chainer.FunctionNode.apply = apply_promoted
+
+
+def _promoted(inputs):
+    """Inputs of one float dtype: where a float32 array of the script's meets float64, PyTorch promotes it."""
+    dtypes = {getattr(x, "dtype", None) for x in inputs}
+    return [double(x) for x in inputs] if numpy.float64 in dtypes and numpy.float32 in dtypes else inputs
 
 
 def double(value):
