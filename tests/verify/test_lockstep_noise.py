@@ -39,7 +39,7 @@ class Net(chainer.Chain):
 
 
 rng = np.random.RandomState(0)
-xs = [chainer.Variable(rng.randn(n, 4).astype("f")) for n in [3, 5, 2, 5, 3, 3, 1, 5, 2, 4, 3, 2, 5, 5, 4, 4, 2, 3, 1, 5]]
+xs = [chainer.Variable(rng.randn(n, 4).astype("f")) for n in [3, 5, 2, 5, 3, 3, 1, 5, 2, 4, 3, 2, 5, 5, 4, 4, 2, 3, 1]]
 model = Net()
 weight = np.arange({width}, dtype="f")
 train(model, range(4), lambda batch: F.mean(F.concat(model(xs), axis=0) ** 2 * F.broadcast_to(
