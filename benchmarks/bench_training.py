@@ -2,10 +2,10 @@
 
     python benchmarks/bench_training.py EXAMPLES [--rounds N] [--iterations N]
 
-EXAMPLES is the folder `examples` of a Chainer 7.8.1 checkout; it is migrated into a temporary folder. Each program runs in
-a process of its own, in turns, with one thread, on synthetic data; the time of an iteration is what passes from one
-optimizer step to the next, in CPU time: reading the batch, forward, backward, step, and what the loop adds up. The median
-over a run, the least of the rounds.
+EXAMPLES is the folder `examples` of a Chainer 7.8.1 checkout; it is migrated into a temporary folder. Each program runs
+in a process of its own, in turns, with one thread, on synthetic data; the time of an iteration is what passes from one
+optimizer step to the next, in CPU time: reading the batch, forward, backward, step, and what the loop adds up. The
+median over a run, the least of the rounds.
 """
 from __future__ import annotations
 
