@@ -1,4 +1,5 @@
 """Random numbers under PyTorch, for a run in lockstep: masks and noise are drawn as Chainer draws them."""
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,6 +54,8 @@ def noise_from(stream: Any) -> None:
     functional.dropout = dropout
     functional.gumbel_softmax = gumbel_softmax
     torch.rand = rand  # type: ignore[assignment]
+    # pack_sequence sorts by length: sequences of one length keep their order, however many there are
+    torch.sort = functools.partial(torch.sort, stable=True)  # type: ignore[assignment]
     torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
     torch.randn_like = like(lambda shape: stream.rng.standard_normal(shape))
     torch.Tensor.exponential_ = in_place(stream.rng.standard_exponential)  # type: ignore[method-assign]
