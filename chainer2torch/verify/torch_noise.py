@@ -55,7 +55,7 @@ def noise_from(stream: Any) -> None:
     functional.gumbel_softmax = gumbel_softmax
     torch.rand = rand  # type: ignore[assignment]
     # pack_sequence sorts by length: sequences of one length keep their order, however many there are
-    torch.sort = functools.partial(torch.sort, stable=True)  # type: ignore[assignment]
+    torch.sort = functools.partial(torch.sort, stable=True)
     torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
     torch.randn_like = like(lambda shape: stream.rng.standard_normal(shape))
     torch.Tensor.exponential_ = in_place(stream.rng.standard_exponential)  # type: ignore[method-assign]
