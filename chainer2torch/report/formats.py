@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 
 from chainer2torch.report.extras import Extras
+from chainer2torch.report.launch import launch_command
 from chainer2torch.report.model import NO_CHAINER, STATES, Report
 
 ENDINGS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html",
@@ -40,6 +41,9 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
     totals = report.totals()
     lines = ["# chainer2torch", "", "| files | sites | exact | close | review | manual |", "|---|---|---|---|---|---|",
              "| " + " | ".join(str(totals[key]) for key in ("files", "sites", *STATES)) + " |", ""]
+    command = launch_command(report)
+    if command:
+        lines += [f"Start in N processes: {_code(command)}", ""]
     if report.problems:
         lines += ["## Files that could not be handled", ""]
         lines += [f"- {_code(item.path)}: {item.code} {_plain(item.message)}" for item in report.problems]

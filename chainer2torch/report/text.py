@@ -5,6 +5,7 @@ from collections import Counter
 from typing import TextIO
 
 from chainer2torch.report.extras import Extras
+from chainer2torch.report.launch import launch_command
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, STATES, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
@@ -41,6 +42,9 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         lines.append(f"left in the output: {_count(report.left, 'reference')} to Chainer")
     if extras and extras.comparison:
         lines.append(extras.comparison.line())
+    command = launch_command(report)
+    if command:
+        lines.append(f"start in N processes: {command}")
     advice = step or next_step(report)
     if advice:
         lines.append(f"next: {advice}")

@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from chainer2torch.report import baseline, formats, verification
-from chainer2torch.report.model import Report
+from chainer2torch.report.launch import launch_command
+from chainer2torch.report.model import MIGRATED, FileRow, Report, SiteRow
 from tests.support import reports
 
 ROOT = Path(__file__).parents[2]
@@ -181,3 +182,17 @@ def test_other_files_are_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(verification.VerificationError, match="neither JUnit"):
         verification.read(path)
+
+
+# -- how programs are started that run in several processes ----------------------------------------------------------
+
+
+def test_the_report_says_how_to_start_several_processes():
+    assert "torchrun" not in formats.render("text", reports.report(), reports.extras())
+    made = SiteRow(7, 1, "chainermn.create_communicator", "exact", "C2T700", "")
+    one = reports.report(made)
+    line = "torchrun --nproc_per_node N a & b/net.py"
+    assert f"\nstart in N processes: {line}\n" in formats.render("text", one, reports.extras())
+    assert f"Start in N processes: `{line}`" in formats.render("markdown", one, reports.extras())
+    many = Report([FileRow(f"{name}.py", MIGRATED, (made,)) for name in "gfedcba"])
+    assert launch_command(many) == "torchrun --nproc_per_node N SCRIPT (a.py, b.py, c.py, d.py, e.py, ...)"
