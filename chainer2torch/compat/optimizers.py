@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch.optim.adam import adam as _torch_adam
 
-from chainer2torch.compat.optimizer_base import GradientMethod, HyperparameterProxy
+from chainer2torch.compat.optimizer_base import GradientMethod
+from chainer2torch.compat.optimizer_hyperparameters import HyperparameterProxy
 
 _Params = Iterable[Any] | None
 _States = list[dict[str, Any]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import update_rule
+from chainer2torch.compat import optimizer_hyperparameters, update_rule
 from tests.compat import test_optimizers as optimizer_tests
 from tests.compat.test_trainer import BOTH, Ours, Theirs
 from tests.support.serialized import entries_of, read_into, same_entries
@@ -19,7 +19,7 @@ def own_optimizer(api, core="update_core"):
     zeros = np.zeros_like if api is Theirs else torch.zeros_like
     base = chainer.GradientMethod if api is Theirs else optimizer_tests.optimizer_base.GradientMethod
     proxy = chainer.optimizer.HyperparameterProxy if api is Theirs else \
-        optimizer_tests.optimizer_base.HyperparameterProxy
+        optimizer_hyperparameters.HyperparameterProxy
 
     def update(self, param):
         self.state["s"] += param.grad

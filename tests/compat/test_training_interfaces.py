@@ -1,6 +1,5 @@
 """What programs subclass or call by hand around a training, against Chainer's: the same code runs with both."""
 import io
-import os
 import pickle
 import types
 
@@ -8,17 +7,14 @@ import chainer
 import numpy as np
 import pytest
 import torch
-from chainer.training.extensions import snapshot_writers as chainer_writers
-from pytorch_pfn_extras.reporting import DictSummary
 
-from chainer2torch.compat import convert, file_datasets, iterators, snapshot, state, summary, updaters
+from chainer2torch.compat import convert, file_datasets, iterators, updaters
 from tests.compat.test_trainer import BOTH, Ours, T, Theirs, X, log_of, same_log, set_up
 from tests.support.serialized import entries_of, read_into, same_entries
 
 Iterators = {Theirs: chainer.dataset.Iterator, Ours: iterators.Iterator}
 Converters = {Theirs: chainer.dataset.Converter, Ours: convert.Converter}
 Updaters = {Theirs: chainer.training.Updater, Ours: updaters.Updater}
-Writers = {Theirs: chainer_writers, Ours: snapshot}
 Datasets = {Theirs: chainer.datasets, Ours: file_datasets}
 
 
@@ -41,8 +37,6 @@ def test_the_bases_ask_for_what_is_missing(api):
             call()
     with pytest.raises(NotImplementedError):
         api.Extension()(None)
-    with pytest.raises(NotImplementedError):
-        Writers[api].Writer()("name", ".", {})
 
 
 def test_own_iterators():
@@ -336,76 +330,3 @@ def test_the_progress_bar_of_an_evaluator(tmp_path, capsys):
         printed.append([line for line in out.splitlines() if "iters/sec" not in line])
         assert "iters/sec" in out
     assert printed[0] == printed[1] and any("validation [" in line for line in printed[0])
-
-
-def test_own_writers(tmp_path):
-    stored = []
-    for api in BOTH:
-        calls = []
-
-        class Listed(Writers[api].Writer):
-            def __call__(self, filename, outdir, target, calls=calls):
-                calls.append((filename, outdir, sorted(target)))
-                self.save(filename, outdir, target, lambda path, entries: np.savez(open(path, "wb"), **entries))
-
-            def finalize(self, calls=calls):
-                calls.append("finalized")
-
-        made = set_up(api, tmp_path / api.__name__, epochs=3)
-        writer = Listed()
-        made.extend(api.extensions.snapshot(writer=writer, n_retains=2), trigger=(1, "epoch"))
-        made.run()
-        assert sorted(os.listdir(tmp_path / api.__name__)) == ["snapshot_iter_11", "snapshot_iter_8"]
-        assert calls.pop() == "finalized" and {call[1] for call in calls} == {str(tmp_path / api.__name__)}
-        stored.append([(call[0], call[2]) for call in calls])
-    assert stored[0] == stored[1] and len(stored[0]) == 3
-
-
-@pytest.mark.parametrize("name", ["SimpleWriter", "ThreadWriter"])
-def test_writers_call_the_function_with_path_and_entries(tmp_path, name):
-    for api in BOTH:
-        calls = []
-
-        def save(path, entries, *args, calls=calls, **kwargs):
-            calls.append((os.path.basename(path), entries, args, kwargs))
-            with open(path, "wb") as stream:
-                stream.write(b"x")
-
-        writer = getattr(Writers[api], name)(save, compression=False)
-        writer("snap", str(tmp_path), {"a": 1})
-        writer.finalize()
-        assert calls == [("snap", {"a": 1}, (), {})]
-        assert os.listdir(tmp_path) == ["snap"]
-
-
-# -- summaries ---------------------------------------------------------------------------------------------------------
-
-
-def test_summaries_are_stored_as_in_chainer():
-    pair = chainer.DictSummary(), DictSummary()
-    for each in pair:
-        for value in (1.0, 2.5, -3.0):
-            each.add({"main/loss": value, "weighted": (value, 2), "b": np.float32(value)})
-    theirs = chainer.serializers.DictionarySerializer()
-    pair[0].serialize(theirs)
-    theirs = {key.lstrip("/"): value for key, value in theirs.target.items()}
-    ours = state.StateWriter()
-    summary.serialize_summary(ours, pair[1])
-    same_entries(theirs, ours.entries)
-    assert str(theirs["_names"]) == str(ours.entries["_names"])
-    read = DictSummary()
-    read.add({"gone": 1.0})
-    summary.serialize_summary(state.StateReader(theirs), read)
-    reference = chainer.DictSummary()
-    reference.serialize(chainer.serializers.NpzDeserializer(ours.entries))
-    for each in (read, reference, *pair):
-        each.add({"main/loss": 10.0})
-    expected = pair[0].make_statistics()
-    for each in (read, reference, pair[1]):
-        found = each.make_statistics()
-        assert set(found) == set(expected)
-        for key, value in expected.items():
-            assert float(found[key]) == pytest.approx(float(value), rel=1e-6), key
-    empty = DictSummary()
-    summary.serialize_summary(state.StateReader({}), empty)
-    assert empty.compute_mean() == {}

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.compat import variables
+from chainer2torch.rules import load_rules
 from tests.support import differential
 from tests.support.row_examples import examples, load_rows, prove
 
@@ -20,7 +21,8 @@ _FUNCTIONS = {"sum": {"module": "chainer.functions", "signature": "(x)", "torch"
 # a scalar raises there).
 # What these show is decided around the template (in-place writes, mixed dtypes, what a device's `xp` is):
 # tests/verify/test_rules.py runs them through the rewriter.
-_BY_THE_REWRITER = {("data", 3), ("array", 1), ("device", 0), ("__add__", 2), ("__add__", 3), ("__floordiv__", 0)}
+_BY_THE_REWRITER = {("data", 3), ("array", 1), ("device", 0), ("__add__", 2), ("__add__", 3), ("__floordiv__", 0),
+                    ("name", 0), ("name", 1)}
 _EXAMPLES = [e for e in examples(_ROWS)
              if e[:2] not in _BY_THE_REWRITER and (e[0] != "backward" or e[2] == "guards" or e[1] == 0)]
 
@@ -38,6 +40,13 @@ def test_every_public_name_has_a_row():
     names = {n for n in vars(chainer.Variable) if n.startswith("__") or not n.startswith("_")} - other
     assert names <= set(_ROWS)
     assert set(_ROWS) <= set(dir(chainer.Variable))
+
+
+def test_every_public_name_of_parameters_has_a_row():
+    rows = load_rules(strict=False)
+    names = {name for name in dir(chainer.Parameter) if not name.startswith("_")}
+    missing = {name for name in names if rows.member("chainer.Parameter", name) is None}
+    assert not missing
 
 
 def _index_strategy(size):
