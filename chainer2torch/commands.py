@@ -66,6 +66,12 @@ def guarded(command: click.Command) -> int:
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:  # of the terminal or the file that the output goes to; files of the project have messages
+        if "--debug" in sys.argv:
+            raise
+        where = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        click.echo(f"chainer2torch: {where}{files.reason(error)}", err=True)
+        return FAILED
     except Exception as error:
         if "--debug" in sys.argv:
             raise

@@ -4,10 +4,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from chainer2torch.analysis.source import child_nodes
+
 Scope = ast.AST | None
 """A function, lambda, comprehension, class or module; None for names that nothing in the file binds."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -20,14 +23,15 @@ def bindings(tree: ast.Module) -> dict[ast.AST, Scope]:
 
 def _enter(scope: ast.AST, outer: list[tuple[ast.AST, frozenset[str], frozenset[str]]],
            found: dict[ast.AST, Scope]) -> None:
-    own, free = _bound(scope)
+    nodes = list(_own(scope))
+    own, free = _bound(scope, nodes)
     chain = [*outer, (scope, own, free)]
-    for node in _own(scope):
+    for node in nodes:
         if isinstance(node, ast.Name):
             found[node] = _scope_of(node.id, chain)
         elif isinstance(node, ast.alias):
             found[node] = _scope_of(node.asname or node.name.split(".")[0], chain)
-        elif isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)) and node is not scope:
+        elif isinstance(node, _SCOPES) and node is not scope:
             _enter(node, chain, found)
 
 
@@ -43,11 +47,11 @@ def _scope_of(name: str, chain: list[tuple[ast.AST, frozenset[str], frozenset[st
     return None
 
 
-def _bound(scope: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+def _bound(scope: ast.AST, nodes: list[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a scope binds itself, and those that it declares ``global``."""
     names: set[str] = set()
     free: set[str] = set()
-    for node in _own(scope):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.arg):
@@ -62,7 +66,7 @@ def _bound(scope: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
             free.update(node.names)
         elif isinstance(node, ast.Nonlocal):
             names.difference_update(node.names)
-    names -= {name for node in _own(scope) if isinstance(node, ast.Nonlocal) for name in node.names}
+    names -= {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
     return frozenset(names - free), frozenset(free)
 
 
@@ -72,8 +76,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        inner = isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef))
-        stack.extend(_parts(node, inside=False) if inner else ast.iter_child_nodes(node))
+        stack.extend(_parts(node, inside=False) if isinstance(node, _SCOPES) else child_nodes(node))
 
 
 def _parts(node: ast.AST, inside: bool) -> Iterator[ast.AST]:
@@ -102,7 +105,7 @@ def _parts(node: ast.AST, inside: bool) -> Iterator[ast.AST]:
         else:
             yield first
     else:
-        yield from ast.iter_child_nodes(node)
+        yield from child_nodes(node)
 
 
 __all__ = ["Scope", "bindings"]

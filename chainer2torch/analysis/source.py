@@ -22,6 +22,18 @@ def _child_fields(node_type: Any) -> tuple[str, ...]:
 _children: Callable[[Any], tuple[str, ...]] = functools.cache(_child_fields)
 
 
+def child_nodes(node: ast.AST) -> list[ast.AST]:
+    """The children of a node that have a place: ``ast.iter_child_nodes`` without its generators."""
+    found: list[ast.AST] = []
+    for name in _children(node.__class__):
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [child for child in value if isinstance(child, ast.AST)]
+    return found
+
+
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
     """All nodes of a tree that have a place, outer ones before inner ones: the order of ``ast.walk``."""
     nodes: list[ast.AST] = [tree]
