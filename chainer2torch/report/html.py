@@ -41,7 +41,7 @@ def to_html(report: Report, extras: Extras | None = None) -> str:
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems, comparison=extras.comparison,
-        checks=[{"check": check, "plot": _plot(check)} for check in extras.checks],
+        checks=[{"check": check, "plot": _plot(check), "layers": _layers(check)} for check in extras.checks],
         strings=_json(strings.all),
         codes=_json({code: table[code].title for code in sorted(strings.codes & set(table))}),
         # ours, not anybody's data
@@ -159,3 +159,17 @@ def _plot(check: Check) -> list[dict[str, Any]]:
         decade = min(max(math.log10(error) if error > 0 else low, low), high)
         dots.append({"x": round(1000 * (decade - low) / (high - low), 1), "label": f"{label}: {error:.1e}"})
     return dots
+
+
+def _layers(check: Check) -> list[dict[str, Any]]:
+    """A bar for each layer in the order of the calls, as high as its error on the same logarithmic axis."""
+    low, high = _DECADES
+    shown = check.layers[:200]
+    width = 1000 / max(1, len(shown))
+    bars = []
+    for number, (label, error) in enumerate(shown):
+        decade = min(max(math.log10(error) if error > 0 else low, low), high)
+        height = 10 + 190 * (decade - low) / (high - low)
+        bars.append({"x": round(number * width, 1), "y": round(200 - height, 1), "width": round(width * .8, 1),
+                     "height": round(height, 1), "label": f"{label}: {error:.1e}"})
+    return bars

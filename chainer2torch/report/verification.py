@@ -15,7 +15,9 @@ class VerificationError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One thing that was compared. ``errors`` are (label, relative error) pairs to plot, where they are known."""
+    """One thing that was compared. ``errors`` are (label, relative error) pairs to plot, where they are known;
+    ``layers`` the same of a model's layers, in the order of the calls.
+    """
 
     name: str
     passed: int
@@ -23,6 +25,7 @@ class Check:
     unverified: int
     message: str = ""
     errors: tuple[tuple[str, float], ...] = ()
+    layers: tuple[tuple[str, float], ...] = ()
 
     @property
     def status(self) -> str:
@@ -47,7 +50,8 @@ def _from_json(document: dict[str, Any]) -> tuple[Check, ...]:
         raise ValueError("not version 1")
     return tuple(Check(item["name"], int(item["passed"]), int(item["failed"]), int(item["unverified"]),
                        str(item.get("message", "")),
-                       tuple((str(label), float(error)) for label, error in item.get("errors", ())))
+                       *(tuple((str(label), float(error)) for label, error in item.get(key, ()))
+                         for key in ("errors", "layers")))
                  for item in document["checks"])
 
 
@@ -80,7 +84,8 @@ def document_of(result: Any) -> str:
     checks = _rules(result) if hasattr(result, "rows") else _script(result)
     problems = [Check("chainer2torch", 0, 1, 0, str(problem)) for problem in result.problems]
     listed = [{"name": check.name, "passed": check.passed, "failed": check.failed, "unverified": check.unverified,
-               "message": check.message, "errors": [list(pair) for pair in check.errors]}
+               "message": check.message, "errors": [list(pair) for pair in check.errors],
+               **({"layers": [list(pair) for pair in check.layers]} if check.layers else {})}
               for check in [*checks, *problems]]
     return json.dumps({"version": 1, "ok": bool(result.ok), "checks": listed}, indent=2, ensure_ascii=False,
                       allow_nan=False) + "\n"
@@ -88,12 +93,18 @@ def document_of(result: Any) -> str:
 
 def _rules(result: Any) -> list[Check]:
     reasons: dict[str, str] = {}
+    layers: dict[str, tuple[tuple[str, float], ...]] = {}
     for outcome in result.outcomes:
+        if outcome.layers and (outcome.status == FAILED or outcome.pair.row not in layers):
+            # An infinite error is off the scale, as every error above it.
+            layers[outcome.pair.row] = tuple((f"{name} ({outcome.pair.label})", min(error, 1e3))
+                                             for name, error in outcome.layers)
         if outcome.status != PASSED and outcome.reasons:
             reasons.setdefault(outcome.pair.row, f"{outcome.pair.label}: {'; '.join(outcome.reasons)}")
     return [Check(row.row, row.passed, row.failed, row.unverified, reasons.get(row.row, ""), _finite(
         [(f"{dtype} value", error) for dtype, error in row.forward.items()]
-        + [(f"{dtype} gradient", error) for dtype, error in row.backward.items()])) for row in result.rows()]
+        + [(f"{dtype} gradient", error) for dtype, error in row.backward.items()]), layers.get(row.row, ()))
+        for row in result.rows()]
 
 
 def _script(result: Any) -> list[Check]:

@@ -5,6 +5,7 @@ Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
+import gc
 import os
 import sys
 
@@ -26,56 +27,63 @@ def work(job, folder):
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            record, arrays = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls)
+            arrays = results.array_file(case["id"])
+            record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]
             results.add(record, arrays)
+            gc.collect()
     results.close()
 
 
-def run_case(case, inputs, folder, noise, defaults, calls):
-    """The record and the arrays of one model in one dtype and mode."""
+def run_case(case, inputs, folder, noise, defaults, calls, arrays):
+    """The record of one model in one dtype and mode; its arrays are written to ``arrays`` as they come."""
     phase = "build"
     try:
         with chainer_snippets.config(case, defaults):
-            links = chainer_snippets.find_links(chainer_snippets.execute(case))
+            namespace = chainer_snippets.execute(case)
             phase = "first forward"
-            prepared = chainer_snippets.draw_weights(case, inputs, links, spread=True)
+            prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
+            del namespace
+            gc.collect()  # links and their parameters may lie in cycles
             phase = "build"
             namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
+            del prepared
             weights = chainer_snippets.save_weights(case, links, folder)
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
             with calls.of(links["model"]):
-                record, arrays, _ = chainer_snippets.run(case, inputs, namespace)
+                record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
+            arrays.update(outputs)
             record["weights"] = weights
             record["calls"] = [call for call, _ in calls.seen]
             for _, outputs in calls.seen:
                 arrays.update(outputs)
+            calls.seen = []
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
             arrays.update(_steps(case, inputs, namespace, links["model"]))
-            return record, arrays
+            return record
     except Exception as error:
-        return wire.failure(phase, error), {}
+        return wire.failure(phase, error)
 
 
 def _steps(case, inputs, namespace, model):
     """Plain gradient descent: the outputs after each step, and the parameters at the end."""
-    found = {}
     for step in range(1, case["steps"] + 1):
         for _, param in sorted(model.namedparams()):
             if param.grad is not None:
                 param.data -= case["rate"] * param.grad
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
-        found.update({"step/{}/{}".format(step, key): value for key, value in arrays.items() if key.startswith("out")})
+        for key, value in arrays.items():
+            if key.startswith("out"):
+                yield "step/{}/{}".format(step, key), value
     if case["steps"]:
-        for key, value in chainer_snippets.state({"model": model}).items():
-            found["step/end/" + key] = value
-    return found
+        for key, value in chainer_snippets.state({"model": model}):
+            yield "step/end/" + key, value
 
 
 class _Calls(object):

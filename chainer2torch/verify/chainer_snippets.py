@@ -38,7 +38,7 @@ def run_case(case, inputs, folder, defaults):
             links = find_links(execute(case))
             if links:
                 phase = "first forward"
-                prepared = draw_weights(case, inputs, links)
+                prepared = draw_weights(case, inputs)
             else:
                 prepared = None
             initial = _initial(case, inputs, links)
@@ -183,25 +183,27 @@ def _initial(case, inputs, links):
     return {name: numpy.stack(values) for name, values in found.items()}
 
 
-def draw_weights(case, inputs, links, spread=False):
+def draw_weights(case, inputs, spread=False, namespace=None):
     """Random weights for every parameter and running statistic, of the shapes seen after one forward pass.
 
     Zero biases and unit scales would hide mistakes, and lazy links have no shape before they are used. ``spread`` moves
     the first unit of each layer below zero and the last one above it: where all maxima of a pooling are positive,
-    nothing shows the slope of what comes before it.
+    nothing shows the slope of what comes before it. It also keeps the weights of wide layers small: sums of thousands
+    of large terms that cancel would show nothing but rounding.
     """
-    namespace_links = links
     source = dict(case, compare="allclose", grad=False, device="cpu")
-    namespace = execute(source)
+    namespace = namespace or execute(source)
     warm = find_links(namespace)
     run(source, inputs, namespace)
     weights = {}
-    for name in sorted(namespace_links):
+    for name in sorted(warm):
         for path, param in sorted(warm[name].namedparams()):
             if param.data is None:
                 continue
             rng = numpy.random.RandomState(wire.seed_of(name + path))
-            weights[name + path] = rng.uniform(-0.8, 0.8, param.shape).astype(param.dtype)
+            fan_in = param.size // max(1, len(param.data)) if spread and param.ndim > 1 else 1
+            bound = min(0.8, 2 / fan_in ** 0.5)
+            weights[name + path] = rng.uniform(-bound, bound, param.shape).astype(param.dtype)
             if spread and path.rsplit("/", 1)[-1] in ("b", "beta") and param.size > 1:
                 weights[name + path].flat[0] = -2
                 weights[name + path].flat[-1] = 2
@@ -253,23 +255,19 @@ def _has_persistents(link):
 
 
 def gradients(links):
-    """The parameters' gradients, under the names of :func:`state`."""
-    arrays = {}
+    """The parameters' gradients one by one, under the names of :func:`state`."""
     for name, link in links.items():
         for path, param in link.namedparams():
             if param.grad is not None:
-                arrays["pgrad/" + name + path] = chainer_gpu.fetch(param.grad)
-    return arrays
+                yield "pgrad/" + name + path, chainer_gpu.fetch(param.grad)
 
 
 def state(links):
-    """Parameters and persistent values after the run, under the keys of ``save_npz``."""
-    arrays = {}
+    """Parameters and persistent values after the run one by one, under the keys of ``save_npz``."""
     for name, link in links.items():
         serializer = chainer.serializers.DictionarySerializer()
         serializer.save(link)
         for key, value in serializer.target.items():
             value = numpy.asarray(value)
             if value.dtype.kind in "biuf":
-                arrays["state/" + name + "/" + key.lstrip("/")] = numpy.array(value)
-    return arrays
+                yield "state/" + name + "/" + key.lstrip("/"), numpy.array(value)

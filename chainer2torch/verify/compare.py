@@ -12,6 +12,10 @@ from chainer2torch.verify import tolerances
 from chainer2torch.verify.tolerances import Tolerance
 
 
+# Values that are compared at once.
+_PART = 1 << 18
+
+
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """The comparison of one value: ``reason`` is None when it is within the tolerance."""
@@ -58,7 +62,28 @@ def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, toleranc
 
 
 def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance) -> Difference:
+    """Part by part, so that a large array needs little memory beside itself."""
     dtype = str(expected.dtype)
+    x, y = expected.reshape(-1), actual.reshape(-1)
+    max_abs = max_rel = worst = 0.0
+    count, at = 0, 0
+    for start in range(0, x.size, _PART):
+        gap, relative, bad = _gaps(x[start:start + _PART], y[start:start + _PART], tolerance)
+        max_abs, max_rel = max(max_abs, float(gap.max())), max(max_rel, float(relative.max()))
+        if bad.any():
+            place = int(np.argmax(np.where(bad, gap, -1.0)))
+            if not count or gap[place] > worst:
+                worst, at = float(gap[place]), start + place
+            count += int(bad.sum())
+    if not count:
+        return Difference(name, dtype, max_abs, max_rel, None)
+    return Difference(name, dtype, max_abs, max_rel,
+                      f"{count} of {x.size} values differ, most at {_index(np.unravel_index(at, expected.shape))}: "
+                      f"{y[at]:.8g} instead of {x[at]:.8g} ({tolerance})")
+
+
+def _gaps(expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The absolute and the relative differences, and where they are too large."""
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     a, b = actual.astype(wide), expected.astype(wide)
     with np.errstate(all="ignore"):
@@ -70,13 +95,7 @@ def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, toleran
         relative = np.where(same, 0.0, gap / np.maximum(np.abs(b), 1e-30))
         # The relative error of a value that is nearly zero says nothing: the absolute tolerance covers it.
         relative = np.where(np.abs(b) > tolerance.atol, relative, 0.0)
-    max_abs, max_rel = float(gap.max()), float(relative.max())
-    if not bad.any():
-        return Difference(name, dtype, max_abs, max_rel, None)
-    at = np.unravel_index(int(np.argmax(np.where(bad, gap, -1.0))), expected.shape)
-    return Difference(name, dtype, max_abs, max_rel,
-                      f"{int(bad.sum())} of {expected.size} values differ, most at {_index(at)}: "
-                      f"{actual[at]:.8g} instead of {expected[at]:.8g} ({tolerance})")
+    return gap, relative, bad
 
 
 def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray,

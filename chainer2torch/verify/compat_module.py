@@ -5,11 +5,12 @@ each imported when one of its names is first used, so that an error in one room 
 """
 import ast
 import contextlib
+import hashlib
 import importlib
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -84,14 +85,18 @@ def read_npz(path: str) -> dict[str, Any]:
     return helper("read_npz")(path)
 
 
-def chainer_arrays(module: torch.nn.Module) -> dict[str, Any]:
-    """Parameters and persistent values of a module under Chainer's names and in Chainer's layouts."""
-    entries = {key: numpy.array(value) for key, value in helper("chainer_entries")(module).items() if value is not None}
-    return {key: array for key, array in entries.items() if array.dtype.kind in "biuf"}
+Pairs = Iterator[tuple[str, Any]]
 
 
-def gradients(module: torch.nn.Module, arrays: Callable[[torch.nn.Module], dict[str, Any]] = chainer_arrays
-              ) -> dict[str, Any]:
+def chainer_arrays(module: torch.nn.Module) -> Pairs:
+    """Parameters and persistent values of a module one by one, under Chainer's names and in Chainer's layouts."""
+    for key, value in helper("chainer_entries")(module).items():
+        array = None if value is None else numpy.asarray(value)
+        if array is not None and array.dtype.kind in "biuf":
+            yield key, numpy.array(array)
+
+
+def gradients(module: torch.nn.Module, arrays: Callable[[torch.nn.Module], Pairs] = chainer_arrays) -> Pairs:
     """The parameters' gradients under Chainer's names and in Chainer's layouts; parameters without one are left out.
 
     A layout is a permutation of the elements, so a gradient passes through the mapping of its parameter: each parameter
@@ -99,17 +104,21 @@ def gradients(module: torch.nn.Module, arrays: Callable[[torch.nn.Module], dict[
     """
     parameters = [p for p in module.parameters() if not isinstance(p, torch.nn.UninitializedParameter)]
     values = [p.data for p in parameters]
-    before = arrays(module)
+    before = {key: _digest(array) for key, array in arrays(module)}
     try:
         for p in parameters:
             p.data = torch.full_like(p.data, _NO_GRADIENT) if p.grad is None else p.grad.detach().to_dense()
-        written = arrays(module)
+        for key, array in arrays(module):
+            if array.dtype.kind == "f" and not numpy.any(array == _NO_GRADIENT) and _digest(array) != before.get(key):
+                yield key, array
     finally:
         for p, value in zip(parameters, values, strict=True):
             p.data = value
-    return {key: array for key, array in written.items()
-            if array.dtype.kind == "f" and not numpy.any(array == _NO_GRADIENT)
-            and not numpy.array_equal(array, before.get(key, _NO_GRADIENT))}
+
+
+def _digest(array: Any) -> tuple[Any, ...]:
+    """Equal for equal arrays only: what stands for an array that need not be kept."""
+    return array.shape, str(array.dtype), hashlib.sha256(numpy.ascontiguousarray(array).data).digest()
 
 
 # Stands for a gradient that is None; exact in every float dtype.

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,7 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
     outcome.notes += [f"names: {how}" for how in y.get("names", [])]
     if "calls" not in x or "calls" not in y:
         return outcome
+    outcome.layers = _layers(x["calls"], y["calls"], a, b)
     if y["status"] == "error":
         outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
         return outcome
@@ -209,16 +211,11 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
 def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray],
                       b: Mapping[str, np.ndarray]) -> str:
     """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
-    waiting: dict[str, list[Mapping[str, Any]]] = {}
-    for call in ys:
-        waiting.setdefault(call["path"], []).append(call)
     before, missing = "the inputs", ""
-    for x in xs:
-        partners = waiting.get(x["path"])
-        if not partners:
+    for x, y in _calls(xs, ys):
+        if y is None:
             missing = missing or f"; the first link that PyTorch did not call is {_call(x)}"
             continue
-        y = partners.pop(0)
         for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
             other = b.get(y["key"] + name[len(x["key"]):])
             if other is None:
@@ -232,6 +229,32 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
                         f"largest error {difference.max_abs:.3g}; equal up to {before}")
         before = _call(x)
     return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
+
+
+def _calls(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]]
+           ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
+    """Each call of a link with its counterpart: the calls of one link are paired one by one."""
+    waiting: dict[str, list[Mapping[str, Any]]] = {}
+    for call in ys:
+        waiting.setdefault(call["path"], []).append(call)
+    for x in xs:
+        partners = waiting.get(x["path"])
+        yield x, partners.pop(0) if partners else None
+
+
+def _layers(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray],
+            b: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
+    """The largest relative error of each link's output, in the order of the calls; infinite where it has no
+    counterpart.
+    """
+    found = []
+    for x, y in _calls(xs, ys):
+        errors = [math.inf] if y is None else [0.0]
+        for name in sorted(name for name in a if y and (name == x["key"] or name.startswith(x["key"] + "/"))):
+            other = b.get(y["key"] + name[len(x["key"]):]) if y else None
+            errors.append(math.inf if other is None else compare_arrays(x["path"], a[name], other).max_rel)
+        found.append((_call(x), max(errors)))
+    return found
 
 
 def _call(call: Mapping[str, Any]) -> str:

@@ -36,15 +36,15 @@ class Names:
             array = numpy.asarray(entries[key])
             slot.write(numpy.ascontiguousarray(array.T) if transposed else array)
 
-    def arrays(self, module: torch.nn.Module) -> dict[str, Any]:
-        """The module's parameters and persistent values under Chainer's keys; ``module`` is the one of the match."""
-        found = {}
+    def arrays(self, module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+        """The module's parameters and persistent values one by one, under Chainer's keys; ``module`` is the one of the
+        match.
+        """
         for key, (slot, transposed) in self.slots.items():
             value = slot.read()
             array = None if value is None else numpy.array(value)
             if array is not None and array.dtype.kind in "biuf":
-                found[key] = array.T if transposed else array
-        return found
+                yield key, array.T if transposed else array
 
 
 @dataclasses.dataclass

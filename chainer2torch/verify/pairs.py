@@ -67,6 +67,8 @@ class Outcome:
     forward: float = 0.0
     backward: float = 0.0
     compared: int = 0
+    # Of a model: the largest relative error of each layer's output, in the order of the calls.
+    layers: list[tuple[str, float]] = dataclasses.field(default_factory=list)
 
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""
@@ -166,8 +168,8 @@ def _too_old(outcome: Outcome, x: Mapping[str, Any], version: str) -> bool:
     return True
 
 
-def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, Any], b: dict[str, Any],
-          device: str = "cpu") -> None:
+def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: Mapping[str, Any],
+          b: Mapping[str, Any], device: str = "cpu") -> None:
     """Compares the two records (x, a: Chainer's; y, b: PyTorch's)."""
     pair = outcome.pair
     if pair.raises:
@@ -226,7 +228,7 @@ def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: dict[str, A
         outcome.leave("nothing in the result can be compared")
 
 
-def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+def _judge_gradients(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
     for prefix in ("grad/", "pgrad/", "state/"):
         names = sorted({name for name in (*a, *b) if name.startswith(prefix)})
         for name in names:
@@ -243,7 +245,7 @@ def _judge_gradients(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> 
                                           any_float=prefix == "state/"), gradient=prefix != "state/")
 
 
-def _judge_initial(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+def _judge_initial(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
     for name in sorted(name for name in a if name.startswith("init/")):
         if name not in b:
             outcome.fail(f"{name}: missing on PyTorch's side")
@@ -251,7 +253,7 @@ def _judge_initial(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> No
         note(outcome, dataclasses.replace(compare_initial(name, a[name], b[name]), max_rel=0.0))
 
 
-def _judge_moments(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+def _judge_moments(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
     for name in sorted(a):
         if name.startswith("gy/"):
             continue
@@ -263,7 +265,7 @@ def _judge_moments(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> No
         outcome.fail("nothing in the result can be compared")
 
 
-def _judge_shapes(outcome: Outcome, a: dict[str, Any], b: dict[str, Any]) -> None:
+def _judge_shapes(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
     for name, expected in a.items():
         actual = b.get(name)
         if actual is None or actual.shape != expected.shape or actual.dtype.kind != expected.dtype.kind:

@@ -45,9 +45,9 @@ class WorkerResult:
     status: int | None = 0
     seconds: float = 0.0
 
-    def arrays(self, case_id: str) -> dict[str, Any]:
-        """The arrays of a case."""
-        return wire.load_arrays(str(self.folder / f"{case_id}.npz"))
+    def arrays(self, case_id: str) -> Mapping[str, Any]:
+        """The arrays of a case, each read when it is asked for."""
+        return wire.Arrays(str(self.folder / f"{case_id}.npz"))
 
 
 def run_worker(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None, timeout: float = 600,

@@ -24,7 +24,8 @@ def work(job: dict[str, Any], folder: str) -> None:
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            record, arrays = run_case(case, inputs, job, noise)
+            arrays = results.array_file(case["id"])
+            record = run_case(case, inputs, job, noise, arrays)
             record["id"] = case["id"]
             results.add(record, arrays)
             if record["status"] == "error" and torch_gpu.is_broken(job.get("device", "cpu")):
@@ -33,9 +34,8 @@ def work(job: dict[str, Any], folder: str) -> None:
     results.close()
 
 
-def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any],
-             noise: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The record and the arrays of one model in one dtype and mode."""
+def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any, arrays: Any) -> dict[str, Any]:
+    """The record of one model in one dtype and mode; its arrays are written to ``arrays`` as they come."""
     phase = "build"
     try:
         with torch_snippets.config(case):
@@ -53,23 +53,25 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any],
             lockstep.seed_again(noise, case["seed"])
             with _trace(model, job["tree"], named.paths if named else {}) as calls:
                 try:
-                    record, arrays = torch_snippets.run(case, inputs, job, namespace)
+                    record, outputs = torch_snippets.run(case, inputs, job, namespace)
+                    arrays.update(outputs)
                 except Exception as error:
                     # What was computed until then tells where the difference begins.
-                    record, arrays = wire.failure(phase, error), {}
+                    record = wire.failure(phase, error)
             record["names"] = named.how if named else []
             record["calls"] = [call for call, _ in calls]
             for _, outputs in calls:
                 arrays.update(outputs)
+            calls.clear()
             if record["status"] == "error":
-                return record, arrays
+                return record
             arrays.update(torch_snippets.prefixed("pgrad/model", compat_module.gradients(model, arrays_of)))
             arrays.update(torch_snippets.prefixed("state/model", arrays_of(model)))
             phase = "step"
             arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
-            return record, arrays
+            return record
     except Exception as error:
-        return wire.failure(phase, error), {}
+        return wire.failure(phase, error)
 
 
 def _load(path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any,
@@ -99,19 +101,17 @@ def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> lis
 
 
 def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any],
-           model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], dict[str, Any]]) -> dict[str, Any]:
+           model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], compat_module.Pairs]) -> compat_module.Pairs:
     """Plain gradient descent: the outputs after each step, and the parameters at the end."""
-    found: dict[str, Any] = {}
     for step in range(1, case["steps"] + 1):
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.grad is not None:
                     parameter.sub_(parameter.grad, alpha=case["rate"])
         _, arrays = torch_snippets.run(case, inputs, job, namespace)
-        found.update({f"step/{step}/{key}": value for key, value in arrays.items() if key.startswith("out")})
+        yield from ((f"step/{step}/{key}", value) for key, value in arrays.items() if key.startswith("out"))
     if case["steps"]:
-        found.update(torch_snippets.prefixed("step/end/state/model", arrays_of(model)))
-    return found
+        yield from torch_snippets.prefixed("step/end/state/model", arrays_of(model))
 
 
 @contextlib.contextmanager

@@ -174,11 +174,12 @@ def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str
             module.train(case.get("mode", "train") == "train")
         run(source, inputs, job, namespace)
         for name in case["weights"]:
-            for key, value in compat_module.chainer_arrays(modules[name]).items():
+            for key, value in compat_module.chainer_arrays(modules[name]):
                 found.setdefault(f"init/{name}/{key}", []).append(value)
     return {name: numpy.stack(values) for name, values in found.items()}
 
 
-def prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays under ``prefix/``."""
-    return {f"{prefix}/{key}": value for key, value in arrays.items()}
+def prefixed(prefix: str, arrays: compat_module.Pairs) -> compat_module.Pairs:
+    """The arrays under ``prefix/``, one by one."""
+    for key, value in arrays:
+        yield f"{prefix}/{key}", value

@@ -5,11 +5,14 @@ interpreter.
 """
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import contextlib
 import io
 import json
 import os
 import sys
 import traceback
+import zipfile
+from collections.abc import Mapping
 
 import numpy
 
@@ -24,15 +27,59 @@ class Results(object):
         self._lines = io.open(os.path.join(folder, "results.jsonl"), "a", encoding=ENCODING)
 
     def add(self, record, arrays=None):
-        """Appends ``record`` (plain JSON data with an ``id``) and its arrays, a dict of name to ndarray."""
-        if arrays:
-            numpy.savez(os.path.join(self.folder, record["id"] + ".npz"), **escape(arrays))
+        """Appends ``record`` (plain JSON data with an ``id``) and its arrays: name and ndarray, or an ArrayFile."""
+        if isinstance(arrays, ArrayFile):
+            arrays.close()
+        elif arrays:
+            with contextlib.closing(self.array_file(record["id"])) as stream:
+                stream.update(arrays)
         self._lines.write(json.dumps(record) + "\n")
         self._lines.flush()
+
+    def array_file(self, case_id):
+        """Where the arrays of a case go one by one."""
+        return ArrayFile(os.path.join(self.folder, case_id + ".npz"))
 
     def close(self):
         """Ends the results; what was added is complete."""
         self._lines.close()
+
+
+class ArrayFile(object):
+    """An ``.npz`` file that is written array by array, so that a large model's state is never in memory twice."""
+
+    def __init__(self, path):
+        self._archive = zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, True)
+
+    def update(self, arrays):
+        """Writes a dict of arrays, or pairs of a name and an array, each name once."""
+        for name, array in arrays.items() if isinstance(arrays, dict) else arrays:
+            with self._archive.open(_escaped(name) + ".npy", "w", force_zip64=True) as member:
+                numpy.lib.format.write_array(member, numpy.asanyarray(array), allow_pickle=False)
+
+    def close(self):
+        """Ends the file; what was written is complete."""
+        self._archive.close()
+
+
+class Arrays(Mapping):
+    """The arrays of one ``.npz`` file by name, each read when it is asked for. Object arrays are refused by NumPy."""
+
+    def __init__(self, path):
+        self._archive = numpy.load(path, allow_pickle=False) if os.path.exists(path) else None
+        self._names = {name.replace("|", "/"): name for name in self._archive.files} if self._archive else {}
+
+    def __getitem__(self, name):
+        return self._archive[self._names[name]]
+
+    def __contains__(self, name):
+        return name in self._names
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
 
 
 def read_job(folder):
@@ -49,15 +96,11 @@ def write_json(path, data):
 
 def escape(arrays):
     """Names for ``numpy.savez``, which writes each as a file of an archive: ``/`` and ``..`` are kept apart."""
-    return {name.replace("/", "|"): value for name, value in arrays.items()}
+    return {_escaped(name): value for name, value in arrays.items()}
 
 
-def load_arrays(path):
-    """The arrays of one ``.npz`` file that :class:`Results` wrote, by name. Object arrays are refused by NumPy."""
-    if not os.path.exists(path):
-        return {}
-    with numpy.load(path, allow_pickle=False) as archive:
-        return {name.replace("|", "/"): archive[name] for name in archive.files}
+def _escaped(name):
+    return name.replace("/", "|")
 
 
 class Tree(object):

@@ -18,7 +18,7 @@ from chainer2torch.report.model import MIGRATED, FileRow, Report
 from tests.support import reports
 
 CHECKS = (verification.Check("relu", 3, 0, 0, "", (("float32 value", 1e-7), ("float64 value", 0.0))),
-          verification.Check("bad", 0, 2, 0, reports.HOSTILE))
+          verification.Check("bad", 0, 2, 0, reports.HOSTILE, (), (("/conv", 1e-7), (reports.HOSTILE, 1e3))))
 
 
 @functools.cache
@@ -219,3 +219,11 @@ def test_a_thousand_files_open_at_once(tmp_path):
     milliseconds = in_browser(tmp_path, text, "return performance.timing.domContentLoadedEventEnd - "
                               "performance.timing.navigationStart;")
     assert 0 < milliseconds < 20_000  # that it opens at all; under 2 s on a machine with nothing else to do
+
+
+def test_errors_by_layer_are_plotted():
+    text = to_html(reports.report(), reports.extras(checks=CHECKS))
+    plot = re.search(r'<svg class="layers".*?</svg>', text, re.DOTALL)[0]
+    heights = [float(height) for height in re.findall(r'<rect [^>]*height="([\d.]+)"', plot)]
+    assert len(heights) == 2 and heights[0] < heights[1] == 200  # what is off the scale is as high as the plot
+    assert "<title>/conv: 1.0e-07</title>" in plot and reports.HOSTILE not in plot

@@ -1,6 +1,7 @@
 """Models of two small projects: equal ones pass, and each planted fault is found and located."""
 import pytest
 
+from chainer2torch.report.verification import document_of, read
 from chainer2torch.verify import models
 from chainer2torch.verify.models import ModelsError, verify_models
 from chainer2torch.verify.pairs import FAILED, PASSED, Outcome, Pair
@@ -68,6 +69,18 @@ def test_equal_models(tmp_path):
         "float32, train", "float64, train", "float32, eval", "float64, eval"]
     # output, its gradients, 10 arrays of state, and the steps: nothing may fall out of the comparison unseen
     assert all(outcome.compared > 30 for outcome in report.outcomes)
+
+
+def test_the_errors_by_layer_are_in_the_report(tmp_path):
+    """The first layer that differs stands out; the file of --report has them for the plot."""
+    report = _verify(tmp_path, TORCH.replace("F.relu(self.fc1", "F.elu(self.fc1"), steps=0)
+    assert report.exit_code == 1
+    single = next(outcome for outcome in report.outcomes if outcome.pair.label == "float64, eval")
+    assert [label.split()[0] for label, _ in single.layers] == ["/conv", "/bn", "/fc1", "/fc2", "/"]
+    assert all(error < 1e-6 for _, error in single.layers[:3]) and all(error > 1e-2 for _, error in single.layers[3:])
+    (tmp_path / "report.json").write_text(document_of(report))
+    (check,) = read(tmp_path / "report.json")
+    assert [label.split()[0] for label, _ in check.layers] == ["/conv", "/bn", "/fc1", "/fc2", "/"]
 
 
 FAULTS = {

@@ -1,8 +1,10 @@
 """Scripts in lockstep: hand-written pairs that compute the same, and planted faults, each of which must be named."""
 import pytest
 
+from chainer2torch.verify import script
 from chainer2torch.verify.run import DeviceError
 from chainer2torch.verify.script import verify_script
+from tests.support import chainer_once
 
 CHAINER = '''
 import sys
@@ -133,23 +135,32 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """The same original under Chainer is run once."""
+    return chainer_once.cached(tmp_path_factory.mktemp("chainer"))
+
+
 @pytest.mark.parametrize("name", FAULTS)
-def test_planted_faults(tmp_path, name):
+def test_planted_faults(tmp_path, name, once, monkeypatch):
     before, after = FAULTS[name]
     assert before in TORCH
+    monkeypatch.setattr(script.run, "run_worker", once)
     report = _verify(tmp_path, CHAINER, TORCH.replace(before, after), "8", float64=False)
     assert report.exit_code == 1
     text = _text(report)
     assert "DIFFERENT: first at iteration" in text or "ERROR: " in text
 
 
-def test_the_first_difference_is_named(tmp_path):
+def test_the_first_difference_is_named(tmp_path, once, monkeypatch):
+    monkeypatch.setattr(script.run, "run_worker", once)
     late = TORCH.replace("loss.backward()", "loss = loss * (1.01 if i == 5 else 1)\n        loss.backward()")
     report = _verify(tmp_path, CHAINER, late, "8", float64=False)
     assert "DIFFERENT: first at iteration 6, loss" in _text(report)
 
 
-def test_float64_tells_rounding_from_meaning(tmp_path):
+def test_float64_tells_rounding_from_meaning(tmp_path, once, monkeypatch):
+    monkeypatch.setattr(script.run, "run_worker", once)
     before = "F.softmax_cross_entropy(model(x + 0.1 * noise), t)"
     assert before in CHAINER
     rounded = CHAINER.replace(before, "F.softmax_cross_entropy((model(x + 0.1 * noise) + 3e4) - 3e4, t)")
