@@ -1,6 +1,8 @@
 """Chainer's default dtype (``chainer.config.dtype``), which in torch is the default dtype of new tensors."""
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,21 @@ def set_default_dtype(dtype: Any) -> None:
     if wanted.kind != "f":
         raise ValueError(f"the default dtype must be floating, not {wanted}")
     torch.set_default_dtype(getattr(torch, wanted.name))
+
+
+@contextlib.contextmanager
+def using_default_dtype(dtype: Any) -> Iterator[None]:
+    """Runs a block with another default dtype. Source: ``chainer.using_config('dtype', dtype)``.
+
+    Raises:
+        ValueError: as in :func:`set_default_dtype`.
+    """
+    before = torch.get_default_dtype()
+    set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def get_dtype(dtype: Any = None) -> np.dtype:

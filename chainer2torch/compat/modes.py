@@ -51,6 +51,20 @@ def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
             part.training = training
 
 
+@contextlib.contextmanager
+def using_attribute(obj: Any, name: str, value: Any) -> Iterator[None]:
+    """Runs a block in which ``obj.name`` is ``value``: for the switches that torch keeps as attributes of modules.
+
+    Source: chainer.using_config.
+    """
+    before = getattr(obj, name)
+    setattr(obj, name, value)
+    try:
+        yield
+    finally:
+        setattr(obj, name, before)
+
+
 def set_train(train: bool, *modules: torch.nn.Module) -> None:
     """Switches to train mode or test mode from here on; it is ``chainer.config.train = train``.
 

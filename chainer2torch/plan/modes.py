@@ -12,6 +12,15 @@ from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
 
 
+# entries of the configuration that are something else in torch, as contexts
+_CONTEXTS = {
+    "dtype": "compat.using_default_dtype(value)",
+    "autotune": "compat.using_attribute(torch.backends.cudnn, 'benchmark', value)",
+    "cudnn_deterministic": "compat.using_attribute(torch.backends.cudnn, 'deterministic', value)",
+    "use_cudnn": "compat.using_attribute(torch.backends.cudnn, 'enabled', value != 'never')",
+}
+
+
 def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
     """``using_config(name, value)``: gradient mode is a context of torch, train mode belongs to modules."""
     call = plan.source.parents.get(node)
@@ -44,6 +53,11 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
     elif choose(question)[0] is not None:
         _leave_out(plan, config, row)
         plan.call(call, row, node)
+    elif name in _CONTEXTS:
+        _leave_out(plan, config, row)
+        plan.replace(call, _CONTEXTS[name], {"value": plan.operand(bound.given["value"])})
+        plan.use(node)
+        plan.mark(node, row, row.name, "exact")
     else:
         plan.mark(node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal")
 

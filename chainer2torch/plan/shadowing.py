@@ -33,8 +33,6 @@ def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
 def rename_hidden(plan: Plan) -> None:
     """Gives such attributes a trailing underscore, at every place where the receiver is known."""
     hidden = plan.analysis.once(hidden_names)
-    if not hidden:
-        return
     for classes in hidden.values():
         for cls in classes:
             if cls.module is plan.module:
@@ -42,8 +40,9 @@ def rename_hidden(plan: Plan) -> None:
                     method = cls.methods[name].node
                     plan.edits[method] = Rename(plan.source.start(method), f"{name}_")
     for node in plan.source.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in hidden and node not in plan.sites:
-            _rename(plan, node, hidden[node.attr])
+        if isinstance(node, ast.Attribute) and node.attr in MODULE_NAMES and node not in plan.sites and (
+                node.attr in hidden or isinstance(node.ctx, ast.Store)):
+            _rename(plan, node, hidden.get(node.attr, []))
 
 
 def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
@@ -51,9 +50,15 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
     owners = [k for k in options(kind) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)
               and any(c in classes for c in plan.analysis.mro(k.cls))]
     where = ", ".join(sorted(c.name for c in classes))
-    if owners:
+    some_link = any(isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)) and plan.analysis.is_link(kind)
+    if owners or some_link and (classes or plan.rules.member("chainer.Link", node.attr) is None):
         plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
-    elif kind == UNKNOWN and isinstance(node.ctx, ast.Store):
+    elif kind == UNKNOWN and classes and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node)):
         plan.mark(node, None, f"?.{node.attr}", "review",
                   f"`{node.attr}` of {where} is now `{node.attr}_` (torch.nn.Module has a `{node.attr}` of its own); "
                   "whether this is one of them is not known", "C2T202")
+
+
+def _is_called(plan: Plan, node: ast.expr) -> bool:
+    parent = plan.source.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node

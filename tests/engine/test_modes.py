@@ -142,3 +142,21 @@ def test_the_global_switch_names_what_is_there():
     assert {site.state for site in result.sites if site.symbol == "chainer.config.train"} == {"review"}
     nothing = migrate_source(HEAD + "chainer.config.train = False\nnet = Net()\nnet(0)\n")
     assert {site.state for site in nothing.sites if site.symbol == "chainer.config.train"} == {"manual"}
+
+
+def test_an_attribute_called_train_hides_nothing_of_a_module():
+    code = migrate_source(HEAD + textwrap.dedent("""
+        from chainer.training import extensions
+        class Old(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                self.train = True
+        class Test(extensions.Evaluator):
+            def evaluate(self):
+                model = self.get_target('main')
+                model.train = False
+                return super().evaluate()
+        """)).code
+    assert "        self.train_ = True\n" in code and "        model.train_ = False\n" in code
+    alone = migrate_source(HEAD + "net = chainer.Chain()\nnet.train = False\n").code
+    assert "net.train_ = False\n" in alone

@@ -26,6 +26,7 @@ from tests.support.links import npz_of
 PROGRAMS = Path(__file__).parent / "wild"
 # what may be left for a person
 LEFT = {
+    "config_keys": {"chainer.using_config"},
     "gan": {"?.unchain_backward"},
     "modes": {"chainer.config.train"},
     "ptb_style": {"chainer.Variable.unchain_backward"},
