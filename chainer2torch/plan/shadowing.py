@@ -50,7 +50,8 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
     owners = [k for k in options(kind) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)
               and any(c in classes for c in plan.analysis.mro(k.cls))]
     where = ", ".join(sorted(c.name for c in classes))
-    some_link = any(isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)) and plan.analysis.is_link(kind)
+    some_link = plan.analysis.is_link(kind) and any(
+        isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind))
     if owners or some_link and (classes or plan.rules.member("chainer.Link", node.attr) is None):
         plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
     elif kind == UNKNOWN and classes and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node)):
