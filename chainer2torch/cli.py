@@ -48,16 +48,17 @@ def _common(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str, jobs: int,
+                exclude: tuple[str, ...], quiet: bool, no_gitignore: bool, stdin_filename: str, jobs: int | None,
                 chainer_version: int | None, **rest: Any) -> Any:
         options: Settings = commands.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore,
                                               stdin_filename)
-        options = dataclasses.replace(options, chainer_version=chainer_version, jobs=jobs)
+        options = dataclasses.replace(options, chainer_version=chainer_version or options.chainer_version,
+                                      jobs=options.jobs if jobs is None else jobs)
         return command(paths=paths, options=options, **rest)
 
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="No summary."),
-        click.option("-j", "--jobs", type=click.IntRange(min=0), default=0, metavar="N",
+        click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N",
                      help="Processes (0, the default: as many as are worth it). The result is the same."),
         click.option("--stdin-filename", default="stdin.py", metavar="PATH",
                      help="What to call the standard input, when PATH is -."),
@@ -82,14 +83,16 @@ def _common(command: F) -> F:
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty, or over uncommitted changes.")
 @click.option("--report", "report_file", type=PATH, metavar="FILE",
               help="Write a report: .txt, .json, .md, .html or .sarif.")
+@click.option("--init", type=click.Choice(["chainer", "torch"]),
+              help="Whose initial values the layers of torch.nn start from (default: Chainer's).")
 @click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
               "what the code leaves open.")
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
-            report_file: Path | None, trace: Path | None) -> int:
+            report_file: Path | None, init: str | None, trace: Path | None) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
     if sum([out is not None, write, diff]) > 1:
         raise click.UsageError("choose one of -o, --write and --diff")
-    options = dataclasses.replace(options, trace=trace)
+    options = dataclasses.replace(options, trace=trace, init=init or options.init)
     return commands.migrate(paths, options, out, write, force, report_file, diff)
 
 

@@ -26,6 +26,20 @@ class Failure(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
+class Goal:
+    """What a report is compared with, and what makes its command fail: nothing left, nothing new, or a share."""
+
+    baseline: Path | None = None
+    fail_under: float | None = None
+    verified: tuple[Path, ...] = ()
+
+    def over(self, base: Goal) -> Goal:
+        """This goal, with what it does not say taken from another."""
+        return Goal(self.baseline or base.baseline, base.fail_under if self.fail_under is None else self.fail_under,
+                    self.verified)
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """The common options of a command, joined with the project's pyproject.toml."""
 
@@ -39,15 +53,8 @@ class Settings:
     trace: Path | None = None
     chainer_version: int | None = None
     jobs: int = 0
-
-
-@dataclasses.dataclass(frozen=True)
-class Goal:
-    """What a report is compared with, and what makes its command fail: nothing left, nothing new, or a share."""
-
-    baseline: Path | None = None
-    fail_under: float | None = None
-    verified: tuple[Path, ...] = ()
+    init: str = "chainer"
+    goal: Goal = Goal()
 
 
 def guarded(command: click.Command) -> int:
@@ -91,7 +98,9 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
     start = Path(stdin) if paths == (STDIN,) else paths[0] if paths and paths[0].exists() else Path()
     base = config.load(start if start.is_dir() else start.parent)
     return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
-                    (*base.exclude, *exclude), quiet, gitignore, stdin)
+                    (*base.exclude, *exclude), quiet, gitignore and base.gitignore, stdin,
+                    chainer_version=base.chainer_version, jobs=base.jobs, init=base.init,
+                    goal=Goal(base.baseline, base.fail_under))
 
 
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
@@ -116,7 +125,8 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
 
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
         settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
-                                    "options": room.Options(chainer_version=options.chainer_version, kinds=kinds)}
+                                    "options": room.Options(options.init, chainer_version=options.chainer_version,
+                                                            kinds=kinds)}
         if options.trace is not None:
             return trace.migrate_with_trace(texts, hints, **settings)
         return room.migrate_sources(texts, **settings)
@@ -196,7 +206,7 @@ def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: 
     """``check``: prints every place that needs Chainer; status 1 when there is one."""
     from chainer2torch.report import formats
     from chainer2torch.report import text as text_report
-    goal = goal or Goal()
+    goal = (goal or Goal()).over(options.goal)
     report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
     extras = _extras(report, options, goal)
     found = bool(report.leftovers())
@@ -213,7 +223,7 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
            goal: Goal | None = None) -> int:
     """``report``: what a migration would do, in the format that is asked for."""
     from chainer2torch.report import formats, text
-    goal = goal or Goal()
+    goal = (goal or Goal()).over(options.goal)
     form = form or (_format_for(out) if out else "text")
     result = run(paths, options).report(migrated=True).filtered(options.select, options.ignore)
     extras = _extras(result, options, goal)

@@ -25,10 +25,22 @@ class Config:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    gitignore: bool = True
+    jobs: int = 0
+    init: str = "chainer"
+    chainer_version: int | None = None
+    baseline: Path | None = None
+    fail_under: float | None = None
 
 
 _LISTS = ("rules", "select", "ignore", "exclude")
-_KEYS = (*_LISTS, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
+# single values: what TOML must give, and what a message calls it
+_VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "gitignore": (bool, "true or false"), "jobs": (int, "a whole number"), "init": (str, "'chainer' or 'torch'"),
+    "chainer-version": (int, "a number from 1 to 7"), "baseline": (str, "a path"),
+    "fail-under": ((int, float), "a number from 0 to 100"),
+}
+_KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
 
 def load(start: Path) -> Config:
@@ -59,7 +71,20 @@ def read(path: Path) -> Config:
             raise ConfigError(f"{path}: [tool.chainer2torch] has the unknown key {key!r}; {hint}")
     lists = {key: _strings(path, key, table[key]) for key in _LISTS if key in table}
     rules = tuple(path.parent / item for item in lists.pop("rules", ()))
-    return Config(rules=rules, **lists)
+    values = {key: _value(path, key, table[key]) for key in _VALUES if key in table}
+    if "baseline" in values:
+        values["baseline"] = path.parent / values["baseline"]
+    fields: dict[str, Any] = {**lists, **{key.replace("-", "_"): value for key, value in values.items()}}
+    return Config(rules=rules, **fields)
+
+
+def _value(path: Path, key: str, value: Any) -> Any:
+    types, meaning = _VALUES[key]
+    right = isinstance(value, types) and isinstance(value, bool) == (types is bool)
+    right = right and (key != "init" or value in ("chainer", "torch")) and (key != "fail-under" or 0 <= value <= 100)
+    if not right or key == "jobs" and value < 0 or key == "chainer-version" and not 1 <= value <= 7:
+        raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be {meaning}, not {value!r}")
+    return value
 
 
 def _strings(path: Path, key: str, value: Any) -> tuple[str, ...]:

@@ -30,6 +30,11 @@ def init_scope(plan: Plan, node: ast.AST, row: Row) -> None:
 def initialize_layers(plan: Plan) -> None:
     """Layers of torch start from Chainer's initial values: one line a class, or a call around a single layer."""
     if plan.choices.init == "torch":
+        for call, template in plan.templates.items():
+            if isinstance(call, ast.Call) and call.func in plan.sites and _is_plain_layer(plan, call, template):
+                plan.sites[call.func] = dataclasses.replace(
+                    plan.sites[call.func], state="close",
+                    message="starts from PyTorch's initial values, not Chainer's (--init torch)")
         return
     scopes = {s: e for s, e in plan.edits.items() if isinstance(e, Unwrap) and isinstance(s, ast.With)}
     covered: set[ast.With] = set()

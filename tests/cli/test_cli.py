@@ -162,7 +162,13 @@ def test_a_rule_table_of_the_user(project, tmp_path):
 
 @pytest.mark.parametrize("table, words", [
     ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
-    ("nonsense = 1", "known keys: rules, select, ignore, exclude, verify"),
+    ("nonsense = 1", "known keys: rules, select, ignore, exclude, gitignore, jobs, init"),
+    ("inti = 'torch'", "did you mean 'init'?"),
+    ("fail-under = 101", "fail-under must be a number from 0 to 100, not 101"),
+    ("jobs = true", "jobs must be a whole number"),
+    ("init = 'keras'", "init must be 'chainer' or 'torch'"),
+    ("gitignore = 1", "gitignore must be true or false"),
+    ("baseline = 3", "baseline must be a path"),
     ("exclude = 'a'", "exclude must be a list of strings"),
     ("exclude = [", "not valid TOML"),
 ])
@@ -179,6 +185,37 @@ def test_configuration_excludes(project):
     assert run("check", project).returncode == 0
     (project / "pyproject.toml").write_text("[tool.other]\nwhatever = ['C2T1']\n")
     assert run("check", project).returncode == 1
+
+
+def test_configuration_sets_the_goal_and_the_command_line_overrides_it(project):
+    (project / "hard.py").write_text(HARD)
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\nfail-under = 10\n")
+    assert run("report", project).returncode == 0
+    assert run("report", project, "--fail-under", "99").returncode == 1
+    run("report", project, "--format", "json", "-o", project / "base.json")
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\nbaseline = 'base.json'\n")
+    assert run("report", project).returncode == 0
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\n")
+    assert run("report", project).returncode == 1
+
+
+def test_initial_values_of_torch(tmp_path):
+    (tmp_path / "net.py").write_text("import chainer.links as L\nnet = L.Convolution2D(3, 4, 3)\n")
+    assert "compat.initialize(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path).stdout
+    done = run("migrate", tmp_path, "--init", "torch")
+    assert "net = nn.Conv2d(3, 4, 3)\n" in done.stdout and "1 close" in done.stderr
+    (tmp_path / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")
+    assert "net = nn.Conv2d(3, 4, 3)\n" in run("migrate", tmp_path).stdout
+
+
+def test_the_number_of_processes_changes_nothing(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for i in range(7):
+        (source / f"m{i}.py").write_text("import chainer.functions as F\nprint(F.relu(x), F.nothing(x))\n")
+    outs = [run("migrate", source, "-j", str(n), "--report", tmp_path / f"{n}.json").stdout for n in (1, 3)]
+    assert outs[0] == outs[1] and outs[0].count("-print(F.relu(x)") == 7
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "3.json").read_bytes()
 
 
 def test_select_and_ignore(project):

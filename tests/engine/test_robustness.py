@@ -1,0 +1,113 @@
+"""Broken and odd sources: never a crash, never an invalid output, nothing changes without Chainer, twice is once."""
+import ast
+import io
+import tokenize
+import warnings
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules import load_rules
+
+RULES = load_rules()
+ROOT = Path(__file__).parent.parent.parent
+SOURCES = sorted(str(path.relative_to(ROOT)) for folder in ("fixtures", "tests/programs/wild")
+                 for path in (ROOT / folder).rglob("*.py"))
+_SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+STATEMENTS = [
+    "import chainer", "import chainer.functions as F", "from chainer import *", "x = F.relu(F.dropout(x))",
+    "def f(x, *, y=F.relu): return y(x)", "class A(chainer.Chain): pass", "with chainer.no_backprop_mode(): x()",
+    "def g(): yield F.sum(x)", "with chainer.using_config('train', False): g()", "z = lambda F: F.relu(x)",
+    "F = chainer", "try:\n    import chainer.links as L\nexcept ImportError:\n    L = None",
+    "a = L.Linear(3)(x); b = a.data[::-1]", "if True:\n\tx = chainer.Variable(x)", "print(f'{F.relu(x)!r:>{w}}')",
+    "x: F.relu = [F.max(i) for i in x if F.min(i)]", "async def h():\n    async with F.relu(x) as y: await y",
+    "while (n := F.sum(x)): x.data -= n", "match = F.relu; match(x)", "global chainer", "pass", "\f", "# F.relu(x)",
+    "'''F.relu'''", "del F", "x = yield", "assert F.relu(x), F.tanh(x)", "x.grad *= F.sum(x).data", "return x",
+    "optimizer = chainer.optimizers.Adam(); optimizer.update(f, x)", "chainer.config.train = F.relu(x)",
+]
+
+
+@st.composite
+def mutated(draw):
+    """A source of this project with a few lines or names deleted, doubled or exchanged."""
+    text = (ROOT / draw(st.sampled_from(SOURCES))).read_text()
+    for _ in range(draw(st.integers(1, 3))):
+        text = _lines(draw, text) if draw(st.booleans()) else _names(draw, text)
+    return text
+
+
+def _lines(draw, text):
+    lines = text.splitlines(True)
+    if not lines:
+        return text
+    first, second = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    change = draw(st.sampled_from(["delete", "double", "exchange"]))
+    if change == "delete":
+        del lines[first]
+    elif change == "double":
+        lines.insert(first, lines[second])
+    else:
+        lines[first], lines[second] = lines[second], lines[first]
+    return "".join(lines)
+
+
+def _names(draw, text):
+    try:
+        names = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.NAME]
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    if not names:
+        return text
+    first, second = draw(st.sampled_from(names)), draw(st.sampled_from(names))
+    lines = text.splitlines(True)
+    row, start, end = first.start[0] - 1, first.start[1], first.end[1]
+    new = draw(st.sampled_from(["", second.string, f"{first.string} {second.string}"]))
+    lines[row] = lines[row][:start] + new + lines[row][end:]
+    return "".join(lines)
+
+
+def _check(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a mutation makes of a literal
+        result = migrate_source(text, rules=RULES)
+        if not _accepts(ast.parse, text):
+            assert result.code == text
+            assert result.error is not None or "chainer" not in text
+            return
+        assert result.error is None, result.error
+        assert "chainer" in text or result.code == text
+        assert _accepts(_compiles, result.code) or not _accepts(_compiles, text), result.code
+        again = migrate_source(result.code, rules=RULES)
+        assert again.code == result.code
+
+
+def _compiles(text):
+    compile(text, "source", "exec")
+
+
+def _accepts(function, text):
+    try:
+        function(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+@_SETTINGS
+@given(mutated())
+def test_mutated_programs(text):
+    _check(text)
+
+
+@_SETTINGS
+@given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
+def test_statements_in_any_order(lines):
+    _check("\n".join(lines) + "\n")
+
+
+@_SETTINGS
+@given(st.text(max_size=60))
+def test_any_text_beside_chainer(text):
+    _check(f"import chainer.functions as F\n{text}\ny = F.relu(x)\n")
