@@ -18,6 +18,8 @@ from chainer2torch.progress import shown
 from chainer2torch.report.model import Report
 
 DONE, LEFT, FAILED = 0, 1, 2
+# what these modules are usually imported as
+_USUAL_NAMES = {"F": "chainer.functions", "L": "chainer.links", "O": "chainer.optimizers"}
 _LONG_RUN = 20
 
 
@@ -297,7 +299,8 @@ def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     table = table.with_packs(frozenset(table.packs))
     rows = [row for _, row in sorted(table.rows.items())]
     if name is not None:
-        full = table.canonical(name)
+        prefix, dot, rest = name.partition(".")
+        full = table.canonical(_USUAL_NAMES.get(prefix, prefix) + dot + rest)
         rows = [row for row in rows if row.name in (name, full)] or [
             row for row in rows if row.name.endswith("." + name) or row.name.startswith(name + ".")]
         if not rows:

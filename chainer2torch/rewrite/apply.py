@@ -30,6 +30,13 @@ class Applied:
     failed: list[Edit]
 
 
+def _parse(text: str) -> cst.Module:
+    try:
+        return cst.parse_module(text)
+    except ValueError:  # a form feed in the first indentation: LibCST cannot take that for the usual one
+        return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
+
+
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
     wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
@@ -45,10 +52,10 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     kept = shorten(source, end, {*starts, *(start for start, _ in wanted)},
                    {e.start for e in edits if isinstance(e, Unwrap)})
     try:
-        module = _lower_markers(cst.parse_module(kept.text))
+        module = _lower_markers(_parse(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(source.text[:end])
-        module = _lower_markers(cst.parse_module(kept.text))
+        module = _lower_markers(_parse(kept.text))
     located = spans.locate(module, source, wanted, starts)
     rewriter = _Rewriter(edits, located, names, module, source)
     result = rewriter.rebuild(module)

@@ -107,6 +107,10 @@ def test_statements_in_any_order(lines):
     _check("\n".join(lines) + "\n")
 
 
+def test_a_form_feed_in_the_indentation():
+    _check("import chainer.functions as F\nclass A:\n\f pass\ny = F.relu(x)\n")
+
+
 @_SETTINGS
 @given(st.text(max_size=60))
 def test_any_text_beside_chainer(text):
