@@ -103,7 +103,7 @@ def _row(name, before, after=None, signature=None, state="exact", **options):
 
 def _migrator(table, left=()):
     """Stands for the engine: replaces texts, and leaves what is in ``left``."""
-    def migrate_source(text, path=None, *, rules=None, hints=None):
+    def migrate_source(text, path=None, *, rules=None, hints=None, options=None):
         sites = [types.SimpleNamespace(symbol=s, state="manual", message="why", code="") for s in left if s in text]
         for before, after in table.items():
             text = text.replace(before, after)
