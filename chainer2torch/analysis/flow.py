@@ -290,7 +290,7 @@ class Analysis(Statements, Expressions, Calls):
             else:
                 top = alias.name.split(".")[0]
                 first = self.project.find(top, self.module) if found is not None else None
-                kind = self.module_kind(first) if first is not None else Ref(top)
+                kind = self.module_kind(first) if first is not None else Ref(self.rules.canonical(top))
                 self.store(top, kind)
                 if found is not None:
                     self.module_kind(found)

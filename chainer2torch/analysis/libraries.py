@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-CHAINER = frozenset({"chainer", "chainermn", "chainerx"})
+CHAINER = frozenset({"chainer", "chainermn", "chainerx", "cupy"})
 
 
 class Libraries:

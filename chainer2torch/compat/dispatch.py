@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from chainer2torch.compat.array_module import array_module
@@ -52,3 +53,26 @@ def unchain_backward_of(x: Any) -> None:
         unchain_backward(x)
     else:
         x.unchain_backward()
+
+
+def copyto(dst: Any, src: Any) -> None:
+    """Writes ``src`` (an array, a tensor or a number) into the tensor or array ``dst``, broadcast to its shape.
+
+    As in NumPy the dtype of ``dst`` must be able to hold that of ``src`` (``same_kind``), else TypeError is raised;
+    shapes that do not fit raise RuntimeError for a tensor and ValueError for an array. Source: numpy.copyto.
+    """
+    if not isinstance(dst, torch.Tensor):
+        np.copyto(dst, src.detach().cpu().numpy() if isinstance(src, torch.Tensor) else src)
+        return
+    if isinstance(src, (bool, int, float, complex)):
+        value = torch.as_tensor(src)  # a Python number has no dtype of its own
+    else:
+        value = src.detach() if isinstance(src, torch.Tensor) else torch.as_tensor(np.asarray(src))
+        if not np.can_cast(_dtype_in_numpy(value), _dtype_in_numpy(dst), "same_kind"):
+            raise TypeError(f"cannot write {value.dtype} into a tensor of {dst.dtype}")
+    with torch.no_grad():
+        dst.copy_(value)
+
+
+def _dtype_in_numpy(x: torch.Tensor) -> np.dtype[Any]:
+    return torch.empty(0, dtype=x.dtype).numpy().dtype

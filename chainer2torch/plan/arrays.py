@@ -153,6 +153,11 @@ def _takes_variables(plan: Plan, callee: Kind) -> bool:
 
 
 def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:
+    if name == "copyto" and len(call.args) == 2 and not call.keywords and _may_be_parameter(plan, call.args[0]):
+        plan.replace(call, "compat.copyto(dst, src)", {"dst": plan.operand(call.args[0]),
+                                                       "src": plan.operand(call.args[1])})
+        plan.mark(call.func, None, "numpy.copyto", "exact", "", _CODE)
+        return
     converted = False
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
@@ -165,6 +170,15 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
                   "writes into a converted tensor: on a GPU that is a copy, use the array module instead", _CODE)
     else:
         plan.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _may_be_parameter(plan: Plan, node: ast.expr) -> bool:
+    """Whether an expression is a tensor, or the array in something that nobody knows."""
+    kinds = options(plan.analysis.kind(node))
+    if all(isinstance(k, Tensor) for k in kinds):
+        return True
+    return kinds == (UNKNOWN,) and plan.imports_chainer and isinstance(node, ast.Attribute) and \
+        node.attr in ("data", "array", "grad")
 
 
 def _to_host(plan: Plan, node: ast.expr) -> bool:
@@ -275,8 +289,9 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """Indices that mean something else in PyTorch: negative steps (an error), an integer beside an index array."""
     kinds = options(plan.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if kinds == (UNKNOWN,) and _in_a_link(plan, node) and isinstance(node.ctx, ast.Load) and any(
-            isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts):
+    held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
+    reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
+    if reverses and kinds == (UNKNOWN,) and (_in_a_link(plan, node) or held and plan.imports_chainer):
         index = _index(parts[0]) if len(parts) == 1 else f"({', '.join(map(_index, parts))})"
         plan.replace(node, f"compat.index_any(x, {index})", {"x": plan.operand(node.value)})
         plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)

@@ -5,7 +5,7 @@ import ast
 import re
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Method, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.sites import Plan
@@ -20,6 +20,9 @@ _ASKING = {"builtins.hasattr": "compat.has_link_attribute(obj, name)",
            "builtins.getattr": "compat.link_attribute(obj, name)",
            "builtins.setattr": "compat.set_link_attribute(obj, name, value)"}
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
+_PRIVATE = frozenset({"_children", "_params", "_persistent"})
+_INNER = "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and " \
+    "named_buffers(), not here"
 _NO_ARGUMENTS = frozenset({"links", "params"})
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
@@ -115,7 +118,10 @@ def _words(analysis: Analysis) -> frozenset[str]:
 
 def members(plan: Plan) -> None:
     """What the walk over the file has left of subscripts and attributes of links."""
-    if not plan.imports_chainer:
+    if not plan.imports_chainer:  # links of other files, by their base classes
+        for node in plan.source.nodes:
+            if isinstance(node, ast.Attribute) and (node.attr in _PRIVATE or node.attr == "__dict__"):
+                _attribute(plan, node)
         return
     for node in plan.source.nodes:
         if isinstance(node, ast.Subscript):
@@ -137,8 +143,29 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
     plan.replace(node, "getattr(chain, name)", {"chain": plan.operand(node.value), "name": plan.operand(node.slice)})
 
 
+def _inner_state(plan: Plan, node: ast.expr, kind: Kind, name: str) -> None:
+    """``link.__dict__``, ``vars(link)``, ``link._children``: where Chainer keeps what a module keeps elsewhere."""
+    if name in _PRIVATE and plan.analysis.is_link(kind) or name == "__dict__" and plan.analysis.is_link(kind):
+        plan.mark(node, None, f"chainer.Link.{name}", "manual", _INNER, "C2T200")
+    elif kind == UNKNOWN and _among_links(plan, node):
+        plan.mark(node, None, f"?.{name}", "review", f"if this is a link of Chainer's: {_INNER}", "C2T390")
+
+
+def _among_links(plan: Plan, node: ast.AST) -> bool:
+    """Whether the function around a node deals with links."""
+    function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    return function is not None and any(
+        n in plan.sites and plan.sites[n].symbol.startswith(("chainer.Link", "chainer.Chain", "chainer.links", "?."))
+        for n in ast.walk(function))
+
+
 def _attribute(plan: Plan, node: ast.Attribute) -> None:
     kind = plan.analysis.kind(node.value)
+    if node.attr in _PRIVATE or node.attr == "__dict__":
+        if not any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and node.attr in k.cls.attrs
+                   for k in options(kind)):
+            _inner_state(plan, node, kind, node.attr)
+        return
     parent = plan.source.parents.get(node)
     if kind == UNKNOWN and node.attr in _NO_ARGUMENTS and isinstance(parent, ast.Call) and parent.func is node and \
             not parent.args and not parent.keywords:
@@ -208,6 +235,8 @@ def _by_name(plan: Plan, node: ast.Attribute) -> None:
 def _asked_by_name(plan: Plan, call: ast.Call) -> None:
     """``hasattr(link, 'W')``: silently false for a layer of PyTorch."""
     callee = plan.analysis.kind(call.func)
+    if isinstance(callee, Ref) and callee.name == "builtins.vars" and len(call.args) == 1:
+        _inner_state(plan, call, plan.analysis.kind(call.args[0]), "__dict__")
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
     if template is None or call.keywords or len(call.args) != (3 if "value" in template else 2):
         return

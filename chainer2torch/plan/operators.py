@@ -121,7 +121,13 @@ def store(plan: Plan, node: ast.Assign) -> None:
     """``x.data[...] = array``: a tensor takes no NumPy array, whatever index it is assigned to."""
     for target in node.targets:
         if isinstance(target, ast.Subscript):
-            _into_tensor(plan, node.value, plan.analysis.kind(target.value))
+            kind = plan.analysis.kind(target.value)
+            _into_tensor(plan, node.value, kind)
+            if kind == UNKNOWN and plan.imports_chainer and isinstance(target.value, ast.Attribute) and \
+                    target.value.attr in ("data", "array") and node.value not in plan.wraps and \
+                    isinstance(plan.analysis.kind(node.value), HostArray):
+                # of a parameter most likely; a NumPy array takes a tensor, too
+                plan.wraps[node.value] = Wrap(plan.source.span(node.value), "torch.as_tensor(value)")
 
 
 def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:

@@ -62,3 +62,26 @@ def test_array_modules() -> None:
     assert dispatch.xp_of(types.SimpleNamespace(xp=np)) is np
     with pytest.raises(AttributeError):
         dispatch.xp_of(3)
+
+
+@pytest.mark.parametrize("shape, dtype, src", [
+    ((2, 3), "f4", np.arange(6, dtype="f8").reshape(2, 3)), ((2, 3), "f4", np.arange(3)), ((2, 3), "i4", 4),
+    ((3,), "f8", np.float32(2.5)), ((2, 3), "f4", 1.5),
+])
+def test_copyto_is_numpys(shape: tuple[int, ...], dtype: str, src: Any) -> None:
+    expected = np.zeros(shape, dtype)
+    np.copyto(expected, src)
+    parameter = torch.zeros(shape, dtype=torch.from_numpy(expected).dtype)
+    if parameter.is_floating_point():
+        parameter.requires_grad_()
+    dispatch.copyto(parameter, src)
+    np.testing.assert_array_equal(parameter.detach().numpy(), expected)
+    array = np.zeros(shape, dtype)
+    dispatch.copyto(array, torch.as_tensor(src) if isinstance(src, np.ndarray) else src)
+    np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize("target", [np.zeros(3, "i4"), torch.zeros(3, dtype=torch.int32)])
+def test_copyto_refuses_what_numpy_refuses(target: Any) -> None:
+    with pytest.raises(TypeError):
+        dispatch.copyto(target, np.zeros(3))

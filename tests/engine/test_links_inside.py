@@ -1,0 +1,51 @@
+"""What is written into parameters of links that nobody knows, and what looks inside of links."""
+import pytest
+
+from chainer2torch.engine import migrate_source, migrate_sources
+
+HEAD = "import chainer\nimport chainer.links as L\nimport numpy as np\n"
+NET = HEAD + "class Net(chainer.Chain):\n    def f(self, x):\n        "
+
+
+@pytest.mark.parametrize("code", [
+    "return self.__dict__", "return vars(self)", "return self._children", "return [p for p in self._params]",
+])
+def test_the_inside_of_a_link_is_elsewhere(code):
+    result = migrate_source(NET + code + "\n")
+    assert code in result.code and [s.state for s in result.sites][1:] == ["manual"]
+    assert "named_children()" in result.code
+    assert migrate_source(result.code).code == result.code
+
+
+def test_in_a_file_that_does_not_name_chainer():
+    results = migrate_sources({
+        "base.py": "import chainer\nclass Base(chainer.Chain):\n    pass\n",
+        "net.py": "from base import Base\nclass Net(Base):\n    def f(self):\n        return self.__dict__\n"})
+    assert "C2T200" in results["net.py"].code
+
+
+def test_of_what_is_not_known_only_beside_links():
+    beside = migrate_source(HEAD + "def f(a, b):\n    for l in a.namedlinks():\n        b.__dict__[l] = 1\n")
+    assert "review" in [s.state for s in beside.sites]
+    alone = HEAD + "def f(a, b):\n    return a.__dict__, vars(b), chainer.Variable(a)\n"
+    assert "__dict__:" not in migrate_source(alone).code
+
+
+@pytest.mark.parametrize("before, after", [
+    ("net.l.W.data[...] = np.zeros(3)", "compat.link_attribute(net.l, 'W').data[...] = torch.as_tensor(np.zeros(3))"),
+    ("net.l.data[0] = 3", "net.l.data[0] = 3"),
+    ("np.copyto(net.l.W.data, w)", "compat.copyto(compat.link_attribute(net.l, 'W').data, w)"),
+    ("np.copyto(w, net)", "np.copyto(w, net)"),
+    ("w = net.l.W.data[:, ::-1]",
+     "w = compat.index_any(compat.link_attribute(net.l, 'W').data, (slice(None, None, None), slice(None, None, -1)))"),
+])
+def test_arrays_of_parameters(before, after):
+    result = migrate_source(HEAD + f"v = chainer.Variable(w)\ndef f(net, w):\n    {before}\n")
+    assert f"    {after}\n" in result.code
+
+
+def test_cupy_by_its_own_name():
+    result = migrate_source("import cupy as xp\nfrom cupy import cuda\nx = xp.zeros(3)\n"
+                            "with cuda.Device(0):\n    pass\n")
+    assert "compat.array_module('cuda').zeros(3)" in result.code and "import cupy as xp" not in result.code
+    assert result.left == 1 and {s.state for s in result.sites} <= {"review", "manual"}
