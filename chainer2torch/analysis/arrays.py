@@ -103,7 +103,8 @@ def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
     owner = "numpy.ndarray" if kind.array else "chainer.Variable"
     row = rules.member(owner, name)
     if row is None:
-        return Method(kind, name)
+        other = rules.member("chainer.Variable" if kind.array else "numpy.ndarray", name)
+        return Method(kind, name) if other is not None else UNKNOWN  # no array has it: this is something else
     if name in _ARRAY_OF:
         return dataclasses.replace(kind, array=True)
     if row.attribute or row.signature is None:

@@ -229,7 +229,7 @@ class Analysis(Statements, Expressions, Calls):
             info.is_generator = node in self.module.source.generators
             if not isinstance(node, ast.Lambda):
                 names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list]
-                info.is_property = "property" in names
+                info.is_property = any(name.endswith("property") for name in names)  # cached_property ...
                 info.is_static = "staticmethod" in names
                 info.is_classmethod = "classmethod" in names
             self.functions[node] = info

@@ -177,7 +177,9 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
                 and parent.attr in _OF_PARAMETERS:
             _by_name(plan, node)
         return
-    if node.attr in _OF_LINKS and all(isinstance(k, Inst) and k.cls == "chainer.Link" for k in options(kind)):
+    if node.attr in _OF_LINKS and all(
+            isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)
+            and plan.rules.member(k.cls, node.attr) is None for k in options(kind)):
         _by_name(plan, node)  # some link
         return
     for option in options(kind):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 
+# parameters of links: a helper finds them under torch's names
+_OF_LINKS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
 
 
@@ -42,6 +44,8 @@ class Members:
             if len(same) > 1 or len(found) < len(rows):
                 if len(same) == 1 and _same_on_host(kinds, row, node.attr):
                     self.mark(node, row, row.name, row.state)
+                elif _at_run_time(self, node):
+                    pass
                 elif row.cases or row.state == "manual":
                     self.mark(node, row, row.name, "review", "the receiver may be of more than one kind; left as it is")
                 return
@@ -139,3 +143,19 @@ def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
     """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`."""
     return all(isinstance(k, (Tensor, HostArray)) for k in kinds) and row.function is None and \
         [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
+
+
+def _at_run_time(plan: Plan, node: ast.Attribute) -> bool:
+    """Where the receiver is one of several kinds: a helper that looks at what it is, if there is one."""
+    row = plan.rules.rows.get(f"?.{node.attr}")
+    if not isinstance(node.ctx, ast.Load):
+        return False
+    if row is not None and row.attribute:
+        plan.replace(node, row.cases[0].torch, {"self": plan.operand(node.value)})
+        plan.mark(node, row, row.name, row.state, row.note)
+        return True
+    if node.attr in _OF_LINKS:
+        plan.replace(node, f"compat.link_attribute(obj, '{node.attr}')", {"obj": plan.operand(node.value)})
+        plan.mark(node, None, f"?.{node.attr}", "exact", "looked up by Chainer's name at run time", "C2T390")
+        return True
+    return False

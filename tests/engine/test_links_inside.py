@@ -49,3 +49,11 @@ def test_cupy_by_its_own_name():
                             "with cuda.Device(0):\n    pass\n")
     assert "compat.array_module('cuda').zeros(3)" in result.code and "import cupy as xp" not in result.code
     assert result.left == 1 and {s.state for s in result.sites} <= {"review", "manual"}
+
+
+def test_what_no_array_has_is_no_array():
+    """Of a model that nobody knows the result is taken for a tensor, until it is asked for what no tensor has."""
+    code = migrate_source(HEAD + "class A(chainer.Chain):\n    def f(self, x):\n"
+                          "        y = self.model(x)\n        return y.entropy.array\n").code
+    assert "compat.array_of(y.entropy)" in code
+    assert migrate_source(code).code == code
