@@ -55,11 +55,14 @@ def python_files(data: bytes) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module", params=RATCHET, ids=lambda package: "-".join(package))
-def package(request: pytest.FixtureRequest) -> tuple[tuple[str, str], dict[str, str], dict[str, FileResult]]:
+def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[
+        tuple[str, str], dict[str, str], dict[str, FileResult]]:
     """Name and version, the sources, and what became of them."""
     name, version = request.param
+    cache = getattr(request.config, "cache", None)  # not there with -p no:cacheprovider
+    folder = cache.mkdir("sdists") if cache is not None else tmp_path_factory.mktemp("sdists")
     try:
-        sources = python_files(download(name, version, request.config.cache.mkdir("sdists")))
+        sources = python_files(download(name, version, folder))
     except (urllib.error.URLError, OSError) as error:
         reason = f"{name} {version} cannot be had from {INDEX}: {error}"
         if os.environ.get("CHAINER2TORCH_NEED_INDEX"):
