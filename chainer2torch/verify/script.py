@@ -125,11 +125,22 @@ class ScriptReport:
             worst = max(step.relative for step in losses)
             return [f"EQUAL in float64: {len(double.steps)} values, of which {len(losses)} losses; largest "
                     f"relative difference of a loss {worst:.2e} (rtol {double.rtol:g}). The difference in float32 is "
-                    "rounding, which training amplifies."]
+                    "rounding, which training amplifies.", *self._whose_rounding(double, losses)]
         if first is None:
             return ["the float64 pass could not be made: " + "; ".join(double.problems or ["no loss was compared"])]
         return [f"float64 differs too, first at iteration {first.iteration}, {_named(first)}: Chainer "
                 f"{_figure(first.chainer)}, PyTorch {_figure(first.torch)}: the difference is one of meaning"]
+
+    def _whose_rounding(self, double: ScriptReport, losses: Sequence[Step]) -> list[str]:
+        """How far each framework's float32 is from float64, where both runs made the same updates."""
+        single = [step for step in self.steps if step.name.startswith("loss")]
+        if [(s.iteration, s.optimizer) for s in single] != [(s.iteration, s.optimizer) for s in losses]:
+            return []
+        chainer, torch = (max(Step(d.iteration, d.optimizer, d.name, d.chainer, value).relative
+                              for d, value in zip(losses, values, strict=True))
+                          for values in ([s.chainer for s in single], [s.torch for s in single]))
+        return [f"largest relative difference of a loss in float32 from Chainer's float64: Chainer {chainer:.2e}, "
+                f"PyTorch {torch:.2e}"]
 
 
 def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int = 20, seed: int = 0,

@@ -1,4 +1,6 @@
 """Scripts in lockstep: hand-written pairs that compute the same, and planted faults, each of which must be named."""
+import re
+
 import pytest
 
 from chainer2torch.verify import script
@@ -167,6 +169,9 @@ def test_float64_tells_rounding_from_meaning(tmp_path, once, monkeypatch):
     report = _verify(tmp_path / "rounding", rounded, TORCH, "4")
     assert report.exit_code == 0, _text(report)
     assert "DIFFERENT: first at iteration" in _text(report) and "EQUAL in float64: 4 values" in _text(report)
+    # it is Chainer's version that rounds here, and the report says so
+    rounding = re.search(r"from Chainer's float64: Chainer (\S+), PyTorch (\S+)", _text(report))
+    assert float(rounding[1]) > 1e-4 and float(rounding[2]) < 1e-5
     report = _verify(tmp_path / "meaning", rounded, TORCH.replace("0.1)", "0.1001)"), "4")
     assert report.exit_code == 1
     assert "the difference is one of meaning" in _text(report)
