@@ -108,6 +108,11 @@ def table() -> dict[str, Code]:
             "link or parameter outside init_scope",
             "Chainer neither trains nor saves what is assigned outside of init_scope. PyTorch would register it; the "
             "migrated code keeps Chainer's meaning. If you wanted it trained, assign it to self in the plain way."),
+        "C2T204": Code(
+            "mode given to the call of a link",
+            "Version 1 of Chainer told a link its mode at each call (test=, train=); torch's layers keep theirs. The "
+            "migrated code calls the link in that mode. In review: the place has another meaning since version 2, and "
+            "nothing tells the version; pass the argument by name."),
         "C2T210": Code(
             "initializer",
             "An initial distribution of parameters. " + _RULE),

@@ -164,6 +164,9 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         if out is None and not write and wanted and not report.problems:
             advice = "this was a dry run: -o OUT writes a migrated copy, --write changes the files"
         text_report.show(text_report.summary(report, advice), sys.stderr)
+        if options.init == "torch":
+            click.echo("first values: PyTorch's own (--init torch), which are not Chainer's: new models start, and so "
+                       "train, differently", err=True)
     dry = out is None and not write
     return _exit_code(report, report.something_left() or (dry and bool(wanted)))
 
@@ -309,18 +312,20 @@ def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise Failure(f"no rule for {name}{hint}")
     if len(rows) == 1:
-        click.echo(_rule(rows[0]))
+        click.echo(_rule(rows[0], table))
     else:
         for row in rows:
             click.echo(f"{row.state:<7} {row.name}" + (f" (see {row.alias})" if row.alias else ""))
     return DONE
 
 
-def _rule(row: Any) -> str:
+def _rule(row: Any, table: Any) -> str:
     if row.alias:
         return f"{row.name}\n  another name of {row.alias}"
     bound = f" (bound {row.bound})" if row.bound else ""
     lines = [f"{row.name}{row.signature.text if row.signature else ''}", f"  state: {row.state}{bound}"]
+    if row.name in table.old:
+        lines.append(f"  in Chainer 1: {table.old[row.name].signature.text}")
     lines += [f"  when {case.when}: {case.torch}" if case.when else f"  {case.torch}" for case in row.cases]
     if row.fallback:
         lines.append(f"  when that cannot be decided: {row.fallback}")
@@ -328,9 +333,22 @@ def _rule(row: Any) -> str:
         lines.append(f"  passed as a value: {row.value}")
     lines += [f"  {label}: {text}" for label, text in (("note", row.note), ("next", row.next)) if text]
     for example in row.examples:
-        before = example.before.strip().replace("\n", "\n      ")
-        lines.append(f"  example: {before}" + (f"\n    becomes {example.after.strip()}" if example.after else ""))
+        before, after = (text.strip().replace("\n", "\n      ") for text in (
+            f"{example.options.get('setup', '')}\n{example.before}", _after(example, table)))
+        lines.append(f"  example: {before}" + (f"\n  becomes: {after}" if after else ""))
     return "\n".join(lines)
+
+
+def _after(example: Any, table: Any) -> str:
+    """What an example is migrated to: as the row states it, else as it comes out."""
+    if example.after:
+        return str(example.after)
+    try:
+        from chainer2torch.verify import snippets
+    except ImportError:  # it needs NumPy, which the core does not
+        return ""
+    from chainer2torch.engine import migrate_source
+    return snippets.after(example, migrate_source, table)
 
 
 def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:

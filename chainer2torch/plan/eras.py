@@ -56,7 +56,8 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
-            return Reading(row, now)
+            changed = plan.era == 1 and old.cases and _defaults_differ(row, old, then)
+            return Reading(old, then, as_written=False) if changed else Reading(row, now)
         era = _by_arguments(plan, row, old, now, then) or plan.era
         if era is None:
             return Reading(row, now, _doubt(now, then))
@@ -65,6 +66,13 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
     if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - set(old.ignores)):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
+
+
+def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
+    """Whether a parameter that the call leaves out had another default in version 1."""
+    assert row.signature is not None and old.signature is not None
+    return any(default != row.signature.defaults.get(name, default)
+               for name, default in old.signature.defaults.items() if name not in then.given)
 
 
 def _no_flag(plan: Plan, old: Row, name: str, node: ast.expr) -> bool:

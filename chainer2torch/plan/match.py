@@ -215,6 +215,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
     if function == "given":
         return name in q.bound.given or name in q.bound.variadic(q.row.signature)
+    if function == "is_known":
+        return q.literal(name) is not UNDECIDED
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)

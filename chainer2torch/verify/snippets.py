@@ -66,6 +66,15 @@ def migrate(source: str, migrate_source: Callable[..., Any], rules: Any, known: 
     return Migrated(result.code, emitted(result.code), "; ".join(left) or None)
 
 
+def after(example: Any, migrate_source: Callable[..., Any], rules: Any) -> str:
+    """The emitted text of one example of a row, its inputs being what ``given`` says."""
+    source = build(Variant("as written", example.options.get("setup", ""), example.before), example.given)
+    result = migrate(source, migrate_source, rules, hints(example.given, example.options.get("arrays", ())))
+    made = [ast.get_source_segment(result.code, node) or "" for node in ast.parse(result.code).body
+            if not isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
+    return "\n".join([*made, result.after])
+
+
 def emitted(code: str) -> str:
     """The text of the body of ``run``, as ``after`` states it: without the indent and the ``return``."""
     tree = ast.parse(code)

@@ -261,11 +261,25 @@ def test_two_runs_give_identical_bytes(project):
 
 # -- rules, explain, version ---------------------------------------------------------------------------------------
 
+def test_first_values_of_torch_are_chosen_and_told(project):
+    (project / "net.py").write_text("import chainer\nimport chainer.links as L\nclass N(chainer.Chain):\n"
+                                    "    def __init__(self):\n        super().__init__()\n"
+                                    "        with self.init_scope():\n            self.c = L.Convolution2D(1, 2, 3)\n")
+    ours, theirs = run("migrate", project / "net.py"), run("migrate", project / "net.py", "--init", "torch")
+    assert "init_like_chainer" in ours.stdout and "init_like_chainer" not in theirs.stdout
+    assert "PyTorch's own" in theirs.stderr and "PyTorch's own" not in ours.stderr
+    (project / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")
+    assert run("migrate", project / "net.py").stdout == theirs.stdout
+
+
 def test_rules_lists_and_shows():
     everything = run("rules").stdout.splitlines()
     assert len(everything) > 50 and "exact   chainer.functions.relu" in everything
     one = run("rules", "leaky_relu").stdout
     assert "slope=0.2" in one and "torch.nn.functional.leaky_relu" in one and "becomes" in one
+    assert run("rules", "F.leaky_relu").stdout == one
+    link = run("rules", "L.Linear").stdout
+    assert "example: link = L.Linear(6, 3)\n      link(x)\n  becomes: link = compat.initialize(nn.Linear(6, 3))" in link
 
 
 def test_every_code_that_is_used_is_explained():

@@ -45,8 +45,8 @@ def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str,
     ("l = L.Deconvolution2D(3, 4, 5, 2, 1, 1, 0.5)",
      "l = compat.Deconvolution2D(3, 4, 5, stride=2, pad=1, initialW=compat.LeCunNormal(scale=1), initial_bias=0.5)",
      "review"),
-    ("v = chainer.Variable(x, volatile=flag)", "v = compat.variable(x)", "review"),
-    ("v = chainer.Variable(x, volatile=True)", "v = compat.variable(x, requires_grad=False)", "review"),
+    ("v = chainer.Variable(x, volatile=flag)", "v = compat.volatile_variable(x, flag)", "exact"),
+    ("v = chainer.Variable(x, volatile=True)", "v = compat.volatile_variable(x, True)", "exact"),
 ])
 def test_the_words_of_version_1(before, after, state):
     line, states = last(before)

@@ -120,6 +120,7 @@ NOT_IN_CHAINER = {
     "chainer.GradientMethod.zero_grads": "of version 1",
     "chainer.Link.gradients": "of version 1",
     "chainer.Link.parameters": "of version 1",
+    "chainer.Flag": "a flag of version 1",
     "chainer.VariableNode": "chainer.variable.VariableNode",
     "chainer.variable_repr": "chainer.variable.variable_repr",
     "chainer.variable_str": "chainer.variable.variable_str",

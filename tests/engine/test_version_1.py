@@ -1,0 +1,213 @@
+"""Programs of version 1 of Chainer: their parameters and defaults, and how the version is told."""
+import re
+
+import chainer
+import chainer.functions as CF
+import chainer.links as CL
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from chainer2torch import migrate_source
+from chainer2torch.compat.modes import call_in_mode
+from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.recurrent_links import LSTM, StatelessGRU
+from chainer2torch.engine import Options, migrate_sources
+from chainer2torch.rules import load_rules
+
+HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+RULES = load_rules()
+ROWS = list(RULES.old.values())
+
+
+def migrated(line: str, version: int | None = None, head: str = HEAD) -> tuple[str, set[str]]:
+    result = migrate_source(f"{head}def f(x, t, h, c, w, k, train):\n    return {line}\n",
+                            options=Options(chainer_version=version))
+    text = result.code.rsplit("    return ", 1)[1].strip()
+    return text, {site.state for site in result.sites}
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("F.relu(x, use_cudnn=False)", "F.relu(x)"),
+    ("F.tanh(x, False)", "torch.tanh(x)"),
+    ("F.softmax(x, use_cudnn=True, axis=2)", "F.softmax(x, dim=2)"),
+    ("F.max_pooling_2d(x, 2, stride=2, use_cudnn=False)", "F.max_pool2d(x, 2, stride=2, ceil_mode=True)"),
+    ("F.convolution_2d(x, w, c, 2, 1, use_cudnn=False, deterministic=True)",
+     "F.conv2d(x, w, bias=c, stride=2, padding=1)"),
+    ("F.dropout(x, 0.3, train)", "F.dropout(x, p=0.3, training=train)"),
+    ("F.dropout(x, train=not train)", "F.dropout(x, training=not train)"),
+    ("F.zoneout(h, x, train=train)", "compat.zoneout(h, x, training=train)"),
+    ("F.spatial_pyramid_pooling_2d(x, 2, F.MaxPooling2D, use_cudnn=False)",
+     "compat.spatial_pyramid_pooling_2d(x, 2, 'max')"),
+    ("F.n_step_lstm(2, 0.5, h, c, w, w, x, train=train)",
+     "compat.n_step_lstm(2, 0.5, h, c, w, w, x, training=train)"),
+    ("F.n_step_birnn(2, 0.5, h, w, w, x, train, activation='relu')",
+     "compat.n_step_birnn(2, 0.5, h, w, w, x, activation='relu', training=train)"),
+    ("L.Convolution2D(3, 8, 3, use_cudnn=False, nobias=True)", "compat.initialize(nn.Conv2d(3, 8, 3, bias=False))"),
+    ("F.Linear(3, 4)(x)", "compat.Linear(3, 4)(x)"),
+    ("F.EmbedID(3, 4)", "compat.initialize(nn.Embedding(3, 4))"),
+    ("L.NStepLSTM(1, 2, 3, 0.5, use_cudnn=False)", "compat.NStepLSTM(1, 2, 3, 0.5)"),
+])
+def test_calls_that_only_version_1_understands(before: str, after: str) -> None:
+    assert migrated(before) == (after, {"exact"})
+
+
+# Every other row: a call of version 1, and the call of today that means the same.
+@pytest.mark.parametrize(("old", "new"), [
+    ("F.sigmoid(x, True)", "F.sigmoid(x)"),
+    ("F.log_softmax(x, use_cudnn=False)", "F.log_softmax(x)"),
+    ("F.average_pooling_2d(x, 2, 2, 0, False)", "F.average_pooling_2d(x, 2, 2, 0)"),
+    ("F.average_pooling_nd(x, 2, use_cudnn=False)", "F.average_pooling_nd(x, 2, None, 0, 0)"),
+    ("F.max_pooling_nd(x, 2, cover_all=False, use_cudnn=False)", "F.max_pooling_nd(x, 2, None, 0, False, False)"),
+    ("F.batch_normalization(x, w, c, 1e-3, use_cudnn=False)", "F.batch_normalization(x, w, c, 1e-3)"),
+    ("F.fixed_batch_normalization(x, w, c, h, k, 1e-3, False)",
+     "F.fixed_batch_normalization(x, w, c, h, k, 1e-3, None)"),
+    ("F.convolution_nd(x, w, c, 2, 1, False, True)", "F.convolution_nd(x, w, c, 2, 1, True, 1, 1)"),
+    ("F.deconvolution_2d(x, w, c, 2, 1, None, False, True)", "F.deconvolution_2d(x, w, c, 2, 1, None)"),
+    ("F.deconvolution_nd(x, w, use_cudnn=False)", "F.deconvolution_nd(x, w, None, 1, 0, None, 1, 1)"),
+    ("F.dilated_convolution_2d(x, w, dilate=2, use_cudnn=False)", "F.dilated_convolution_2d(x, w, dilate=2)"),
+    ("F.sigmoid_cross_entropy(x, t, use_cudnn=False, normalize=False)",
+     "F.sigmoid_cross_entropy(x, t, normalize=False)"),
+    ("F.spatial_transformer_grid(x, (2, 3), False)", "F.spatial_transformer_grid(x, (2, 3))"),
+    ("F.spatial_transformer_sampler(x, w, use_cudnn=True)", "F.spatial_transformer_sampler(x, w)"),
+    ("F.n_step_bilstm(2, 0.5, h, c, w, w, x, use_cudnn=False)", "F.n_step_bilstm(2, 0.5, h, c, w, w, x)"),
+    ("F.n_step_gru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_gru(2, 0.5, h, w, w, x)"),
+    ("F.n_step_bigru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_bigru(2, 0.5, h, w, w, x)"),
+    ("F.n_step_rnn(2, 0.5, h, w, w, x, use_cudnn=True, activation='relu')",
+     "F.n_step_rnn(2, 0.5, h, w, w, x, activation='relu')"),
+    ("L.DilatedConvolution2D(3, 8, 3, dilate=2, use_cudnn=False)", "L.DilatedConvolution2D(3, 8, 3, dilate=2)"),
+    ("L.DilatedConvolution2D(k, 8, 3, dilate=2, bias=1)",
+     "L.DilatedConvolution2D(k, 8, ksize=3, dilate=2, initial_bias=1)"),
+    ("L.ConvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.ConvolutionND(2, 3, 8, ksize=3)"),
+    ("L.DeconvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.DeconvolutionND(2, 3, 8, ksize=3)"),
+    ("L.StatelessLSTM(3, 4, forget_bias_init=2)", "L.StatelessLSTM(3, 4, bias_init=0, forget_bias_init=2)"),
+    *((f"L.{name}(1, 2, 3, 0.5, True)", f"L.{name}(1, 2, 3, 0.5)") for name in (
+        "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
+        "NStepBiRNNReLU")),
+])
+def test_calls_with_the_meaning_of_todays(old: str, new: str) -> None:
+    assert migrated(old, 1)[0] == migrated(new, 7)[0]
+    assert migrated(old, 1)[1] == {"exact"}
+
+
+@pytest.mark.parametrize("name", [
+    "NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
+    "NStepBiRNNReLU"])
+def test_recurrent_links_are_told_the_mode(name: str) -> None:
+    states = "h, c, x" if name.endswith("LSTM") else "h, x"
+    code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train=False)\nz = r({states})\n").code
+    assert f"y = compat.call_in_mode(r, False, {states})\nz = r({states})\n" in code
+
+
+@pytest.mark.parametrize(("line", "version_1", "version_2"), [
+    ("F.softmax_cross_entropy(x, t, False)", "compat.softmax_cross_entropy(x, t)",
+     "compat.softmax_cross_entropy(x, t, False)"),
+    ("L.GRU(6, 5)", "compat.StatelessGRU(5, 6, bias_init=0)", "compat.GRU(6, 5)"),
+])
+def test_one_call_with_two_meanings(line: str, version_1: str, version_2: str) -> None:
+    assert migrated(line, 1) == (version_1, {"exact"})
+    assert migrated(line, 2) == migrated(line, 7) == (version_2, {"exact"})
+    assert migrated(line) == (line, {"manual"})  # nothing tells the version: it is asked for
+    # the file tells it
+    assert migrated(line, head=HEAD + "v = F.relu(y, use_cudnn=False)\n")[0] == version_1
+    assert migrated(line, head=HEAD + "chainer.using_config('train', True)\n")[0] == version_2
+
+
+def test_the_rest_of_the_project_tells_the_version() -> None:
+    files = {"a.py": HEAD + "g = L.GRU(6, 5)\n", "b.py": HEAD + "import a\nv = chainer.Variable(a.x, volatile='on')\n"}
+    assert "compat.StatelessGRU(5, 6, bias_init=0)" in migrate_sources(files)["a.py"].code
+    files["b.py"] = HEAD + "import a\nchainer.using_config('train', True)\n"
+    assert "compat.GRU(6, 5)" in migrate_sources(files)["a.py"].code
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("L.Convolution2D(3, 8, 3, 1, 1, True)", "bias=False"),
+    ("L.Linear(3, 4, True)", "compat.Linear(3, 4, True)"),
+])
+def test_a_flag_is_no_scale(line: str, expected: str) -> None:
+    text, states = migrated(line)
+    assert expected in text and states == {"exact"}
+
+
+@pytest.mark.parametrize(("line", "old", "new"), [
+    ("L.LSTM(3, 4)", "compat.LSTM(3, 4, bias_init=0, forget_bias_init=0)", "compat.LSTM(3, 4)"),
+    ("F.split_axis(x, k, 1)", "compat.split_axis(x, k, 1, force_tuple=False)", "compat.split_axis(x, k, 1)"),
+])
+def test_defaults_that_have_changed(line: str, old: str, new: str) -> None:
+    assert migrated(line, 1) == (old, {"exact"})
+    assert migrated(line, 2) == migrated(line) == (new, {"exact"})
+
+
+def test_links_that_are_told_the_mode() -> None:
+    code = migrate_source(HEAD + """
+class M(chainer.Chain):
+    def __init__(self):
+        super(M, self).__init__(bn=L.BatchNormalization(4), i=L.InceptionBN(3, 1, 2, 3, 4, 5, 'max', 6))
+    def __call__(self, x, test=False):
+        a = self.bn(x, test)
+        b = self.bn(x, test=not test, finetune=True)
+        c = self.bn(x, finetune=True)
+        return a, b, c, self.i(x, test=test), self.bn(x)
+""", options=Options(chainer_version=1)).code
+    for line in ("a = compat.call_in_mode(self.bn, not test, x)",
+                 "b = compat.call_in_mode(self.bn, not (not test), x, finetune=True)",
+                 "c = self.bn(x, finetune=True)", "compat.call_in_mode(self.i, not test, x), self.bn(x)"):
+        assert line in code
+
+
+def test_the_gru_of_version_1_is_called_with_its_state() -> None:
+    result = migrate_source(HEAD + "g = L.GRU(6, 5)\ny = g(h, x)\nv = F.relu(y, use_cudnn=False)\n")
+    assert "g = compat.StatelessGRU(5, 6, bias_init=0)\ny = g(h, x)\n" in result.code
+    assert {s.state for s in result.sites} == {"exact"}
+
+
+def test_a_variable_of_integers_is_a_tensor() -> None:
+    text = "import chainer\nimport numpy as np\nt = chainer.Variable(np.zeros(3, dtype=np.int32))\n"
+    code = migrate_source(text).code
+    assert "t = compat.variable(np.zeros(3, dtype=np.int32))" in code
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_call_in_a_mode_is_a_call_under_that_configuration(dtype: str) -> None:
+    with chainer.using_config("dtype", np.dtype(dtype)):
+        link, layer = CL.BatchNormalization(3), BatchNormalization(3, dtype=np.dtype(dtype))
+    x = np.random.RandomState(0).randn(6, 3).astype(dtype)
+    for train in (True, False, True, False):
+        with chainer.using_config("train", train):
+            expected = link(x)
+        actual = call_in_mode(layer, train, torch.tensor(x))
+        np.testing.assert_allclose(actual.detach(), expected.array, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(layer.running_mean, link.avg_mean, rtol=1e-5, atol=1e-7)
+        assert layer.training
+    layer.eval()
+    call_in_mode(layer, True, torch.tensor(x))
+    assert not layer.training
+
+
+def test_the_forget_gate_of_version_1_starts_at_zero() -> None:
+    link = CL.LSTM(3, 4, bias_init=0, forget_bias_init=0)
+    layer = LSTM(3, 4, bias_init=0, forget_bias_init=0)
+    np.testing.assert_array_equal(link.upward.b.array, 0)
+    assert not any(p.any() for name, p in layer.named_parameters() if name.endswith("bias"))
+
+
+def test_the_gru_of_version_1_is_the_stateless_one_of_today() -> None:
+    link = CL.StatelessGRU(5, 6)
+    h, x = np.ones((2, 6), "f"), np.ones((2, 5), "f")
+    assert link(h, x).shape == StatelessGRU(5, 6)(torch.tensor(h), torch.tensor(x)).shape
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_nothing_that_version_1_was_told_is_lost(row) -> None:
+    today = RULES.rows[row.name]
+    used = {name for case in row.cases for name in row.signature.names
+            if re.search(rf"\b{name}\b", f"{case.when} {case.torch}")}
+    assert row.signature.names - today.signature.names - used <= {*row.ignores, *row.renames, "name"}
+
+
+def test_dropout_in_both_modes() -> None:
+    x = np.ones((100, 100), "f")
+    with chainer.using_config("train", False):
+        assert (CF.dropout(x, 0.5).array == 1).all()
+    assert bool((nn.functional.dropout(torch.tensor(x), 0.5, training=False) == 1).all())
