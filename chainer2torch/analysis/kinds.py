@@ -189,7 +189,7 @@ def _depth(kind: Kind) -> int:
 UNKNOWN = Unknown()
 BOTTOM = Bottom()
 NONE = Const(None)
-_MAX_UNION = 6
+_MAX_UNION = 16
 
 
 def options(kind: Kind) -> tuple[Kind, ...]:

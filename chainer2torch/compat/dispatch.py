@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from chainer2torch.compat.array_module import array_module
+from chainer2torch.compat.devices import get_device
 from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams
 from chainer2torch.compat.variables import unchain_backward
 
@@ -27,6 +28,11 @@ def cleargrads_of(x: Any) -> None:
         x.zero_grad()
     else:
         x.cleargrads()
+
+
+def to_device_of(x: Any, device: Any) -> Any:
+    """Sends a module to a device (or calls the ``to_device`` of another object). Source: chainer.Link."""
+    return x.to(get_device(device)) if isinstance(x, torch.nn.Module) else x.to_device(device)
 
 
 def namedparams_of(x: Any, include_uninit: bool = True) -> Any:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 DISTINCTIVE = frozenset({
     "add_persistent", "addgrad", "addgrads", "array", "cleargrad", "cleargrads", "copydata", "copyparams",
     "count_params", "disable_update", "enable_update", "from_chx", "grad_var", "namedlinks",
-    "namedparams", "register_persistent", "to_chx", "to_cpu", "to_gpu", "to_intel64", "unchain", "unchain_backward",
-    "xp", "zerograd", "zerograds",
+    "namedparams", "register_persistent", "to_chx", "to_cpu", "to_device", "to_gpu", "to_intel64",
+    "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
 })
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 

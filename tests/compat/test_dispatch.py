@@ -49,6 +49,8 @@ def test_modules() -> None:
     assert [n for n, _ in dispatch.namedlinks_of(ours)] == [n for n, _ in theirs.namedlinks()]
     ours(torch.ones(4, 3)).sum().backward()
     dispatch.cleargrads_of(ours)
+    assert dispatch.to_device_of(ours, "@numpy") is ours and ours.weight.device.type == "cpu"
+    assert dispatch.to_device_of(types.SimpleNamespace(to_device=lambda device: ["own", device]), -1) == ["own", -1]
     assert all(p.grad is None for p in ours.parameters())
     other = Linear(3, 2)
     dispatch.copyparams_of(ours, other)

@@ -30,3 +30,17 @@ def test_how_chainer_computes_is_no_matter_to_torch():
     assert "import contextlib" in result.code and "with contextlib.nullcontext():" in result.code
     result = _migrated(["with chainer.using_config('compute_mode', 'cudnn_fast'):", "    print(x)"])
     assert [site.state for site in result.sites] == ["manual"]
+
+
+def test_a_table_of_many_classes():
+    head = "import chainer\nimport chainer.links as L\n\n\n"
+    classes = "".join(f"class M{i}(chainer.Chain):\n    pass\n\n\n" for i in range(9))
+    table = "{" + ", ".join(f"'m{i}': M{i}" for i in range(9)) + "}"
+    code = migrate_source(f"{head}{classes}def main(name, device):\n    model = {table}[name]()\n"
+                          "    model.to_device(device)\n").code
+    assert "model.to(compat.get_device(device))" in code
+
+
+def test_nobody_knows_what_is_sent():
+    result = _migrated(["chainer.get_device(device).use()", "make(x).to_device(device)"])
+    assert "compat.to_device_of(make(x), device)" in result.code
