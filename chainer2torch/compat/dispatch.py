@@ -31,8 +31,10 @@ def cleargrads_of(x: Any) -> None:
 
 
 def to_device_of(x: Any, device: Any) -> Any:
-    """Sends a module to a device (or calls the ``to_device`` of another object). Source: chainer.Link."""
-    return x.to(get_device(device)) if isinstance(x, torch.nn.Module) else x.to_device(device)
+    """Sends a module to a device (or calls the object's own ``to_device``). Source: chainer.Link."""
+    if isinstance(x, torch.nn.Module) and not hasattr(x, "to_device"):
+        return x.to(get_device(device))
+    return x.to_device(device)
 
 
 def namedparams_of(x: Any, include_uninit: bool = True) -> Any:
