@@ -8,7 +8,7 @@ import torch
 
 from chainer2torch.compat.array_module import array_module
 from chainer2torch.compat.devices import get_device
-from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams
+from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams, zerograds
 from chainer2torch.compat.variables import unchain_backward
 
 
@@ -35,6 +35,14 @@ def to_device_of(x: Any, device: Any) -> Any:
     if isinstance(x, torch.nn.Module) and not hasattr(x, "to_device"):
         return x.to(get_device(device))
     return x.to_device(device)
+
+
+def zerograds_of(x: Any) -> None:
+    """Sets the gradients of a module to zeros (or calls the ``zerograds`` of another object). Source: chainer.Link."""
+    if isinstance(x, torch.nn.Module):
+        zerograds(x)
+    else:
+        x.zerograds()
 
 
 def namedparams_of(x: Any, include_uninit: bool = True) -> Any:

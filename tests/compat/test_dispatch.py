@@ -34,7 +34,7 @@ def test_array() -> None:
 
 
 @pytest.mark.parametrize("name, args", [
-    ("cleargrads", ()), ("namedparams", (True,)), ("namedlinks", (False,)), ("copyparams", ("link", True)),
+    ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)), ("copyparams", ("link", True)),
     ("unchain_backward", ()),
 ])
 def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:
@@ -52,6 +52,10 @@ def test_modules() -> None:
     assert dispatch.to_device_of(ours, "@numpy") is ours and ours.weight.device.type == "cpu"
     assert dispatch.to_device_of(types.SimpleNamespace(to_device=lambda device: ["own", device]), -1) == ["own", -1]
     assert all(p.grad is None for p in ours.parameters())
+    dispatch.zerograds_of(ours)
+    theirs.zerograds()
+    for param, (_, real) in zip(dispatch.namedparams_of(ours), sorted(theirs.namedparams()), strict=True):
+        np.testing.assert_array_equal(param[1].grad, real.grad)
     other = Linear(3, 2)
     dispatch.copyparams_of(ours, other)
     assert torch.equal(ours.weight, other.weight)
