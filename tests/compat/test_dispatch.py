@@ -34,8 +34,8 @@ def test_array() -> None:
 
 
 @pytest.mark.parametrize("name, args", [
-    ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)), ("copyparams", ("link", True)),
-    ("unchain_backward", ()),
+    ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)),
+    ("copyparams", ("link", True)), ("unchain_backward", ()),
 ])
 def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:
     other = Other()
