@@ -21,6 +21,7 @@ from chainer2torch.plan import (
 from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
+from chainer2torch.plan.texts import texts
 from chainer2torch.plan.unresolved import unresolved
 
 from chainer2torch.rules import Rules, load_rules
@@ -164,6 +165,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     registration.unregistered(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)
+    texts(plan)
     skips.apply(plan)
     return plan
 

@@ -86,7 +86,7 @@ def remaining_uses(plan: Plan) -> frozenset[str]:
 
 def _uses(plan: Plan) -> set[tuple[Scope, str]]:
     gone = {n for top in plan.removed for n in ast.walk(top)}
-    uses: set[tuple[Scope, str]] = set()
+    uses = set(plan.needed)
     for node in plan.source.nodes:
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Store) and node not in plan.consumed and node not in gone:

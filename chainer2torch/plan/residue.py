@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.scopes import Scope, bindings
+from chainer2torch.analysis.source import nodes_of
 
 
 def imported_by_call(call: ast.Call, libraries: Libraries) -> str | None:
@@ -15,6 +16,22 @@ def imported_by_call(call: ast.Call, libraries: Libraries) -> str | None:
     if function in ("import_module", "__import__") and isinstance(name, str) and name in libraries:
         return name
     return None
+
+
+def runs_text(call: ast.Call) -> bool:
+    """Whether a call runs or compiles a text: ``eval``, ``exec``, ``compile``."""
+    return isinstance(call.func, ast.Name) and call.func.id in ("eval", "exec", "compile") and bool(call.args)
+
+
+def _imported_by_text(call: ast.Call, libraries: Libraries) -> list[str]:
+    """What a text that runs imports of Chainer's itself."""
+    text = call.args[0].value if runs_text(call) and isinstance(call.args[0], ast.Constant) else None
+    if not isinstance(text, str):
+        return []
+    try:
+        return [name for _, name in left_over(nodes_of(ast.parse(text)), libraries)]
+    except (SyntaxError, ValueError):
+        return []
 
 
 def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int, str]]:
@@ -28,6 +45,8 @@ def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int,
                 if (dotted := _imported(node, alias, libraries)) is not None]
     found = [(node.lineno, dynamic) for node in nodes
              if isinstance(node, ast.Call) and (dynamic := imported_by_call(node, libraries)) is not None]
+    found += [(node.lineno, name) for node in nodes if isinstance(node, ast.Call)
+              for name in _imported_by_text(node, libraries)]
     if not imported:
         return sorted(found)
     scopes = bindings(next(node for node in nodes if isinstance(node, ast.Module)))

@@ -57,6 +57,7 @@ class Plan(Members):
         self.extra_edits: list[StatementEdit] = []
         self.sites: dict[ast.AST, Site] = {}
         self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
+        self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
         self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
         self.templates: dict[ast.AST, str] = {}   # the case chosen for a call
         self.taken: frozenset[str] = frozenset()  # names that other files go on importing from this one
