@@ -60,23 +60,23 @@ def texts(plan: Plan) -> None:
             continue
         annotation = node.returns if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else \
             node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
-        for text in _quoted(annotation) if annotation is not None else ():
-            _annotation(plan, aliases, text)
+        for string, text in _quoted(annotation) if annotation is not None else ():
+            _annotation(plan, aliases, string, text)
 
 
-def _quoted(annotation: ast.expr) -> Iterator[ast.Constant]:
+def _quoted(annotation: ast.expr) -> Iterator[tuple[ast.Constant, str]]:
     """The strings of an annotation that stand for types."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        yield annotation
+        yield annotation, annotation.value
     elif not (isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).endswith("Literal")):
         for child in ast.iter_child_nodes(annotation):
             if isinstance(child, ast.expr):
                 yield from _quoted(child)
 
 
-def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant) -> None:
+def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant, text: str) -> None:
     try:
-        inner = ast.parse(node.value.strip(), mode="eval").body
+        inner = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return
     outer = [n for n in nodes_of(inner) if isinstance(n, (ast.Name, ast.Attribute))]
@@ -90,7 +90,7 @@ def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant) -> None:
     else:
         plan.mark(node, row, names[0], "manual", _WITHIN)
     if plan.sites[node].state == "manual":
-        aliases.keep(node.value)
+        aliases.keep(text)
 
 
 def _given(plan: Plan, call: ast.Call) -> Iterator[str]:
