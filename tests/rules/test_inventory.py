@@ -121,6 +121,7 @@ NOT_IN_CHAINER = {
     "chainer.Link.gradients": "of version 1",
     "chainer.Link.parameters": "of version 1",
     "chainer.Flag": "a flag of version 1",
+    "chainer.functions.MaxPooling2D": "a class up to version 6",
     "chainer.VariableNode": "chainer.variable.VariableNode",
     "chainer.variable_repr": "chainer.variable.variable_repr",
     "chainer.variable_str": "chainer.variable.variable_str",
