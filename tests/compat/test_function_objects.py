@@ -30,7 +30,8 @@ def migrated(text: str, options: Options | None = None) -> tuple[str, list[str]]
     ("f = F.LeakyReLU(0.1)", "f = compat.FunctionObject(F.leaky_relu, negative_slope=0.1)"),
     ("f = F.Softmax()", "f = compat.FunctionObject(F.softmax, dim=1)"),
     ("f = F.MaxPooling2D(3, 2, 1)", "f = compat.FunctionObject(compat.max_pooling_2d, ksize=3, stride=2, pad=1)"),
-    ("f = F.MaxPooling2D(3, 2, use_cudnn=False)", "f = compat.FunctionObject(compat.max_pooling_2d, ksize=3, stride=2)"),
+    ("f = F.MaxPooling2D(3, 2, use_cudnn=False)",
+     "f = compat.FunctionObject(compat.max_pooling_2d, ksize=3, stride=2)"),
     ("f = F.SoftmaxCrossEntropy(False, False)",
      "f = compat.FunctionObject(compat.softmax_cross_entropy, normalize=False)"),
     ("f = F.Concat(axis=2)", "f = compat.JoiningFunctionObject(torch.cat, dim=2)"),
@@ -49,7 +50,8 @@ def test_a_class_that_is_not_called_stays():
 
 def test_a_function_and_a_link_of_one_name_are_told_apart():
     """Up to version 2 `F.BatchNormalization` was the link; the module of the function has a class of that name, too."""
-    source = "from chainer.functions.normalization.batch_normalization import BatchNormalization\nf = BatchNormalization(1e-3)\n"
+    source = "from chainer.functions.normalization.batch_normalization import BatchNormalization\n"
+    source += "f = BatchNormalization(1e-3)\n"
     result = migrate_source(source)
     assert [s.state for s in result.sites if s.line == 2] == ["manual"]
 
