@@ -234,7 +234,8 @@ def verify_rules(names: tuple[str, ...], no_matrix: bool, junit: Path | None, ve
 @click.option("--trace", type=PATH, metavar="FILE", help="Also the models that `chainer2torch trace` saw.")
 @_runs
 def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **options: Any) -> int:
-    """Compare the models that SRC/pyproject.toml names, with the same weights."""
+    """Compare the models that SRC/pyproject.toml names, and others whose inputs the code tells, with the same weights.
+    """
     from chainer2torch import verify as room
     result = room.verify_models(_folder(src), _folder(out), names, **options)
     return _verified(result, result.lines(verbose=True), report_file)

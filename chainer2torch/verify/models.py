@@ -41,13 +41,19 @@ class ModelEntry:
     kwargs: Mapping[str, Any]
     inputs: Mapping[str, Any]
     modes: Sequence[str]
+    # Whether arguments and inputs were read from the code, not given: they may be wrong.
+    inferred: bool = False
+
+    def call(self) -> str:
+        """The call that makes the model: ``MLP(8, n_out=10)``."""
+        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
+        return f"{self.target.partition(':')[2]}({arguments})"
 
     def text(self) -> str:
         """The snippet that makes the model and calls it; the same on both sides."""
-        module, _, name = self.target.partition(":")
+        module = self.target.partition(":")[0]
         given = ", ".join(self.inputs)
-        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
-        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{name}({arguments})\n\n\n"
+        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
                 f"def run({given}):\n    return model({given})\n")
 
 
@@ -103,7 +109,10 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
                   steps: int = 3, seed: int = 0, chainer_python: str | None = None, torch_python: str | None = None,
                   device: str = "cpu", timeout: float = 600, junit: Path | None = None,
                   trace: Path | None = None) -> VerifyReport:
-    """Runs each model of ``src/pyproject.toml`` under Chainer and its namesake of ``out`` under PyTorch, and compares.
+    """Runs the models of ``src`` under Chainer and their namesakes of ``out`` under PyTorch, and compares.
+
+    They are those of ``src/pyproject.toml``, of ``trace``, and every other Chain of ``src`` whose arguments and inputs
+    its code tells. If the original does not take what was inferred, that Chain is not verified.
 
     Compared are outputs, gradients of inputs and parameters, running statistics, and ``steps`` steps of plain gradient
     descent, in float32 and float64, in train and test mode. A difference comes with the first link that diverges.
@@ -121,37 +130,58 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     run.check_device(device, chainer_python, torch_python)
     found = list(read_entries(src) if entries is None else entries)
     seen: list[str] = []
+    unclear: list[str] = []
     if trace is not None:
         from chainer2torch.trace import entries as traced_entries
         from chainer2torch.trace import read
         traced, seen = traced_entries(read(trace), src)
         found += [e for e in traced if e.target not in {entry.target for entry in found}]
+    if entries is None:
+        from chainer2torch.verify.inferred import infer
+        inferred, unclear = infer(src, out, {entry.target for entry in found} | {what.split(": ")[0] for what in seen})
+        found += inferred
     if names:
-        unknown = [name for name in names if not any(name in (e.target, e.target.split(":")[1]) for e in found)]
+        targets = [*(entry.target for entry in found), *(what.split(": ")[0] for what in unclear)]
+        unknown = [name for name in names if not any(_named(target, [name]) for target in targets)]
         if unknown:
             raise ModelsError(f"{src / 'pyproject.toml'}: no model is named {unknown[0]}")
-        found = [e for e in found if e.target in names or e.target.split(":")[1] in names]
-    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
-    try:
-        report = _run(found, src.resolve(), out.resolve(), root, steps, seed,
-                      {"chainer": chainer_python, "torch": torch_python}, device, timeout)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    report.outcomes += [Outcome(Pair(f"t{i}", what.partition(": ")[0], "trace", "", ""), UNVERIFIED,
-                                [what.partition(": ")[2]]) for i, what in enumerate(seen)]
+        found = [entry for entry in found if _named(entry.target, names)]
+        unclear = [what for what in unclear if _named(what.split(": ")[0], names)]
+    # What was inferred runs apart: a worker that it ends takes nothing with it that was given.
+    reports = [_run_apart(part, src.resolve(), out.resolve(), steps, seed,
+                          {"chainer": chainer_python, "torch": torch_python}, device, timeout)
+               for part in ([e for e in found if not e.inferred], [e for e in found if e.inferred])]
+    report = VerifyReport([o for r in reports for o in r.outcomes], [p for r in reports for p in r.problems],
+                          {**reports[1].versions, **reports[0].versions}, device)
+    report.outcomes += [Outcome(Pair(f"t{i}", what.partition(": ")[0], label, "", ""), UNVERIFIED,
+                                [what.partition(": ")[2]])
+                        for label, whats in (("trace", seen), ("inferred", unclear)) for i, what in enumerate(whats)]
     if not found:
         report.problems.append(f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
-                               "target, args and inputs")
+                               "target, args and inputs, where the code does not tell them")
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report
 
 
+def _named(target: str, names: Sequence[str]) -> bool:
+    return target in names or target.split(":")[1] in names
+
+
+def _run_apart(entries: Sequence[ModelEntry], src: Path, out: Path, steps: int, seed: int,
+               pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        return _run(entries, src, out, root, steps, seed, pythons, device, timeout)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps: int, seed: int,
          pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
     names = read_names(src)
-    pairs = [Pair(f"m{i}-{dtype}-{mode}", entry.target, f"{dtype}, {mode}", entry.text(), entry.text(), entry.inputs,
-                  dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
+    pairs = [Pair(f"m{i}-{dtype}-{mode}", entry.target, f"{dtype}, {mode}" + ", inferred" * entry.inferred,
+                  entry.text(), entry.text(), entry.inputs, dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
              for i, entry in enumerate(entries) for mode in entry.modes for dtype in ("float32", "float64")]
     if not pairs:
         return VerifyReport([], [], {}, device)
@@ -177,7 +207,14 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         python=pythons["torch"], timeout=timeout)
     outcomes = [_outcome(pair, left, right, device) for pair in pairs]
     _explain_rounding(outcomes)
-    return VerifyReport(outcomes, [r.problem for r in (left, right) if r.problem], run.versions_of(left, right), device)
+    given = {entry.target: f"inferred from the code: {entry.call()} of {', '.join(entry.inputs.values())}"
+             for entry in entries if entry.inferred}
+    for outcome in outcomes:
+        outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
+    # An original that ends its worker, once that runs, has refused what was inferred.
+    refused = left.problem if given and left.versions else None
+    problems = [r.problem for r in (left, right) if r.problem and r.problem is not refused]
+    return VerifyReport(outcomes, problems, run.versions_of(left, right), device)
 
 
 def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device: str) -> Outcome:

@@ -116,7 +116,7 @@ def test_planted_faults_are_found_and_located(faults, name):
 
 
 def test_nothing_to_verify_is_a_failure(tmp_path):
-    report = _verify(tmp_path, pyproject="")
+    report = _verify(tmp_path, pyproject="", chainer=CHAINER.replace("forward(self, x)", "forward(self, *xs)"))
     assert report.exit_code == 1
     assert "nothing was compared" in "\n".join(report.lines())
 
