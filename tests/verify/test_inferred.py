@@ -65,6 +65,14 @@ class Ends(chainer.Chain):
         return self.fc(x)
 
 
+class Opaque(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(3, 2))
+
+    def forward(self, x):
+        return iter([self.fc(x)])
+
+
 class Activated(chainer.Chain):
     def __init__(self, activation):
         super().__init__(fc=L.Linear(3, 2))
@@ -115,6 +123,15 @@ class Digits(nn.Module):
 
 class Ends(nn.Module):
     pass
+
+
+class Opaque(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return iter([self.fc(x)])
 
 
 class Activated(nn.Module):
@@ -176,6 +193,7 @@ def test_a_port_that_differs_fails(report):
 @pytest.mark.parametrize("target, reason", [
     ("net:Digits", "Chainer: InvalidType in first forward"),   # the original refuses the inputs
     ("net:Ends", "Chainer: WorkerDied in run"),                # or ends its process
+    ("net:Opaque", "output: holds no array that can be compared"),
     ("net:Activated", "constructor argument activation is not the size of a layer"),
     ("train:Late", "its module does something when it is imported, in line 12"),
 ])
@@ -230,7 +248,7 @@ class Net(chainer.Chain):
 def test_what_is_known_or_has_no_counterpart_is_left_out(tmp_path):
     src, out = _write(tmp_path, port=PORT.replace("class Body", "class Trunk"))
     found, left = infer(src, out, {"net:Classify", "net:Words"})
-    assert [entry.target for entry in found] == ["net:Digits", "net:Ends"]
+    assert [entry.target for entry in found] == ["net:Digits", "net:Ends", "net:Opaque"]
     assert "net:Body: net.py of out has no class of this name" in left
     assert not any("Classify" in what or "Words" in what for what in left)
 
