@@ -237,37 +237,25 @@ class WeightStandardization(_WeightHook):
         return F.group_norm(weight, 1, eps=self.eps)
 
 
-class LinkTimerHook(LinkHook):
-    """Measures how long the forward passes of layers take, by the names of their classes.
+class CallTimes:
+    """What hooks that measure have in common: the calls with their times, and a report of them.
 
-    On a GPU it waits for the device before and after. Source: chainer.link_hooks.TimerHook.
+    Source: chainer.link_hooks.TimerHook, chainer.function_hooks.TimerHook.
     """
 
-    name = "TimerHook"
+    first_column = "Name"
     table = {"sec": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
     def __init__(self) -> None:
         self.call_history: list[tuple[str, float]] = []
-        self._running: list[float] = []
         self._total = 0.0
 
-    def forward_preprocess(self, args: LinkHookArguments) -> None:
-        _wait(args.link)
-        self._running.append(time.perf_counter())
-
-    def forward_postprocess(self, args: LinkHookArguments) -> None:
-        _wait(args.link)
-        elapsed = time.perf_counter() - self._running.pop()
-        self.call_history.append((type(args.link).__name__, elapsed))
-        if not self._running:
-            self._total += elapsed
-
     def total_time(self) -> float:
-        """Seconds in the outermost layers."""
+        """Seconds in the outermost calls."""
         return self._total
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """``{class name: {'elapsed_time': seconds, 'occurrence': calls}}``."""
+        """``{name: {'elapsed_time': seconds, 'occurrence': calls}}``."""
         result: dict[str, dict[str, Any]] = {}
         for name, elapsed in self.call_history:
             record = result.setdefault(name, {"elapsed_time": 0, "occurrence": 0})
@@ -280,7 +268,7 @@ class LinkTimerHook(LinkHook):
         summary = self.summary()
         if unit == "auto":
             unit = _unit_of(max(record["elapsed_time"] for record in summary.values()))
-        rows = [("LinkName", "ElapsedTime", "Occurrence")]
+        rows = [(self.first_column, "ElapsedTime", "Occurrence")]
         for name, record in summary.items():
             shown = _unit_of(record["elapsed_time"]) if unit == "auto_foreach" else unit
             rows.append((name, f"{record['elapsed_time'] * self.table[shown]:3.2f}{shown}", str(record["occurrence"])))
@@ -289,6 +277,31 @@ class LinkTimerHook(LinkHook):
         for row in rows:
             file.write("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) + "\n")
         file.flush()
+
+
+class LinkTimerHook(CallTimes, LinkHook):
+    """Measures how long the forward passes of layers take, by the names of their classes.
+
+    On a GPU it waits for the device before and after. Source: chainer.link_hooks.TimerHook.
+    """
+
+    name = "TimerHook"
+    first_column = "LinkName"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running: list[float] = []
+
+    def forward_preprocess(self, args: LinkHookArguments) -> None:
+        _wait(args.link)
+        self._running.append(time.perf_counter())
+
+    def forward_postprocess(self, args: LinkHookArguments) -> None:
+        _wait(args.link)
+        elapsed = time.perf_counter() - self._running.pop()
+        self.call_history.append((type(args.link).__name__, elapsed))
+        if not self._running:
+            self._total += elapsed
 
 
 def _unit_of(seconds: float) -> str:
