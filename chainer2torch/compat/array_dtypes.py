@@ -44,7 +44,7 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     """
     if isinstance(x, torch.Tensor):
         return x.to(torch_dtype(dtype), copy=copy)
-    return x.astype(numpy_dtype(dtype), copy=copy)
+    return x.astype(numpy_dtype(dtype) if isinstance(dtype, torch.dtype) else dtype, copy=copy)
 
 
 def tensor_from(x: Any, device: torch.device) -> torch.Tensor:

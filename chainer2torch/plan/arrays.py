@@ -123,12 +123,23 @@ def _call(plan: Plan, call: ast.Call) -> None:
         _isinstance(plan, call)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         _compare_dtypes(plan, call.args[:2])
+    elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
+        _method_on_host(plan, call, arguments)
     elif _takes_variables(plan, callee):
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kind = plan.analysis.kind(argument)
             if kind != entering(kind):
                 _wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
                       "[torch.as_tensor(item) for item in value]")
+
+
+def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> None:
+    """``array.astype(x.dtype)``: NumPy takes no dtype of torch."""
+    dtypes = [a for a in arguments if _is_torch_dtype(plan.analysis.kind(a))]
+    if dtypes and isinstance(call.func, ast.Attribute):
+        for argument in dtypes:
+            _wrap(plan, argument, "compat.numpy_dtype(value)")
+        plan.mark(call.func, None, f"numpy.ndarray.{call.func.attr}", "exact", "", _CODE)
 
 
 def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[ast.expr]) -> list[ast.expr]:

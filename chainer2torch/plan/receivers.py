@@ -4,7 +4,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN
+from chainer2torch.analysis.arrays import EITHER, XP
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options, scalar_type
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -22,6 +23,9 @@ _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 
 def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
+    if node.attr == "astype":
+        _astype(plan, node)
+        return
     if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
@@ -41,3 +45,35 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
             return
     plan.mark(node, None, f"?.{node.attr}", "review",
               f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")
+
+
+def _astype(plan: Plan, node: ast.Attribute) -> None:
+    """``(x != 0).astype(xp.float32)`` where x may be a tensor: the helper looks at run time.
+
+    Host code has many such calls on values of unknown kind, which are arrays of NumPy and stay as they are.
+    """
+    call = plan.source.parents.get(node)
+    if isinstance(call, ast.Call) and call.func is node and _may_be_array(plan.analysis.kind(node.value)) and \
+            plan.imports_chainer and _among_tensors(plan, call):
+        plan.call(call, plan.rules.rows["?.astype"], node, receiver=node.value)
+
+
+def _may_be_array(kind: Kind) -> bool:
+    """Whether nobody knows the value, or it is taken for a number (``x > 0`` of an unknown x), which has no astype."""
+    return all(k == UNKNOWN or scalar_type(k) in ("bool", "int", "float") for k in options(kind))
+
+
+def _among_tensors(plan: Plan, call: ast.Call) -> bool:
+    """Whether a value of unknown kind stands where tensors are likely.
+
+    That is in a method of a link, in a function with an array module, or beside a dtype of torch.
+    """
+    kinds = (plan.analysis.kind(a) for a in (*call.args, *(k.value for k in call.keywords)))
+    if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in kinds):
+        return True
+    cls = plan.enclosing_class(call)
+    if cls is not None and plan.analysis.derives(cls, "chainer.Link"):
+        return True
+    function = plan.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    return function is not None and any(
+        isinstance(n, ast.Name) and plan.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function))

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from chainer2torch.compat import dispatch
+from chainer2torch.compat.array_dtypes import astype
 from chainer2torch.compat.linear import Linear
 
 
@@ -91,3 +92,21 @@ def test_copyto_is_numpys(shape: tuple[int, ...], dtype: str, src: Any) -> None:
 def test_copyto_refuses_what_numpy_refuses(target: Any) -> None:
     with pytest.raises(TypeError):
         dispatch.copyto(target, np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", ["f", np.float64, torch.int32, "?"])
+@pytest.mark.parametrize("copy", [True, False])
+def test_astype_of_either_side(dtype: Any, copy: bool) -> None:
+    data = np.array([[0.0, 1.5], [2.0, -3.0]], "f")
+    wanted = data.astype("i" if dtype is torch.int32 else dtype)
+    for x in (data, torch.tensor(data)):
+        got = astype(x, dtype, copy=copy)
+        assert type(got) is type(x) and np.asarray(got).dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(got), wanted)
+        assert not (copy and got is x)
+
+
+def test_astype_of_other_objects_is_their_own() -> None:
+    table = types.SimpleNamespace(astype=lambda dtype, copy: [dtype, copy])
+    assert astype(table, "category") == ["category", True]
+    assert astype(table, torch.float32) == [np.dtype("float32"), True]

@@ -165,10 +165,10 @@ def test_plain_numpy_stays():
     assert body in migrate(body).code
 
 
-def test_unknown_values_are_left():
+def test_unknown_values_are_left_or_asked():
     body = "def f(a):\n    xp = cuda.get_array_module(a)\n    return xp.zeros(3) * a.std() + a.astype('f')[::-1]\n"
     code = migrate(body + "\n\nf(unknown())\n").code
-    assert "a.std() + a.astype('f')[::-1]" in code and "xp = compat.array_module(a)" in code
+    assert "a.std() + compat.astype(a, 'f')[::-1]" in code and "xp = compat.array_module(a)" in code
 
 
 def test_a_name_without_counterpart_is_reported():
@@ -213,3 +213,56 @@ def test_assertions_about_dtypes_compare_dtypes_of_torch(body):
     assert "self.assertEqual(x.detach().dtype, compat.torch_dtype(wanted))" in code
     assert "self.assertNotEqual(torch.float32, x.dtype)" in code
     assert "self.assertEqual(x.shape, wanted)" in code
+
+
+def test_astype_of_what_nobody_knows():
+    """A comparison of an unknown value may be a tensor or an array: the helper looks."""
+    body = "def lengths(words):\n    xp = cuda.get_array_module(words)\n" \
+        "    n = xp.sum((words > 0).astype(xp.float32), axis=-1)\n" \
+        "    both = (words > 0) & (words < 2)\n" \
+        "    return n, both.astype('i'), both.astype(np.float64, copy=False)\n\n" \
+        "def run(x):\n    return globals()['lengths'](x.array)\n"
+    code = both(body)
+    assert "compat.astype((words > 0), xp.float32)" in code and "compat.astype(both, 'i')" in code
+    assert "compat.astype(both, np.float64, copy=False)" in code
+    assert migrate_source(code).code == code
+    host = load(code).lengths(np.ones((2, 3), "f"))
+    assert [type(part) for part in host] == [np.ndarray] * 3
+
+
+def test_astype_in_host_code_stays():
+    assert "image.astype(np.float32)" in migrate("def load(image):\n    return image.astype(np.float32)\n").code
+    result = migrate("def load(image, x):\n    xp = cuda.get_array_module(x)\n"
+                     "    return image.astype('f', casting='safe')\n")
+    assert [s.state for s in result.sites if s.symbol == "?.astype"] == ["manual"]
+
+
+def test_numpy_gets_a_dtype_of_its_own():
+    code = both("def run(x):\n    w = np.arange(3).astype(x.dtype)\n"
+                "    return F.sum(np.ones((4, 3)).astype(dtype=x.dtype) * x), F.scale(x, w), w.sum(dtype=x.dtype)\n")
+    assert "np.arange(3).astype(compat.numpy_dtype(x.dtype))" in code
+    assert "astype(dtype=compat.numpy_dtype(x.dtype))" in code and "w.sum(dtype=compat.numpy_dtype(x.dtype))" in code
+
+
+def test_a_dtype_of_torch_for_what_nobody_knows():
+    code = migrate("def run(x, w):\n    return w.astype(x.dtype)\n", **{"run.x": "tensor"}).code
+    assert "return compat.astype(w, x.dtype)" in code
+    run = load(code).run
+    assert run(torch.ones(2, dtype=torch.float64), np.ones(2, "i")).dtype == np.float64
+    assert run(torch.ones(2, dtype=torch.float64), torch.ones(2)).dtype == torch.float64
+
+
+@pytest.mark.parametrize("make, name", [
+    ("L.Scale(W_shape=(3,))", "W"), ("L.Bias(shape=(3,))", "b"), ("L.PReLU((3,))", "W"), ("L.Swish((3,))", "beta"),
+    ("L.Parameter(np.ones(3, 'f'))", "W"), ("L.Scale(W_shape=(3,), bias_term=True)", "bias.b"),
+])
+def test_parameters_of_every_link_can_be_read(make, name):
+    body = f"class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n" \
+        f"        with self.init_scope():\n            self.s = {make}\n\n    def forward(self, x):\n" \
+        f"        self.s.{name}.array[...] = 2\n        self.s.{name}.array = self.s.{name}.array * 3\n" \
+        f"        self.s.{name}.cleargrad()\n" \
+        f"        w = self.s.{name}\n" \
+        f"        return F.sum(x) * w, self.s.{name}.array, self.s.{name}.shape, self.s.{name}.array.sum()\n\n" \
+        "def run(x):\n    return Net()(x)\n"
+    code = both(body)
+    assert f"self.s.{name}.detach()[...] = 2" in code and "link_attribute" not in code
