@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +11,14 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
-from chainer2torch.analysis.scopes import Scope, bindings
+from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan import eras, operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.match import (
     UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
 )
+from chainer2torch.plan.file_names import FileNames
 from chainer2torch.plan.members import Members
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.plan.skips import Skipped
@@ -39,7 +38,7 @@ class Options:
     kinds: bool = False  # also list what was inferred
 
 
-class Plan(Members):
+class Plan(FileNames, Members):
     """The decisions for one file."""
 
     def __init__(self, analysis: Analysis, module: ModuleInfo, hard_cases: dict[str, HardCase],
@@ -156,72 +155,16 @@ class Plan(Members):
             outer = self.analysis.kind(parent)
             if isinstance(outer, Ref) and outer.name in self.analysis.libraries:
                 return None
-        return kind.name if self._names_library(node) else None
+        return kind.name if self.names_library(node) else None
 
     def _ambiguous(self, node: ast.Name | ast.Attribute, kind: Union) -> None:
         """A name that is bound more than once, to something of Chainer's among others."""
-        names = self._chainer_names(kind)
+        names = self.chainer_names(kind)
         parent = self.source.parents.get(node)
-        inner = isinstance(parent, ast.Attribute) and self._chainer_names(self.analysis.kind(parent))
-        if names and not inner and isinstance(node.ctx, ast.Load) and self._names_library(node):
+        inner = isinstance(parent, ast.Attribute) and self.chainer_names(self.analysis.kind(parent))
+        if names and not inner and isinstance(node.ctx, ast.Load) and self.names_library(node):
             self.mark(node, self.rules.rows.get(names[0]), names[0], "manual",
                       f"the name stands for different things: {' or '.join(names)}, or something else")
-
-    def _chainer_names(self, kind: Kind) -> list[str]:
-        return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name in self.analysis.libraries)
-
-    def _names_library(self, node: ast.expr) -> bool:
-        """Whether the expression itself spells a Chainer name, rather than a variable that happens to hold one."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Call):  # e.g. something computed: its own sites are reported where they stand
-            return False
-        return not (isinstance(root, ast.Name) and self._is_variable(root))
-
-    def _is_variable(self, root: ast.Name) -> bool:
-        name = root.id
-        for env in (a for a in self.source.ancestors(root) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))):
-            if any(p.arg == name for p in (*env.args.args, *env.args.kwonlyargs, *env.args.posonlyargs)):
-                return True
-        return name in self.variables
-
-    @functools.cached_property
-    def scopes(self) -> dict[ast.AST, Scope]:
-        """Where each name of the file lives."""
-        return bindings(self.source.tree)
-
-    @functools.cached_property
-    def era(self) -> int | None:
-        """1 for a file of Chainer's version 1, 2 for a later one, None when nothing tells."""
-        if self.choices.chainer_version is not None:
-            return min(self.choices.chainer_version, 2)
-        return self.analysis.project.eras[self.module.path]
-
-    @functools.cached_property
-    def variables(self) -> frozenset[str]:
-        """Names that the file assigns (rather than imports)."""
-        return frozenset(n.id for n in self.source.nodes
-                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self.imported
-
-    @functools.cached_property
-    def imports_chainer(self) -> bool:
-        """Whether some import of the file brings a name of Chainer's."""
-        kinds = (self.analysis.bindings.get(a) for n in self.source.nodes
-                 if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
-        return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
-
-    @functools.cached_property
-    def imported(self) -> frozenset[str]:
-        """The names that imports of the file bind."""
-        return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
-                         if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
-
-    def star_used(self, statement: ast.ImportFrom) -> bool:
-        """Whether a name that a star import of Chainer brings is still used."""
-        bound = self.imported | self.variables | set(dir(builtins))
-        return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
-                   isinstance(self.analysis.kind(n), Ref) for n in self.source.nodes)
 
     # -- references by name ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,83 @@
+"""What the names of a file are: imported, assigned, or spelled out as a library's."""
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Kind, Ref, options
+from chainer2torch.analysis.names import ModuleInfo
+from chainer2torch.analysis.scopes import Scope, bindings
+from chainer2torch.analysis.source import Source
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Options
+
+
+class FileNames:
+    """The part of a plan that knows the names of its file (mixed into Plan)."""
+
+    analysis: Analysis
+    module: ModuleInfo
+    source: Source
+    choices: Options
+    consumed: set[ast.AST]
+
+    def chainer_names(self, kind: Kind) -> list[str]:
+        """The Chainer names among the options of a kind, sorted."""
+        return sorted(k.name for k in options(kind) if isinstance(k, Ref) and k.name in self.analysis.libraries)
+
+    def names_library(self, node: ast.expr) -> bool:
+        """Whether the expression itself spells a Chainer name, rather than a variable that happens to hold one."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Call):  # e.g. something computed: its own sites are reported where they stand
+            return False
+        return not (isinstance(root, ast.Name) and self._is_variable(root))
+
+    def _is_variable(self, root: ast.Name) -> bool:
+        name = root.id
+        for env in (a for a in self.source.ancestors(root) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))):
+            if any(p.arg == name for p in (*env.args.args, *env.args.kwonlyargs, *env.args.posonlyargs)):
+                return True
+        return name in self.variables
+
+    @functools.cached_property
+    def scopes(self) -> dict[ast.AST, Scope]:
+        """Where each name of the file lives."""
+        return bindings(self.source.tree)
+
+    @functools.cached_property
+    def era(self) -> int | None:
+        """1 for a file of Chainer's version 1, 2 for a later one, None when nothing tells."""
+        if self.choices.chainer_version is not None:
+            return min(self.choices.chainer_version, 2)
+        return self.analysis.project.eras[self.module.path]
+
+    @functools.cached_property
+    def variables(self) -> frozenset[str]:
+        """Names that the file assigns (rather than imports)."""
+        return frozenset(n.id for n in self.source.nodes
+                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self.imported
+
+    @functools.cached_property
+    def imports_chainer(self) -> bool:
+        """Whether some import of the file brings a name of Chainer's."""
+        kinds = (self.analysis.bindings.get(a) for n in self.source.nodes
+                 if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
+        return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
+
+    @functools.cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that imports of the file bind."""
+        return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
+                         if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
+
+    def star_used(self, statement: ast.ImportFrom) -> bool:
+        """Whether a name that a star import of Chainer brings is still used."""
+        bound = self.imported | self.variables | set(dir(builtins))
+        return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
+                   isinstance(self.analysis.kind(n), Ref) for n in self.source.nodes)
