@@ -18,7 +18,8 @@ from chainer2torch.parallel import spread
 from chainer2torch.plan import (
     array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
 )
-from chainer2torch.plan.edits import Comment, Replace, Site, StatementEdit, Unmark, Wrap
+from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
+from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.texts import texts
@@ -56,6 +57,7 @@ class FileResult:
     left: int = 0
     error: str | None = None
     kinds: list[str] = dataclasses.field(default_factory=list)
+    mentions: list[Mention] = dataclasses.field(default_factory=list)
 
     @property
     def changed(self) -> bool:
@@ -182,6 +184,7 @@ def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
     if rewrite:
         _rewrite(plan, result)
     result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
+    result.mentions = mentions(plan)
     return result
 
 

@@ -11,7 +11,9 @@ from typing import Protocol
 
 from chainer2torch import candidates, files, ignored, notebooks
 from chainer2torch.files import Entry, FileError, Source
-from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report, SiteRow
+from chainer2torch.report.model import (
+    CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, MentionRow, Report, SiteRow,
+)
 
 STDIN = Path("-")
 
@@ -25,6 +27,15 @@ class SiteLike(Protocol):
     state: str
     code: str
     message: str
+
+
+class MentionLike(Protocol):
+    """What is read of the engine's Mention."""
+
+    line: int
+    column: int
+    symbol: str
+    where: str
 
 
 class ResultLike(Protocol):
@@ -42,6 +53,9 @@ class ResultLike(Protocol):
 
     @property
     def sites(self) -> Iterable[SiteLike]: ...
+
+    @property
+    def mentions(self) -> Iterable[MentionLike]: ...
 
 
 class MovedLike(Protocol):
@@ -300,17 +314,18 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     source = tree.sources.get(path)
     rows = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
     sites = rows if not isinstance(source, notebooks.Notebook) else _in_cells(source, rows)
+    mentions = tuple(_mention(source, m) for m in result.mentions)
     before, after = source.text if source is not None else None, result.code
     if isinstance(source, notebooks.Notebook):
         before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
-        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before)
+        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions)
     unfinished = result.left > 0 or any(site.open for site in sites)
     if result.changed:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, after)
+    return FileRow(shown, status, sites, result.left, before, after, mentions)
 
 
 def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
@@ -319,6 +334,14 @@ def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -
         return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
     status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
     return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
+
+
+def _mention(source: Source | None, found: MentionLike) -> MentionRow:
+    if not isinstance(source, notebooks.Notebook):
+        return MentionRow(found.line, found.column, found.symbol, found.where)
+    place = source.place(found.line)
+    return MentionRow(source.shown_line(place), source.column(found.line, found.column), found.symbol, found.where,
+                      place)
 
 
 def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:

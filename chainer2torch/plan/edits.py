@@ -116,3 +116,13 @@ class Site:
     state: str
     code: str
     message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Mention:
+    """A name of Chainer's in a text: ``where`` is "string", "docstring" or "comment"."""
+
+    line: int
+    column: int
+    symbol: str
+    where: str

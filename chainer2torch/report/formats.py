@@ -18,12 +18,16 @@ def to_json(report: Report) -> str:
         "version": 1,
         "totals": report.totals(),
         "left": report.left,
+        "mentions": len(report.mentions),
         "files": [{
             "path": row.path,
             "status": row.status,
             "sites": [{**({"cell": site.cell.cell} if site.cell else {}), "line": site.own_line, "column": site.column,
                        "symbol": site.symbol, "state": site.state, "code": site.code, "message": site.message}
                       for site in row.sites],
+            "mentions": [{**({"cell": mention.cell.cell} if mention.cell else {}), "line": mention.own_line,
+                          "column": mention.column, "symbol": mention.symbol, "where": mention.where}
+                         for mention in row.mentions],
         } for row in report.files],
         "symbols": report.symbols(),
         "problems": [{"path": problem.path, **({"cell": problem.cell} if problem.cell else {}), "line": problem.line,
@@ -65,6 +69,13 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
             lines.append(f"- {place} {symbol} ({site.state}, {site.code}): {_plain(site.message)}")
         if len(open_sites) > _MARKDOWN_SITES:
             lines.append(f"- ... and {len(open_sites) - _MARKDOWN_SITES} more")
+        lines.append("")
+    if report.mentions:
+        lines += ["## Named in strings and comments", "", "These stay as they are.", ""]
+        lines += [f"- {_code(f'{row.path}:{mention.place}')} {_code(mention.symbol)} ({mention.where})"
+                  for row, mention in report.mentions[:_MARKDOWN_SITES]]
+        if len(report.mentions) > _MARKDOWN_SITES:
+            lines.append(f"- ... and {len(report.mentions) - _MARKDOWN_SITES} more")
         lines.append("")
     return "\n".join(lines)
 

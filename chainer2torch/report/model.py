@@ -57,6 +57,27 @@ class SiteRow:
 
 
 @dataclasses.dataclass(frozen=True)
+class MentionRow:
+    """A name of Chainer's in a string, docstring or comment (``where``), which is listed and never changed."""
+
+    line: int
+    column: int
+    symbol: str
+    where: str
+    cell: CellPlace | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is in its file: the line, or in a notebook ``cell N:line``."""
+        return str(self.line) if self.cell is None else f"cell {self.cell.cell}:{self.cell.line}"
+
+    @property
+    def own_line(self) -> int:
+        """The line in the file, or in the notebook's cell."""
+        return self.line if self.cell is None else self.cell.line
+
+
+@dataclasses.dataclass(frozen=True)
 class FileRow:
     """One file: ``left`` counts the Chainer references of the migrated text (None: it was not migrated).
 
@@ -69,6 +90,7 @@ class FileRow:
     left: int | None = None
     before: str | None = dataclasses.field(default=None, repr=False, compare=False)
     after: str | None = dataclasses.field(default=None, repr=False, compare=False)
+    mentions: tuple[MentionRow, ...] = ()
 
 
 @dataclasses.dataclass
@@ -89,6 +111,11 @@ class Report:
     def left(self) -> int:
         """References to Chainer that the migrated texts still have, counted in the output."""
         return sum(row.left or 0 for row in self.files)
+
+    @property
+    def mentions(self) -> list[tuple[FileRow, MentionRow]]:
+        """Names of Chainer's in strings, docstrings and comments, which stay as they are."""
+        return [(row, mention) for row in self.files for mention in row.mentions]
 
     def totals(self) -> dict[str, int]:
         """The numbers of the JSON report's ``totals``."""

@@ -14,8 +14,8 @@ _WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Ch
 
 
 def to_text(report: Report, extras: Extras | None = None) -> str:
-    """Every site (with a baseline: what is new), then the summary."""
-    return sites(report, extras) + summary(report, extras=extras)
+    """Every site (with a baseline: what is new), what strings and comments name, then the summary."""
+    return sites(report, extras) + named(report) + summary(report, extras=extras)
 
 
 def sites(report: Report, extras: Extras | None = None) -> str:
@@ -29,6 +29,12 @@ def sites(report: Report, extras: Extras | None = None) -> str:
     return "".join(lines)
 
 
+def named(report: Report) -> str:
+    """One line for each name in a string, docstring or comment: ``path:line:column: named in a comment: symbol``."""
+    return "".join(f"{row.path}:{mention.place}:{mention.column}: named in a {mention.where}: {mention.symbol}\n"
+                   for row, mention in report.mentions)
+
+
 def summary(report: Report, step: str = "", extras: Extras | None = None) -> str:
     """Files, sites by state, what is left; ``step`` overrides the advice at the end."""
     statuses = Counter(row.status for row in report.files)
@@ -40,6 +46,8 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
         lines.append(f"left in the output: {_count(report.left, 'reference')} to Chainer")
+    if report.mentions:
+        lines.append(f"in strings and comments: {_count(len(report.mentions), 'name')} of Chainer's, not changed")
     if extras and extras.comparison:
         lines.append(extras.comparison.line())
     command = launch_command(report)

@@ -59,3 +59,39 @@ def test_skipped_annotation(migrate):
     text = HEAD + "def f(x: 'Variable'): pass  # chainer2torch: skip\n"
     result = migrate(text)
     assert "x: 'Variable'" in result.code and "from chainer import Variable" in result.code
+
+
+def named(result):
+    return [(mention.line, mention.symbol, mention.where) for mention in result.mentions]
+
+
+def test_mentions_are_listed_and_stay(migrate):
+    text = HEAD + '''
+"""No docstring, but a text
+with chainer.links.Linear."""
+x = F.relu(x)  # F.relu, as chainer.functions.tanh; see chainer.py and docs.chainer.org
+default = 'chainer.optimizers.Adam'  # a '#' before it: '# chainer.x'
+names = ["chainer", "Chainer", "relu"]
+z = f"{F.relu(x)} is F.relu"
+'''
+    result = migrate(text)
+    assert named(result) == [
+        (6, "chainer.links.Linear", "docstring"), (7, "chainer.functions.relu", "comment"),
+        (7, "chainer.functions.tanh", "comment"), (8, "chainer.optimizers.Adam", "string"),
+        (8, "chainer.x", "comment"), (9, "chainer", "string"), (10, "chainer.functions.relu", "string")]
+    assert "with chainer.links.Linear." in result.code and "# F.relu, as" in result.code
+    assert [site.state for site in result.sites] == ["exact", "exact"] and result.left == 0
+
+
+@pytest.mark.parametrize("text", [
+    "import importlib\nm = importlib.import_module('chainer.links')", "eval('F.relu(x)')",
+    "def f(x: 'chainer.Variable'): pass", "x = chainer.functions.relu", "F.blocked(1)",
+    "y = 'F.nothing, F.'", "# TODO(chainer2torch C2T100): chainer.functions.blocked: x", "# chainer, in prose"])
+def test_what_has_a_site_or_is_no_name_is_no_mention(migrate, text):
+    assert not migrate(HEAD + text + "\n").mentions
+
+
+def test_mention_without_any_import(migrate):
+    result = migrate("# é chainer.links\nx = 1\n")
+    assert named(result) == [(1, "chainer.links", "comment")] and result.mentions[0].column == 6
+    assert not result.changed

@@ -21,6 +21,7 @@ class Result:
     root: str = ""
     left: int = 0
     error: str | None = None
+    mentions: tuple = ()
 
     @property
     def changed(self):

@@ -8,7 +8,7 @@ import pytest
 
 from chainer2torch.report import baseline, formats, verification
 from chainer2torch.report.launch import launch_command
-from chainer2torch.report.model import MIGRATED, FileRow, Report, SiteRow
+from chainer2torch.report.model import MIGRATED, FileRow, MentionRow, Report, SiteRow
 from tests.support import reports
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,20 @@ def test_the_json_schema_can_fail(damage):
     damage(document)
     with pytest.raises(jsonschema.ValidationError):
         validate(document, JSON_SCHEMA)
+
+
+@pytest.mark.parametrize("name, shown", [
+    ("json", '"where": "comment"'), ("text", "a.py:3:5: named in a comment: chainer.links"),
+    ("markdown", "- `a.py:3` `chainer.links` (comment)"), ("html", "<code>chainer.links</code> comment")])
+def test_names_in_strings_and_comments(name, shown):
+    report = Report([FileRow("a.py", MIGRATED, mentions=(MentionRow(3, 5, "chainer.links", "comment"),))])
+    text = formats.render(name, report, reports.extras())
+    assert shown in text and shown not in formats.render(name, Report(), reports.extras())
+    if name == "json":
+        document = json.loads(text)
+        validate(document, JSON_SCHEMA)
+        assert document["mentions"] == 1 and document["files"][0]["mentions"][0]["symbol"] == "chainer.links"
+        assert document["totals"]["sites"] == 0
 
 
 # -- SARIF ---------------------------------------------------------------------------------------------------------
