@@ -113,8 +113,12 @@ def call_of_link(plan: Plan, call: ast.Call) -> None:
         return
     if not all(isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k) for k in kinds):
         return
-    mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in _MODES), None)
-    args, keywords = call.args, [k for k in call.keywords if k.arg not in _MODES]
+    own = {name for k in kinds if isinstance(k, Inst) and isinstance(k.cls, str)  # L.SimplifiedDropconnect's train=
+           for row in [plan.rules.member(k.cls, "__call__")] if row is not None and row.signature is not None
+           for name in row.signature.names}
+    modes = _MODES.keys() - own
+    mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in modes), None)
+    args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
     if mode is None:
         if not (len(args) == 2 and all(
                 isinstance(k, Inst) and isinstance(k.cls, str)

@@ -91,6 +91,11 @@ def test_calls_with_the_meaning_of_todays(old: str, new: str) -> None:
     assert migrated(old, 1)[1] == {"exact"}
 
 
+def test_a_link_that_takes_the_mode_today_is_told_it() -> None:
+    code = migrate_source(f"{HEAD}d = L.SimplifiedDropconnect(3, 2)\ny = d(x, train=False)\n").code
+    assert "y = d(x, train=False)\n" in code
+
+
 @pytest.mark.parametrize("name", [
     "NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
     "NStepBiRNNReLU"])

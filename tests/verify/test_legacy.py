@@ -51,7 +51,8 @@ def test_the_worker_files_are_python_3_6(path):
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     roots = {name.split(".")[0] for name in imported}
     # pkg_resources and importlib.metadata are asked for and may be missing; CuPy is of the time.
-    assert roots <= LIBRARY | {"numpy", "chainer", "cupy", "chainer2torch_worker", "pkg_resources", "importlib"}
+    assert roots <= LIBRARY | {"numpy", "chainer", "cupy", "chainer2torch_worker", "pkg_resources", "importlib",
+                               "gc", "zipfile", "collections"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             assert {alias.name for alias in node.names} <= {other.stem for other in FILES}
