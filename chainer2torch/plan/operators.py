@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.match import parsed
 
@@ -85,6 +85,10 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         _into_tensor(plan, node.value, target)
         return
     name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
+    if _is_of_a_layer(plan, node.target):
+        plan.mark(node, None, name, "manual", "puts a Variable in the place of a layer's parameter, which PyTorch "
+                  "refuses; change the parameter in place under torch.no_grad() if that is meant", "C2T300")
+        return
     if not _is_simple(node.target):
         plan.mark(node, None, name, "manual",
                   "`x += y` makes a new Variable but changes a tensor in place; write it as `x = x + y`", "C2T300")
@@ -106,6 +110,13 @@ def _may_be_rebound(target: Kind, value: Kind) -> bool:
     if any(isinstance(k, Tensor) and not k.array for k in kinds):
         return True
     return _is_variable(value) and any(isinstance(k, (Tensor, HostArray)) or k == UNKNOWN for k in kinds)
+
+
+def _is_of_a_layer(plan: Plan, target: ast.expr) -> bool:
+    """Whether it is an attribute of a link of Chainer's own."""
+    return isinstance(target, ast.Attribute) and any(
+        isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)
+        for k in options(plan.analysis.kind(target.value)))
 
 
 def _is_simple(target: ast.expr) -> bool:

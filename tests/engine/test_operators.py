@@ -148,3 +148,9 @@ def test_numbers_beside_variables_of_integers(line, state):
     found = {site.state for site in result.sites if site.symbol.startswith("chainer.Variable.__")}
     assert found == (set() if state is None else {state})
     assert ("chainer2torch C2T" in result.code) is (state is not None)
+
+
+def test_adding_to_the_parameter_of_a_layer_is_left_to_a_person(migrate) -> None:
+    result = migrate("import chainer.links as L\nlayer = L.Linear(3, 2)\nlayer.b += 1\n")
+    assert "layer.bias += 1\n" in result.code or "layer.b += 1\n" in result.code
+    assert "manual" in [site.state for site in result.sites]
