@@ -149,9 +149,9 @@ def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rule
 def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
     """The top-level modules that some file imports: the rules of libraries on Chainer are loaded for these."""
     return frozenset(
-        name.split(".", 1)[0] for source in trees.values() for node in source.nodes
+        name.split(".", 1)[0] for source in trees.values() for node in source.of(ast.Import, ast.ImportFrom)
         for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
-                     [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else ()))
+                     [node.module or ""] if not node.level else ()))
 
 
 def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:

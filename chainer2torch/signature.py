@@ -111,4 +111,8 @@ class Signature:
 
 
 def _source(node: ast.expr | None, code: str) -> str | None:
-    return None if node is None else ast.get_source_segment(code, node)
+    if node is None:
+        return None
+    if code.isascii() and "\n" not in code:  # then offsets in bytes and in the line are those in the text
+        return code[node.col_offset:node.end_col_offset]
+    return ast.get_source_segment(code, node)

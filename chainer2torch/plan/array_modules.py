@@ -13,7 +13,7 @@ _CODE = "C2T320"
 
 def modules(plan: Plan) -> None:
     """Decides what compares and chooses array modules. Runs before the references are visited."""
-    for node in plan.source.nodes:
+    for node in plan.source.of(ast.Compare, ast.IfExp, ast.Assign, ast.Attribute):
         if isinstance(node, ast.Compare):
             _compare(plan, node)
         elif isinstance(node, ast.IfExp):
@@ -56,8 +56,8 @@ def _assign(plan: Plan, node: ast.Assign) -> None:
     if len(node.targets) != 1 or not isinstance(kind, Ref) or kind.name != "numpy":
         return
     target = ast.unparse(node.targets[0])
-    for other in plan.source.nodes:
-        if isinstance(other, ast.Assign) and other is not node and len(other.targets) == 1 and \
+    for other in plan.source.of(ast.Assign):
+        if other is not node and len(other.targets) == 1 and \
                 ast.unparse(other.targets[0]) == target:
             value = plan.analysis.kind(other.value)
             if isinstance(value, Ref) and value.name in CUPY:

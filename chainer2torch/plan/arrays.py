@@ -100,7 +100,7 @@ def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
 
 def crossings(plan: Plan) -> None:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
-    for node in plan.source.nodes:
+    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript):
         if isinstance(node, ast.Call):
             _call(plan, node)
         elif isinstance(node, ast.BinOp):

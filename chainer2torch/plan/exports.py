@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping
 
 from chainer2torch.analysis.flow import Analysis
@@ -17,15 +18,19 @@ def taken(analysis: Analysis, plans: Mapping[str, Plan]) -> dict[str, frozenset[
     A file that passes a name on (``from .base import F`` in ``__init__``) needs it as long as somebody takes it there,
     so this is repeated until nothing changes.
     """
-    uses = {path: remaining_uses(plan) for path, plan in plans.items()}
+    uses = functools.cache(lambda path: remaining_uses(plans[path]))  # few files take a name of Chainer's from another
+    imported = {path: _imported(analysis, plan) for path, plan in plans.items()}
     through = {path: _through_modules(plan) for path, plan in plans.items()}
     found: dict[str, frozenset[str]] = {}
     while True:
         new: dict[str, set[str]] = {}
         for path, plan in plans.items():
-            wanted = uses[path] | found.get(path, frozenset())
-            for source, name in _imported(analysis, plan, wanted):
-                new.setdefault(source, set()).add(name)
+            passed = found.get(path, frozenset())
+            for source, name, bound in imported[path]:
+                if name == "*":
+                    new.setdefault(source, set()).update((uses(path) | passed) - plan.variables - plan.imported)
+                elif not bound or bound in passed or bound in uses(path):
+                    new.setdefault(source, set()).add(name)
             for source, name in through[path]:
                 new.setdefault(source, set()).add(name)
         frozen = {path: frozenset(names) for path, names in new.items()}
@@ -34,32 +39,30 @@ def taken(analysis: Analysis, plans: Mapping[str, Plan]) -> dict[str, frozenset[
         found = frozen
 
 
-def _imported(analysis: Analysis, plan: Plan, wanted: frozenset[str]) -> list[tuple[str, str]]:
-    """(path, name) of what ``from module import name`` takes from files of the project, of the names ``wanted``."""
-    found: list[tuple[str, str]] = []
-    for node in plan.source.nodes:
-        if not isinstance(node, ast.ImportFrom):
-            continue
+def _imported(analysis: Analysis, plan: Plan) -> list[tuple[str, str, str]]:
+    """(path, name, bound) of what ``from module import name`` takes from files of the project.
+
+    With ``bound`` it takes the name only if that is still used here: an import of Chainer's goes when it is not.
+    """
+    found: list[tuple[str, str, str]] = []
+    for node in plan.source.of(ast.ImportFrom):
         source = analysis.project.find_relative(node.level, node.module or "", plan.module) if node.level else \
             analysis.project.find(node.module or "", plan.module)
         if not isinstance(source, ModuleInfo) or source.path == plan.module.path:
             continue
         for alias in node.names:
-            if alias.name == "*":
-                found += [(source.path, name) for name in wanted - plan.variables - plan.imported]
-            elif not is_chainer(plan, node, alias) or (alias.asname or alias.name) in wanted:
-                found.append((source.path, alias.name))
+            conditional = alias.name != "*" and is_chainer(plan, node, alias)
+            found.append((source.path, alias.name, (alias.asname or alias.name) if conditional else ""))
     return found
 
 
 def _through_modules(plan: Plan) -> list[tuple[str, str]]:
     """(path, name) of each ``module.name`` of a module of the project that no edit replaces."""
     found = []
-    for node in plan.source.nodes:
-        if isinstance(node, ast.Attribute):
-            kind = plan.analysis.kind(node.value)
-            if isinstance(kind, Mod) and _root(node) not in plan.consumed:
-                found.append((kind.info.path, node.attr))
+    for node in plan.source.of(ast.Attribute):
+        kind = plan.analysis.kind(node.value)
+        if isinstance(kind, Mod) and _root(node) not in plan.consumed:
+            found.append((kind.info.path, node.attr))
     return found
 
 

@@ -50,6 +50,21 @@ class FileNames:
         """Where each name of the file lives."""
         return bindings(self.source.tree)
 
+    def scope(self, node: ast.AST, name: str) -> Scope:
+        """Where the name of a node lives, without a look at all scopes when only imports of the module bind it."""
+        return self.source.tree if name in self._everywhere else self.scopes.get(node)
+
+    @functools.cached_property
+    def _everywhere(self) -> frozenset[str]:
+        """Names that imports outside of functions and classes bind, and nothing else: the same in all scopes."""
+        inner: set[str] = set()
+        outer: set[str] = set()
+        for node in self.source.of(ast.Import, ast.ImportFrom):
+            local = self.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+            names = outer if local is None else inner
+            names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
+        return frozenset(outer - inner - self.source.assigned)
+
     @functools.cached_property
     def era(self) -> int | None:
         """1 for a file of Chainer's version 1, 2 for a later one, None when nothing tells."""
@@ -60,24 +75,21 @@ class FileNames:
     @functools.cached_property
     def variables(self) -> frozenset[str]:
         """Names that the file assigns (rather than imports)."""
-        return frozenset(n.id for n in self.source.nodes
-                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)) - self.imported
+        return frozenset(n.id for n in self.source.of(ast.Name) if isinstance(n.ctx, ast.Store)) - self.imported
 
     @functools.cached_property
     def imports_chainer(self) -> bool:
         """Whether some import of the file brings a name of Chainer's."""
-        kinds = (self.analysis.bindings.get(a) for n in self.source.nodes
-                 if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
+        kinds = (self.analysis.bindings.get(a) for a in self.source.of(ast.alias))
         return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports of the file bind."""
-        return frozenset((a.asname or a.name.split(".")[0]) for n in self.source.nodes
-                         if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names)
+        return frozenset(a.asname or a.name.split(".")[0] for a in self.source.of(ast.alias))
 
     def star_used(self, statement: ast.ImportFrom) -> bool:
         """Whether a name that a star import of Chainer brings is still used."""
         bound = self.imported | self.variables | set(dir(builtins))
-        return any(isinstance(n, ast.Name) and n not in self.consumed and n.id not in bound and
-                   isinstance(self.analysis.kind(n), Ref) for n in self.source.nodes)
+        return any(n not in self.consumed and n.id not in bound and isinstance(self.analysis.kind(n), Ref)
+                   for n in self.source.of(ast.Name))

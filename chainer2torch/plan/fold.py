@@ -10,9 +10,7 @@ from chainer2torch.plan.sites import Plan
 
 def conditions(plan: Plan) -> None:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
-    for node in plan.source.nodes:
-        if not isinstance(node, TESTS):
-            continue
+    for node in plan.source.of(*TESTS):
         value = constant_test(node, plan.analysis.kind)
         if value is None:
             continue

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
@@ -12,14 +12,10 @@ from chainer2torch.plan.sites import Plan
 
 def unused_imports(plan: Plan) -> frozenset[str]:
     """Plans the removal of imports whose names are all replaced; gives those names."""
-    uses = _uses(plan)
-    uses |= {(plan.source.tree, name) for name in plan.taken}
     removable: set[str] = set()
     keep: set[str] = set()
     found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
-    for statement in plan.source.nodes:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            continue
+    for statement in plan.source.of(ast.Import, ast.ImportFrom):
         for i, alias in enumerate(statement.names):
             name = alias.asname or alias.name.split(".")[0]
             if plan.skipped.node(statement) or not is_chainer(plan, statement, alias):
@@ -30,9 +26,11 @@ def unused_imports(plan: Plan) -> frozenset[str]:
                     found.append((statement, i, "*"))
             else:
                 found.append((statement, i, name))
+    uses = _uses(plan, {name for _, _, name in found})
+    uses |= {(plan.source.tree, name) for name in plan.taken}
     for statement in {s for s, _, _ in found}:
         gone = frozenset(i for s, i, name in found if s is statement
-                         and (plan.scopes.get(s.names[i]), name) not in uses)
+                         and (plan.scope(s.names[i], name), name) not in uses)
         removable |= {name for s, i, name in found if s is statement and i in gone}
         if gone:
             plan.edits[statement] = RemoveImport(plan.source.start(statement), gone)
@@ -52,13 +50,15 @@ def is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.al
 
 def idle_imports(plan: Plan, output: list[ast.AST]) -> frozenset[str]:
     """Plans the removal of NumPy and CuPy where the source uses them and the output does not; gives the names."""
-    before, after = _loaded(plan.source.nodes), _loaded(output) | plan.taken
+    statements = [s for s in plan.source.of(ast.Import) if not plan.skipped.node(s)
+                  and any(alias.name in _ARRAY_LIBRARIES for alias in s.names)]
+    if not statements:
+        return frozenset()
+    before, after = _loaded(plan.source.of(ast.Name, ast.Assign)), _loaded(output) | plan.taken
     idle: set[str] = set()
-    for statement in plan.source.nodes:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or plan.skipped.node(statement):
-            continue
+    for statement in statements:
         gone = {i: alias.asname or alias.name for i, alias in enumerate(statement.names)
-                if isinstance(statement, ast.Import) and alias.name in _ARRAY_LIBRARIES
+                if alias.name in _ARRAY_LIBRARIES
                 and (name := alias.asname or alias.name) in before and name not in after}
         if gone:
             old = plan.edits.get(statement)
@@ -84,14 +84,15 @@ def remaining_uses(plan: Plan) -> frozenset[str]:
     return frozenset(name for scope, name in _uses(plan) if scope in (None, plan.source.tree))
 
 
-def _uses(plan: Plan) -> set[tuple[Scope, str]]:
+def _uses(plan: Plan, names: Collection[str] | None = None) -> set[tuple[Scope, str]]:
+    """The scopes and names that are read once the edits are made: of some names, or of all."""
     gone = {n for top in plan.removed for n in ast.walk(top)}
-    uses = set(plan.needed)
-    for node in plan.source.nodes:
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Store) and node not in plan.consumed and node not in gone:
-                uses.add((plan.scopes.get(node), node.id))
-        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            uses.update((plan.source.tree, c.value) for c in ast.walk(node.value)
+    uses = plan.needed | {
+        (plan.scope(node, node.id), node.id) for node in plan.source.of(ast.Name)
+        if (names is None or node.id in names) and not isinstance(node.ctx, ast.Store)
+        and node not in plan.consumed and node not in gone}
+    for statement in plan.source.of(ast.Assign):
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets):
+            uses.update((plan.source.tree, c.value) for c in ast.walk(statement.value)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str))
     return uses

@@ -29,7 +29,7 @@ _BY_NAME = "an attribute of a link whose class is not known here: looked up by C
 
 def class_tests(plan: Plan) -> None:
     """``isinstance(x, L.Linear)`` asks for every class that such a link may have become."""
-    for node in plan.source.nodes:
+    for node in plan.source.of(ast.Call, ast.Attribute, ast.Compare):
         if isinstance(node, ast.Call) and len(node.args) == 2:
             callee = plan.analysis.kind(node.func)
             if isinstance(callee, Ref) and callee.name in ("builtins.isinstance", "builtins.issubclass"):
@@ -119,11 +119,11 @@ def _words(analysis: Analysis) -> frozenset[str]:
 def members(plan: Plan) -> None:
     """What the walk over the file has left of subscripts and attributes of links."""
     if not plan.imports_chainer:  # links of other files, by their base classes
-        for node in plan.source.nodes:
-            if isinstance(node, ast.Attribute) and (node.attr in _PRIVATE or node.attr == "__dict__"):
-                _attribute(plan, node)
+        for attribute in plan.source.of(ast.Attribute):
+            if attribute.attr in _PRIVATE or attribute.attr == "__dict__":
+                _attribute(plan, attribute)
         return
-    for node in plan.source.nodes:
+    for node in plan.source.of(ast.Subscript, ast.Attribute, ast.Call):
         if isinstance(node, ast.Subscript):
             _subscript(plan, node)
         elif isinstance(node, ast.Attribute) and node not in plan.sites and node not in plan.edits:
@@ -213,8 +213,8 @@ def _is_set(plan: Plan, attribute: str) -> bool:
 
 def _stored(analysis: Analysis) -> frozenset[str]:
     """The attributes that the project's files assign."""
-    return frozenset(n.attr for module in analysis.project.modules.values() for n in module.source.nodes
-                     if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return frozenset(n.attr for module in analysis.project.modules.values() for n in module.source.of(ast.Attribute)
+                     if isinstance(n.ctx, ast.Store))
 
 
 def _by_name(plan: Plan, node: ast.Attribute) -> None:

@@ -18,8 +18,8 @@ def unregistered(plan: Plan) -> None:
     """Keeps modules from registering what Chainer would not."""
     builders = _builders(plan)
     called: dict[ast.ClassDef, frozenset[str]] = {}  # the attributes that a class calls
-    for node in plan.source.nodes:
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and node not in plan.edits:
+    for node in plan.source.of(ast.Assign, ast.AnnAssign):
+        if node.value is not None and node not in plan.edits:
             targets: Sequence[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
                 _attribute(plan, node, targets[0], *builders, called)
@@ -128,8 +128,8 @@ def _builders(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
     """
     methods = plan.analysis.once(_methods_of_links)
     calls: dict[bool, set[str]] = {True: set(), False: set()}
-    for node in plan.source.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods and \
+    for node in plan.source.of(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in methods and \
                 isinstance(node.func.value, ast.Name):
             calls[_in_init_scope(plan, node)].add(node.func.attr)
     return frozenset(calls[True]), frozenset(calls[True] & calls[False])

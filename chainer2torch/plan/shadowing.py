@@ -39,8 +39,8 @@ def rename_hidden(plan: Plan) -> None:
                 for name in MODULE_NAMES & cls.methods.keys():
                     method = cls.methods[name].node
                     plan.edits[method] = Rename(plan.source.start(method), f"{name}_")
-    for node in plan.source.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in MODULE_NAMES and node not in plan.sites and (
+    for node in plan.source.of(ast.Attribute):
+        if node.attr in MODULE_NAMES and node not in plan.sites and (
                 node.attr in hidden or isinstance(node.ctx, ast.Store)):
             _rename(plan, node, hidden.get(node.attr, []))
 

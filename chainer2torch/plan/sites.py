@@ -127,7 +127,7 @@ class Plan(FileNames, Members):
                     visit(self, node)
                 continue
             kind = self.analysis.kind(node)
-            reference = self.reference(node, kind)
+            reference = self.reference(node, kind) if isinstance(kind, Ref) else None
             if reference is not None:
                 self._reference(node, reference)
             elif isinstance(kind, Union) and isinstance(node, (ast.Name, ast.Attribute)):

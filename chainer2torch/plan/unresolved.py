@@ -13,15 +13,15 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 def unresolved(plan: Plan) -> None:
     """Marks them: the file binds such a name more than once, and nobody knows which value it has where it is used."""
     bindings = plan.analysis.bindings
-    imported = {alias.asname or alias.name.split(".")[0]: kind.name for alias in plan.source.nodes
-                if isinstance(alias, ast.alias) and isinstance(kind := bindings.get(alias), Ref)
+    imported = {alias.asname or alias.name.split(".")[0]: kind.name for alias in plan.source.of(ast.alias)
+                if isinstance(kind := bindings.get(alias), Ref)
                 and kind.name in plan.analysis.libraries}
     if not imported:
         return
     known = plan.consumed | {_root(site) for site in plan.sites}
     local: dict[ast.AST, frozenset[str]] = {}
-    for node in plan.source.nodes:
-        if isinstance(node, ast.Name) and node.id in imported and not isinstance(node.ctx, ast.Store) and \
+    for node in plan.source.of(ast.Name):
+        if node.id in imported and not isinstance(node.ctx, ast.Store) and \
                 node not in known and plan.analysis.kind(node) == UNKNOWN and not _is_local(plan, node, local):
             plan.mark(node, None, imported[node.id], "manual",
                       f"the name stands for different things: {imported[node.id]}, or something else")

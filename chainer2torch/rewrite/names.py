@@ -31,24 +31,9 @@ class Names:
     @classmethod
     def of(cls, source: Source, removed: Collection[str]) -> Names:
         """Looks at what a file binds; ``removed`` are the names whose imports go."""
-        taken: set[str] = set()
+        bound = {alias.asname or alias.name.split(".")[0] for alias in source.of(ast.alias)}
+        taken = source.assigned | bound.difference(removed)
         existing: dict[str, str] = {}
-        for node in source.nodes:
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                taken.add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                taken.add(node.name)
-            elif isinstance(node, ast.arg):
-                taken.add(node.arg)
-            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-                taken.add(node.name)
-            elif isinstance(node, ast.MatchMapping) and node.rest:
-                taken.add(node.rest)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                for alias in node.names:
-                    bound = alias.asname or alias.name.split(".")[0]
-                    if bound not in removed:
-                        taken.add(bound)
         for node in source.tree.body:  # aliases inside functions are not there for the rest of the file
             if isinstance(node, ast.Import):
                 for alias in node.names:
