@@ -22,12 +22,11 @@ class Aliases:
     def __init__(self, plan: Plan):
         self._plan = plan
         self._bound: dict[str, list[tuple[ast.alias, str]]] = {}
-        for alias in plan.source.nodes:
-            if isinstance(alias, ast.alias):
-                kind = plan.analysis.bindings.get(alias)
-                if isinstance(kind, Ref) and kind.name in plan.analysis.libraries:
-                    name = alias.asname or alias.name.split(".")[0]
-                    self._bound.setdefault(name, []).append((alias, kind.name))
+        for alias in plan.source.of(ast.alias):
+            kind = plan.analysis.bindings.get(alias)
+            if isinstance(kind, Ref) and kind.name in plan.analysis.libraries:
+                name = alias.asname or alias.name.split(".")[0]
+                self._bound.setdefault(name, []).append((alias, kind.name))
 
     def resolve(self, dotted: str) -> str | None:
         """Chainer's name for a dotted name as the file spells it; None when no import binds it."""
@@ -45,14 +44,14 @@ class Aliases:
             elif name is not None:
                 names.append(name)
                 root = match[0].split(".")[0]
-                self._plan.needed |= {(self._plan.scopes.get(alias), root) for alias, _ in self._bound[root]}
+                self._plan.needed |= {(self._plan.scope(alias, root), root) for alias, _ in self._bound[root]}
         return names
 
 
 def texts(plan: Plan) -> None:
     """Rewrites annotations in quotes that are one name of Chainer's; marks other ones, and what runs as a text."""
     aliases = Aliases(plan)
-    for node in plan.source.nodes:
+    for node in plan.source.of(ast.Call, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.AnnAssign):
         if isinstance(node, ast.Call) and runs_text(node):
             names = [name for text in _given(plan, node) for name in aliases.keep(text)]
             if names:
