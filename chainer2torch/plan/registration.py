@@ -18,8 +18,8 @@ def unregistered(plan: Plan) -> None:
     """Keeps modules from registering what Chainer would not."""
     builders = _builders(plan)
     called: dict[ast.ClassDef, frozenset[str]] = {}  # the attributes that a class calls
-    for node in plan.source.of(ast.Assign, ast.AnnAssign):
-        if node.value is not None and node not in plan.edits:
+    for node in plan.source.of(ast.Assign, ast.AnnAssign, ast.Call):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and node not in plan.edits:
             targets: Sequence[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
                 _attribute(plan, node, targets[0], *builders, called)
