@@ -79,13 +79,13 @@ def _starts_a_graph(tensor: torch.Tensor) -> bool:
     return not isinstance(tensor, (VolatileTensor, torch.nn.Parameter)) and tensor.requires_grad and tensor.is_leaf
 
 
-def volatile_variable(data: Any, volatile: Any, name: str | None = None) -> torch.Tensor:
+def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tensor:
     """A tensor that shares the memory of an array: a :class:`VolatileTensor` for ON, else the start of a graph.
 
     Args:
         data: a tensor or ndarray of any shape and dtype.
         volatile: the flag: ``'on'``, ``'off'``, ``'auto'``, a bool or a :class:`VolatileFlag`.
-        name: accepted as in Chainer and not used: a tensor has no name.
+        grad: its first gradient, an array of the same shape; None for none.
     Raises:
         ValueError: there is no such flag.
     Source: chainer.Variable of version 1.
@@ -93,8 +93,12 @@ def volatile_variable(data: Any, volatile: Any, name: str | None = None) -> torc
     on = VolatileFlag(volatile).value is True
     result = torch.as_tensor(data).detach()
     if on:
-        return result.as_subclass(VolatileTensor)
-    return result.requires_grad_(result.is_floating_point())
+        result = result.as_subclass(VolatileTensor)
+    else:
+        result.requires_grad_(result.is_floating_point())
+    if grad is not None:
+        result.grad = torch.as_tensor(grad, device=result.device)
+    return result
 
 
 def is_volatile(x: torch.Tensor) -> VolatileFlag:

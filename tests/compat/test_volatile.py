@@ -62,6 +62,14 @@ def test_the_array_of_a_volatile_tensor_trains_as_any_other() -> None:
         np.testing.assert_allclose(layer.weight.grad, link.W.grad, rtol=1e-5)
 
 
+@pytest.mark.parametrize("flag", ["on", "off"])
+def test_the_first_gradient_is_kept(flag: str) -> None:
+    x = volatile_variable(np.ones(3, "f"), flag, grad=np.arange(3, dtype="f"))
+    np.testing.assert_array_equal(x.grad, chainer.Variable(np.ones(3, "f"), grad=np.arange(3, dtype="f")).grad)
+    code = migrate_source("import chainer\nv = chainer.Variable(x, volatile=flag, grad=g)\n").code
+    assert "v = compat.volatile_variable(x, flag, grad=g)" in code
+
+
 def test_on_and_off_are_not_mixed() -> None:
     with pytest.raises(ValueError, match="cannot be mixed"):
         volatile_variable(np.ones(3, "f"), "on") + volatile_variable(np.ones(3, "f"), "off")
