@@ -1,7 +1,9 @@
 """For which version of Chainer a file was written, as far as its words tell."""
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from collections.abc import Mapping
 
 # words that only version 1 knows, and words that came with version 2 or later
@@ -15,10 +17,27 @@ def eras(texts: Mapping[str, str]) -> dict[str, int | None]:
 
     A file without a sign is of the era of the other files of its project when those agree.
     """
+    texts = {path: _code(text) for path, text in texts.items()}
     own = {path: _own(text) for path, text in texts.items()}
     found = {era for era in own.values() if era is not None}
     common = next(iter(found)) if len(found) == 1 and not any(_both(text) for text in texts.values()) else None
     return {path: era if era is not None or _both(texts[path]) else common for path, era in own.items()}
+
+
+def _code(text: str) -> str:
+    """The text without comments and strings: what they say of a version is no sign of it. Empty where no word is."""
+    if not (_VERSION_1.search(text) or _LATER.search(text)):
+        return ""
+    words = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NAME:
+                words.append(f" {token.string}")
+            elif token.type == tokenize.OP:
+                words.append(token.string)
+    except (tokenize.TokenError, SyntaxError):  # what ast takes and tokenize does not: no sign
+        return ""
+    return "".join(words).replace(". ", ".")
 
 
 def _own(text: str) -> int | None:

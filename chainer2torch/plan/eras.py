@@ -56,7 +56,7 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
-            changed = plan.era == 1 and old.cases and _defaults_differ(row, old, then)
+            changed = old.cases and _defaults_differ(row, old, then) and plan.era == 1  # the era is asked for last
             return Reading(old, then, as_written=False) if changed else Reading(row, now)
         era = _by_arguments(plan, row, old, now, then) or plan.era
         if era is None:

@@ -156,3 +156,15 @@ def test_old_rows_belong_to_rows_of_today():
         kept = {row.renames.get(p, p) for p in row.signature.names - set(row.ignores)}
         today = rules.rows[name].signature
         assert today is not None and (row.cases or kept <= today.names), name
+
+
+@pytest.mark.parametrize("talk", ["# volatile is gone", "'FunctionSet'", '"""wscale, volatile and clip_grads"""',
+                                  "print('use_cudnn=True', f'{1} zero_grads')"])
+def test_what_comments_and_strings_say_is_no_sign_of_version_1(talk):
+    result = migrate_source(f"{HEAD}{talk}\nl = L.LSTM(3, 4)\n")
+    assert "l = compat.LSTM(3, 4)\n" in result.code
+
+
+def test_what_comments_say_is_no_sign_of_a_later_version():
+    text = f"{HEAD}# chainer.config and init_scope come later\nv = F.relu(x, use_cudnn=False)\nl = L.LSTM(3, 4)\n"
+    assert "forget_bias_init=0" in migrate_source(text).code
