@@ -22,7 +22,7 @@ from chainer2torch.compat.optimizer_hyperparameters import _OptimizerHyperparame
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
 from chainer2torch.compat.update_rule import UpdateRule
-from chainer2torch.compat.variables import backward_to_cuts
+from chainer2torch.compat.variables import backward
 
 
 class GradientMethod(torch.optim.Optimizer, SerializableState):
@@ -187,7 +187,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         if self._loss_scale is not None:
             loss = loss * self._loss_scale
         if shared:
-            backward_to_cuts(loss, retain_graph=True)
+            backward(loss, retain_graph=True)
         else:
             loss.backward()
 

@@ -11,8 +11,10 @@ _CUT = "chainer: unchained"
 
 
 def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop: bool = False,
-             loss_scale: float | None = None) -> None:
+             loss_scale: float | None = None, retain_graph: bool | None = None) -> None:
     """Backpropagates from ``y``, starting from the gradient that :func:`set_grad` gave it, or from one.
+
+    It ends where :func:`unchain_backward` has cut the graph.
 
     Args:
         y: a tensor; if it holds more than one number its gradient must have been set.
@@ -20,8 +22,10 @@ def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop:
             was called before.
         enable_double_backprop: lets the gradients be differentiated again.
         loss_scale: the first gradient of a scalar is multiplied by it.
+        retain_graph: keeps the graph for another backward(); None: as ``enable_double_backprop``.
     Raises:
-        RuntimeError: ``y`` holds several numbers and has no gradient, or the graph was used before.
+        RuntimeError: ``y`` holds several numbers and has no gradient, the graph was used before, or a gradient could go
+            around a cut (to a leaf that is used on both sides of it).
     Source: chainer.Variable.backward.
     """
     gradient = _given_grad(y)
@@ -29,7 +33,11 @@ def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop:
         gradient = torch.full_like(y, loss_scale)
     if retain_grad and y.requires_grad and not y.is_leaf:
         y.retain_grad()
-    y.backward(gradient, create_graph=enable_double_backprop)
+    leaves = _leaves_before_cuts(y)
+    if leaves is None:
+        y.backward(gradient, retain_graph, enable_double_backprop)
+    elif leaves:
+        y.backward(gradient, retain_graph, enable_double_backprop, inputs=leaves)
 
 
 def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
@@ -176,12 +184,9 @@ def live(state: Any) -> Any:
     return state if step is None or _CUT not in step.metadata else state.detach()
 
 
-def backward_to_cuts(loss: torch.Tensor, retain_graph: bool = False) -> None:
-    """``loss.backward()`` that ends where :func:`unchain_backward` has cut the graph, as it does in Chainer.
-
-    A gradient that could go around the cut (to a leaf that is used on both sides of it) is refused: RuntimeError.
-    """
-    stack, seen, leaves, cut = [loss.grad_fn], set(), [], False
+def _leaves_before_cuts(y: torch.Tensor) -> list[torch.Tensor] | None:
+    """The leaves that a gradient of ``y`` reaches without passing a cut; None if there is no cut."""
+    stack, seen, leaves, cut = [y.grad_fn], set(), [], False
     while stack:
         node: Any = stack.pop()
         if node is None or node in seen:
@@ -193,10 +198,7 @@ def backward_to_cuts(loss: torch.Tensor, retain_graph: bool = False) -> None:
             cut = True
         else:
             stack.extend(parent for parent, _ in node.next_functions)
-    if not cut:
-        loss.backward(retain_graph=retain_graph)
-    elif leaves:
-        loss.backward(retain_graph=retain_graph, inputs=leaves)
+    return leaves if cut else None
 
 
 def _refuse(grad_outputs: Any) -> None:

@@ -12,6 +12,7 @@ from chainer2torch.analysis.kinds import (
     NONE, UNKNOWN, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options,
     scalar_type,
 )
+from chainer2torch.plan.graphs import GraphUse
 from chainer2torch.rules import Row
 from chainer2torch.signature import Bound
 
@@ -43,6 +44,7 @@ class Question:
     kind: Callable[[ast.AST], Kind]
     is_instance: Callable[[Kind, str], bool | Undecided]
     input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
+    graph: Callable[[], GraphUse] = GraphUse  # of a backward(): whether another one passes its graph
 
     def literal(self, name: str) -> Any:
         """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
@@ -212,6 +214,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         kind = q.input_kind
         value = getattr(kind, function[6:], None) if isinstance(kind, Tensor) else None
         return UNDECIDED if value is None else value
+    if function in ("graph_shared", "graph_cut"):
+        return getattr(q.graph(), function[6:])
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
     if function == "given":
         return name in q.bound.given or name in q.bound.variadic(q.row.signature)

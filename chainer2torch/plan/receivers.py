@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import EITHER, XP
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options, scalar_type
+from chainer2torch.plan.graphs import GraphUse, graph_use
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -25,6 +26,9 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
     if node.attr == "astype":
         _astype(plan, node)
+        return
+    if node.attr == "backward":
+        _backward(plan, node)
         return
     if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
         return
@@ -56,6 +60,14 @@ def _astype(plan: Plan, node: ast.Attribute) -> None:
     if isinstance(call, ast.Call) and call.func is node and _may_be_array(plan.analysis.kind(node.value)) and \
             plan.imports_chainer and _among_tensors(plan, call):
         plan.call(call, plan.rules.rows["?.astype"], node, receiver=node.value)
+
+
+def _backward(plan: Plan, node: ast.Attribute) -> None:
+    """``loss.backward()`` of an unknown loss is the same in PyTorch unless a later one passes its graph again."""
+    call = plan.source.parents.get(node)
+    if isinstance(call, ast.Call) and call.func is node and plan.analysis.kind(node.value) == UNKNOWN and \
+            plan.imports_chainer and graph_use(plan, call) != GraphUse():
+        plan.call(call, plan.rules.rows["?.backward"], node, receiver=node.value)
 
 
 def _may_be_array(kind: Kind) -> bool:

@@ -15,6 +15,7 @@ from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan import eras, operators, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
+from chainer2torch.plan.graphs import GraphUse, graph_use
 from chainer2torch.plan.match import (
     UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
 )
@@ -58,6 +59,7 @@ class Plan(FileNames, Members):
         self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
         self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
+        self.graphs: dict[ast.AST, dict[ast.AST, GraphUse]] = {}  # what each function does with its graphs
         self.templates: dict[ast.AST, str] = {}   # the case chosen for a call
         self.taken: frozenset[str] = frozenset()  # names that other files go on importing from this one
 
@@ -232,7 +234,8 @@ class Plan(FileNames, Members):
         if bound.starred:
             self._starred(call, row, site, receiver)
             return
-        question = Question(row, bound, self.analysis.kind, self.is_instance, self.input_kind(call))
+        question = Question(row, bound, self.analysis.kind, self.is_instance, self.input_kind(call),
+                            lambda: graph_use(self, call))
         template, undecided = choose(question)
         if template is None:
             if row.cases or row.fallback:

@@ -1,0 +1,227 @@
+"""Which ``backward()`` shares its graph with a later one: Chainer keeps a graph while a variable holds it, PyTorch frees
+it in the first backward().
+
+A function is read in order, with what each name was computed from. Branches are followed apart, loop bodies twice, so
+that what one round leaves to the next is seen. Where the answer is in doubt the graph counts as shared: keeping one for
+longer changes no number.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.source import nodes_of
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_LEAVES = frozenset({"Variable", "Parameter", "as_variable"})
+_GROWS = frozenset({"append", "extend", "insert"})
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphUse:
+    """What happens to the graph that one ``backward()`` runs through."""
+
+    shared: bool = False  # a later backward() passes it again
+    cut: bool = False     # unchain_backward() has cut it before
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One computed value: where it was computed, which backward() calls went through it, whether it was cut since."""
+
+    made: int
+    passed: frozenset[ast.Call] = frozenset()
+    cut: bool = False
+
+
+Behind = frozenset[Step]
+State = dict[str, Behind]
+NOTHING: Behind = frozenset()
+
+
+def graph_use(plan: Plan, call: ast.Call) -> GraphUse:
+    """How the graph of ``loss.backward()`` is used in the function around the call."""
+    scope = plan.source.enclosing(call, *_FUNCTIONS) or plan.source.tree
+    if isinstance(scope, ast.Lambda):
+        return GraphUse()
+    if scope not in plan.graphs:
+        plan.graphs[scope] = _Reading(plan).of(scope.body)  # type: ignore[attr-defined]
+    return plan.graphs[scope].get(call, GraphUse())
+
+
+class _Reading:
+    """One function, read in the order in which it runs."""
+
+    def __init__(self, plan: Plan):
+        self.kind = plan.analysis.kind
+        self.numbers = itertools.count()
+        self.shared: set[ast.Call] = set()
+        self.cut: set[ast.Call] = set()
+        self.seen: set[ast.Call] = set()
+
+    def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
+        self._block(body, {})
+        return {call: GraphUse(call in self.shared, call in self.cut) for call in self.seen}
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def _block(self, body: Iterable[ast.stmt], state: State) -> State:
+        for statement in body:
+            state = self._statement(statement, state)
+        return state
+
+    def _statement(self, node: ast.stmt, state: State) -> State:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return state
+        if isinstance(node, ast.If):
+            self._calls(node.test, state)
+            return _either(self._block(node.body, dict(state)), self._block(node.orelse, dict(state)))
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            return self._loop(node, state)
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                self._calls(item.context_expr, state)
+            return self._block(node.body, state)
+        if isinstance(node, ast.Try):
+            state = _either(self._block(node.body, dict(state)), state)
+            for handler in node.handlers:
+                state = _either(state, self._block(handler.body, dict(state)))
+            return self._block(node.finalbody, self._block(node.orelse, state))
+        self._calls(node, state)
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, node.value, state)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._assign(node.target, node.value, state)
+        elif isinstance(node, ast.AugAssign):
+            name = ast.unparse(node.target)
+            state[name] = state.get(name, NOTHING) | self._value(node.value, state)
+        return state
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State:
+        for _ in range(2):
+            inside = dict(state)
+            if isinstance(node, ast.While):
+                self._calls(node.test, inside)
+            else:
+                self._calls(node.iter, inside)
+                self._assign(node.target, node.iter, inside)
+            state = _either(state, self._block(node.body, inside))
+        return self._block(node.orelse, state)
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _assign(self, target: ast.expr, value: ast.expr, state: State) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            values = value.elts if isinstance(value, (ast.Tuple, ast.List)) and \
+                len(value.elts) == len(target.elts) else [value] * len(target.elts)
+            for part, part_value in list(zip(target.elts, values)):
+                self._assign(part.value if isinstance(part, ast.Starred) else part, part_value, state)
+        elif isinstance(target, ast.Subscript):
+            name = ast.unparse(target.value)
+            state[name] = state.get(name, NOTHING) | self._value(value, state)
+        else:
+            name = ast.unparse(target)
+            state[name] = self._value(value, state) if any(
+                _may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
+
+    def _value(self, node: ast.expr, state: State) -> Behind:
+        """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
+        if not any(_may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
+            return NOTHING
+        behind = self._names(node, state)
+        computed = any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node))
+        return behind | {Step(next(self.numbers))} if computed else behind
+
+    def _names(self, node: ast.AST, state: State) -> Behind:
+        found = NOTHING
+        for part in nodes_of(node):
+            if isinstance(part, (ast.Name, ast.Attribute)) and state:
+                found |= state.get(part.id if isinstance(part, ast.Name) else ast.unparse(part), NOTHING)
+        return found
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def _calls(self, node: ast.AST, state: State) -> None:
+        for call in _calls_in(node):
+            function = call.func
+            if not isinstance(function, ast.Attribute):
+                continue
+            if function.attr == "backward":
+                self._backward(call, self._names(function.value, state), state)
+            elif function.attr == "unchain_backward":
+                _mark_cut(self._names(function.value, state), state)
+            elif function.attr == "update" and call.args:
+                behind = NOTHING  # update(lossfun, *args): its graph is kept by the optimizer itself
+                for argument in call.args[1:]:
+                    behind |= self._names(argument, state)
+                self._pass(behind)
+            elif function.attr in _GROWS:
+                name = ast.unparse(function.value)
+                added = NOTHING
+                for argument in call.args:
+                    added |= self._value(argument, state)
+                if added:
+                    state[name] = state.get(name, NOTHING) | added
+
+    def _backward(self, call: ast.Call, behind: Behind, state: State) -> None:
+        self.seen.add(call)
+        self._pass(behind)
+        if any(step.cut for step in behind):
+            self.cut.add(call)
+        reached = {step.made for step in behind if not step.cut}
+        _change(state, reached, lambda step: dataclasses.replace(step, passed=step.passed | {call}))
+
+    def _pass(self, behind: Behind) -> None:
+        for step in behind:
+            if not step.cut:
+                self.shared |= step.passed
+
+
+def _mark_cut(behind: Behind, state: State) -> None:
+    _change(state, {step.made for step in behind}, lambda step: dataclasses.replace(step, cut=True))
+
+
+def _change(state: State, numbers: set[int], change: Callable[[Step], Step]) -> None:
+    for name, steps in state.items():
+        if any(step.made in numbers for step in steps):
+            state[name] = frozenset(change(step) if step.made in numbers else step for step in steps)
+
+
+def _either(one: State, other: State) -> State:
+    return {name: one.get(name, NOTHING) | other.get(name, NOTHING) for name in one.keys() | other.keys()}
+
+
+def _may_hold_graph(kind: Kind) -> bool:
+    if isinstance(kind, Tup):
+        return any(_may_hold_graph(item) for item in kind.items)
+    if isinstance(kind, (Lst, Dct)):
+        return _may_hold_graph(kind.element)
+    return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
+
+
+def _is_leaf(node: ast.expr) -> bool:
+    """Whether an expression makes a variable that nothing was computed for: ``chainer.Variable(x)``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in _LEAVES
+
+
+def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls of an expression or a simple statement, inner ones first; not those inside a lambda."""
+    if isinstance(node, ast.Lambda):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _calls_in(child)
+    if isinstance(node, ast.Call):
+        yield node
+
+
+__all__ = ["GraphUse", "graph_use"]

@@ -1,0 +1,183 @@
+"""``backward()`` calls that share a graph, as Chainer allows: the earlier one keeps it for the later one."""
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import chainer2torch
+from chainer2torch.engine import migrate_source
+from chainer2torch.verify import compat_module
+
+HEAD = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+"""
+
+
+def _backwards(text):
+    code = migrate_source(HEAD + textwrap.dedent(text)).code
+    return [line.strip() for line in code.splitlines() if "backward(" in line and "unchain" not in line]
+
+
+@pytest.mark.parametrize("text, expected", [
+    # one graph, two losses
+    ("""
+     def f(x, w):
+         h = F.tanh(x * w)
+         a = F.sum(h)
+         b = F.sum(h * h)
+         a.backward()
+         b.backward()
+     """, ["a.backward(retain_graph=True)", "b.backward()"]),
+    # two graphs
+    ("""
+     def f(x, w):
+         a = F.sum(F.tanh(x * w))
+         a.backward()
+         b = F.sum(F.sin(x * w))
+         b.backward()
+     """, ["a.backward()", "b.backward()"]),
+    # the same loss twice
+    ("""
+     def f(x, w):
+         a = F.sum(x * w)
+         a.backward()
+         a.backward()
+     """, ["a.backward(retain_graph=True)", "a.backward()"]),
+    # of two branches one runs
+    ("""
+     def f(x, w, c):
+         a = F.sum(F.tanh(x * w))
+         if c:
+             a.backward()
+         else:
+             (a * 2).backward()
+     """, ["a.backward()", "(a * 2).backward()"]),
+    # what one round of a loop leaves to the next
+    ("""
+     def f(xs, w):
+         a = F.sum(w)
+         for x in xs:
+             a += F.sum(x * w)
+             a.backward()
+     """, ["a.backward(retain_graph=True)"]),
+    ("""
+     def f(xs, w):
+         for x in xs:
+             a = F.sum(x * w)
+             a.backward()
+     """, ["a.backward()"]),
+    # truncated backpropagation starts a new sum behind the backward
+    ("""
+     def f(xs, w, model, optimizer):
+         total = 0
+         for i, x in enumerate(xs):
+             total += F.sum(x * w)
+             if i % 3 == 0:
+                 total.backward()
+                 total.unchain_backward()
+                 total = 0
+     """, ["total.backward()"]),
+    # losses in a list
+    ("""
+     def f(x, w):
+         h = F.tanh(x * w)
+         losses = []
+         losses.append(F.sum(h))
+         losses[0].backward()
+         sum(losses).backward()
+     """, ["losses[0].backward(retain_graph=True)", "sum(losses).backward()"]),
+    # what is detached has no graph
+    ("""
+     def f(x, w):
+         h = chainer.Variable(F.tanh(x * w).array)
+         a = F.sum(h)
+         b = F.sum(h * h)
+         a.backward()
+         b.backward()
+     """, ["a.backward()", "b.backward()"]),
+    # cut in between: the second backward ends there
+    ("""
+     def f(x, w, v):
+         h = F.tanh(x * w)
+         y = h * v
+         a = F.sum(y)
+         b = F.sum(y * y)
+         a.backward()
+         h.unchain_backward()
+         b.backward()
+     """, ["a.backward(retain_graph=True)", "compat.backward(b)"]),
+    # the optimizer's own backward, and attributes
+    ("""
+     class Updater(chainer.training.StandardUpdater):
+         def update_core(self):
+             optimizer = self.get_optimizer('main')
+             self.y = F.tanh(self.model(self.converter(self.get_iterator('main').next())))
+             loss = F.sum(self.y)
+             loss.backward()
+             optimizer.update(self.loss, self.y)
+     """, ["loss.backward(retain_graph=True)"]),
+    # chosen arguments stay
+    ("""
+     def f(x, w):
+         h = F.tanh(x * w)
+         F.sum(h).backward(enable_double_backprop=True)
+         F.sum(h * h).backward(retain_grad=True)
+     """, ["torch.sum(h).backward(retain_graph=True, create_graph=True)",
+           "compat.backward(torch.sum(h * h), retain_grad=True)"]),
+])
+def test_shared_graphs(text, expected):
+    assert _backwards(text) == expected
+
+
+def test_a_loss_of_unknown_kind_is_said():
+    result = migrate_source(HEAD + textwrap.dedent("""
+        def f(model, x):
+            y = model(x)
+            a, b = model.first(y), model.second(y)
+            a.backward()
+            b.backward()
+    """))
+    assert "a.backward(retain_graph=True)" in result.code and "b.backward()\n" in result.code
+    assert [(s.symbol, s.state) for s in result.sites if "backward" in s.symbol] == [("?.backward", "review")]
+
+
+PROGRAM = HEAD + """
+def gradients(w0, v0, x0):
+    w, v = chainer.Parameter(w0), chainer.Parameter(v0)
+    x = chainer.Variable(x0)
+    h = F.tanh(x * w)
+    y = F.tanh(h * v)
+    first = F.sum(y)
+    second = F.sum(y * y * h)
+    first.backward()
+    third = F.sum(F.exp(h) * v)
+    {between}
+    second.backward()
+    third.backward()
+    return w.grad, v.grad
+"""
+
+
+@pytest.mark.parametrize("between", ["pass", "third = third * 2"])
+@pytest.mark.parametrize("shape", [(3,), (2, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_add_up_as_in_chainer(between, shape, dtype):
+    source = PROGRAM.format(between=between)
+    result = migrate_source(source)
+    assert [s.state for s in result.sites if s.state != "exact"] == []
+    random = np.random.RandomState(0)
+    arrays = [random.randn(*shape).astype(dtype) for _ in range(3)]
+    expected, actual = {}, {}
+    exec(source, expected)
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    exec(result.code, actual)
+    for a, b in zip(expected["gradients"](*arrays), actual["gradients"](*arrays), strict=True):
+        rtol, atol = (1e-5, 1e-6) if dtype == "float32" else (1e-12, 1e-14)
+        np.testing.assert_allclose(b.detach().numpy(), a, rtol=rtol, atol=atol)
