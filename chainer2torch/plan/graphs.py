@@ -1,5 +1,6 @@
-"""Which ``backward()`` shares its graph with a later one: Chainer keeps a graph while a variable holds it, PyTorch frees
-it in the first backward().
+"""Which ``backward()`` shares its graph with a later one.
+
+Chainer keeps a graph while a variable holds it, PyTorch frees it in the first backward().
 
 A function is read in order, with what each name was computed from. Branches are followed apart, loop bodies twice, so
 that what one round leaves to the next is seen. Where the answer is in doubt the graph counts as shared: keeping one for
