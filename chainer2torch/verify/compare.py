@@ -25,6 +25,8 @@ class Difference:
     max_abs: float
     max_rel: float
     reason: str | None
+    # Whether shape and dtype agree, so that a reason is about values only.
+    alike: bool = True
 
     @property
     def equal(self) -> bool:
@@ -206,7 +208,7 @@ def leaves(tree: Any, arrays: Mapping[str, np.ndarray], path: str = "out") -> di
 
 
 def _different(name: str, dtype: str, reason: str) -> Difference:
-    return Difference(name, dtype, math.inf, math.inf, reason)
+    return Difference(name, dtype, math.inf, math.inf, reason, alike=False)
 
 
 def _shape(array: np.ndarray) -> str:

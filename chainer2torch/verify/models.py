@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainer2torch.verify import run, tolerances, wire
+from chainer2torch.verify import rounding, run, wire
 from chainer2torch.verify.compare import compare_arrays
 from chainer2torch.verify.given import GivenError
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, case_of, judge, note
@@ -180,7 +180,7 @@ def _run_apart(entries: Sequence[ModelEntry], src: Path, out: Path, steps: int, 
 def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps: int, seed: int,
          pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
     names = read_names(src)
-    pairs = [Pair(f"m{i}-{dtype}-{mode}", entry.target, f"{dtype}, {mode}" + ", inferred" * entry.inferred,
+    pairs = [Pair(f"m{i}-{mode}@{dtype}", entry.target, f"{dtype}, {mode}" + ", inferred" * entry.inferred,
                   entry.text(), entry.text(), entry.inputs, dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
              for i, entry in enumerate(entries) for mode in entry.modes for dtype in ("float32", "float64")]
     if not pairs:
@@ -206,7 +206,7 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         **job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
         python=pythons["torch"], timeout=timeout)
     outcomes = [_outcome(pair, left, right, device) for pair in pairs]
-    _explain_rounding(outcomes)
+    rounding.explain(outcomes, left.arrays, right.arrays)
     given = {entry.target: f"inferred from the code: {entry.call()} of {', '.join(entry.inputs.values())}"
              for entry in entries if entry.inferred}
     for outcome in outcomes:
@@ -306,23 +306,3 @@ def _call(call: Mapping[str, Any]) -> str:
 
 def _place(x: Mapping[str, Any], y: Mapping[str, Any]) -> str:
     return f"{x['path']}, {x['type']} at {x['line'] or '?'} and {y['type']} at {y['line'] or '?'}"
-
-
-def _explain_rounding(outcomes: Sequence[Outcome]) -> None:
-    """A float32 difference that float64 does not show is rounding: it still fails, and says so.
-
-    Except where only the steps of training differ: those amplify rounding, so there float64 decides.
-    """
-    by_key = {(o.pair.row, o.pair.mode, o.pair.dtype): o for o in outcomes}
-    for outcome in outcomes:
-        other = by_key.get((outcome.pair.row, outcome.pair.mode, "float64"))
-        if outcome.pair.dtype != "float32" or outcome.status != FAILED or other is None:
-            continue
-        if other.status == PASSED and all(reason.startswith("step/") for reason in outcome.reasons[1:]):
-            outcome.notes.append(f"{outcome.pair.label}: after steps of training values differ in float32 and not in "
-                                 f"float64: rounding, which training amplifies ({outcome.reasons[1]})")
-            outcome.status, outcome.reasons = PASSED, []
-        else:
-            outcome.reasons.append(
-                "float64 shows the same difference: it is one of meaning" if other.status == FAILED else
-                f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like rounding")

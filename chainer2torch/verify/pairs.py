@@ -69,10 +69,15 @@ class Outcome:
     compared: int = 0
     # Of a model: the largest relative error of each layer's output, in the order of the calls.
     layers: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    # How often it failed, and the values among that, by name: those may still turn out to be rounding (``rounded``).
+    failures: int = 0
+    differing: dict[str, str] = dataclasses.field(default_factory=dict)
+    rounded: bool = False
 
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""
         self.status = FAILED
+        self.failures += 1
         self.reasons.append(reason)
 
     def leave(self, reason: str) -> None:
@@ -284,6 +289,8 @@ def note(outcome: Outcome, difference: Difference, gradient: bool = False) -> No
         outcome.forward = max(outcome.forward, difference.max_rel)
     if difference.reason is not None:
         outcome.fail(f"{difference.name}: {difference.reason}")
+        if difference.alike:
+            outcome.differing[difference.name] = difference.reason
 
 
 def _tolerance(pair: Pair, expected: np.ndarray) -> tolerances.Tolerance:

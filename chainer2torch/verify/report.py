@@ -89,7 +89,9 @@ class VerifyReport:
         failed = sum(o.status == FAILED for o in self.outcomes)
         if not self.compared:
             out.append("FAILED: nothing was compared")
-        out.append(f"{self.compared} cases equal, {failed} failed, {len(unverified)} not verified")
+        rounded = sum(o.rounded for o in self.outcomes)
+        but = f" ({rounded} of them but for rounding in float32)" if rounded else ""
+        out.append(f"{self.compared} cases equal{but}, {failed} failed, {len(unverified)} not verified")
         out.append(f"tolerances (relative, absolute): {tolerances.table()}; integers equal; "
                    f"samples within {tolerances.MOMENT_SIGMAS:g} standard errors")
         out.append("inputs from a seed (the row's name); device " + self.device + "; "

@@ -2,9 +2,8 @@
 import pytest
 
 from chainer2torch.report.verification import document_of, read
-from chainer2torch.verify import models
 from chainer2torch.verify.models import ModelsError, verify_models
-from chainer2torch.verify.pairs import FAILED, PASSED, Outcome, Pair
+from chainer2torch.verify.pairs import FAILED
 from tests.support import model_batch
 
 PYPROJECT = '''
@@ -136,20 +135,3 @@ def test_a_model_that_chainer_cannot_run_is_not_verified(tmp_path):
     report = _verify(tmp_path, chainer=CHAINER.replace("F.relu", "F.undefined"))
     assert report.exit_code == 1
     assert {outcome.status for outcome in report.outcomes} == {"not verified"}
-
-
-
-@pytest.mark.parametrize("reasons, double, expected", [
-    (["where", "step/2/out: x"], PASSED, PASSED),
-    (["where", "step/2/out: x", "out: y"], PASSED, FAILED),
-    (["where", "step/2/out: x"], FAILED, FAILED),
-    (["where", "grad/x/0: x"], PASSED, FAILED),
-])
-def test_rounding_in_the_steps_is_told_from_meaning(reasons, double, expected):
-    """Training amplifies rounding: where only the steps differ, float64 decides."""
-    single, other = (Outcome(Pair(dtype, "net:Net", dtype, "", "", dtype=dtype), status, list(texts), compared=3)
-                     for dtype, status, texts in (("float32", FAILED, reasons), ("float64", double, [])))
-    models._explain_rounding([single, other])
-    assert single.status == expected
-    assert ("rounding, which training amplifies (step/2/out: x)" in "".join(single.notes)) == (expected == PASSED)
-    assert (single.reasons == []) == (expected == PASSED)

@@ -1,0 +1,82 @@
+"""Tells rounding from a difference of meaning: where float32 differs, the float64 pass of the same case decides."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from chainer2torch.verify import tolerances
+from chainer2torch.verify.pairs import FAILED, PASSED, Outcome
+
+Arrays = Callable[[str], Mapping[str, np.ndarray]]
+
+
+def explain(outcomes: Sequence[Outcome], chainer: Arrays, torch: Arrays) -> None:
+    """Looks at each float32 outcome that failed beside its float64 outcome: the same weights, inputs and cotangents.
+
+    It passes, with a note, if all that failed are values, float64 is equal, and PyTorch's float32 values are as near
+    to the float64 ones as float32 can be expected to come (:func:`distance`). Steps of training amplify rounding: where
+    float64 is equal there, they pass however large the difference has become. All else stays failed, and says which
+    of the two it looks like.
+
+    Args:
+        outcomes: Of pairs whose ids are ``<case>@<dtype>``.
+        chainer, torch: The arrays of a pair, by its id.
+    """
+    by_id = {outcome.pair.id: outcome for outcome in outcomes}
+    for outcome in outcomes:
+        case, _, dtype = outcome.pair.id.partition("@")
+        double = by_id.get(f"{case}@float64")
+        if dtype != "float32" or outcome.status != FAILED or double is None:
+            continue
+        if double.status == FAILED:
+            outcome.reasons.append("float64 shows the same difference: it is one of meaning")
+            continue
+        if double.status != PASSED:
+            outcome.reasons.append("float64 was not compared: whether this is rounding is not known")
+            continue
+        notes = _only_rounding(outcome, chainer, torch, f"{case}@float64")
+        if notes is None:
+            outcome.reasons.append(f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like "
+                                   "rounding, of more than float32 explains")
+        else:
+            outcome.notes += notes
+            outcome.status, outcome.reasons, outcome.rounded = PASSED, [], True
+
+
+def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str) -> list[str] | None:
+    """What to say about the values that differ; None unless all of them are explained by rounding."""
+    if outcome.failures != len(outcome.differing):
+        return None
+    label, notes = outcome.pair.label, []
+    steps = [name for name in outcome.differing if name.startswith("step/")]
+    others = [name for name in outcome.differing if name not in steps]
+    if steps:
+        notes.append(f"{label}: after steps of training values differ in float32 and not in float64: rounding, which "
+                     f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})")
+    expected, actual, exact = chainer(outcome.pair.id), torch(outcome.pair.id), chainer(double)
+    worst = (-1.0, "", 0.0)
+    for name in others:
+        if name not in exact or name not in expected or name not in actual:
+            return None
+        far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
+        if far is None or own is None or far > max(tolerances.ROUNDING, tolerances.ROUNDING_RATIO * own):
+            return None
+        worst = max(worst, (far, name, own))
+    if others:
+        far, name, own = worst
+        notes.append(f"{label}: {len(others)} arrays differ in float32 and not in float64: rounding (most {name}: "
+                     f"PyTorch's float32 is {far:.1e} of its largest value away from float64, Chainer's {own:.1e})")
+    return notes
+
+
+def distance(single: np.ndarray, double: np.ndarray) -> float | None:
+    """How far a float32 array is from the float64 one, in units of its largest value: an entry may be a sum of terms
+    that cancel, so its own size says nothing. None where shapes differ or a value is not finite.
+    """
+    if single.shape != double.shape or double.dtype.kind != "f" or single.dtype.kind != "f" or not double.size:
+        return None
+    if not (np.isfinite(single).all() and np.isfinite(double).all()):
+        return None
+    gap = float(np.max(np.abs(single.astype(np.float64) - double)))
+    return gap / max(float(np.max(np.abs(double))), 1e-30)

@@ -1,0 +1,137 @@
+"""Where float32 differs and float64 is equal, it is rounding: only of values, and only as much as float32 explains."""
+import numpy as np
+import pytest
+
+from chainer2torch.verify import rounding
+from chainer2torch.verify.compare import Difference, compare_arrays
+from chainer2torch.verify.models import ModelEntry, verify_models
+from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, note
+from tests.support import model_batch
+
+EXACT = np.array([1000.0, 1.0, 1e-3])
+OFF = np.array([0.0, 1.0, 0.0], dtype=np.float32)
+
+
+def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W", more=()):
+    """The outcome of a float32 case with one array, which float64 (``double``) computes as ``exact``."""
+    single, other = (Outcome(Pair(f"m0-train@{dtype}", "net:Net", f"{dtype}, train", "", "", dtype=dtype))
+                     for dtype in ("float32", "float64"))
+    other.status = double
+    note(single, compare_arrays(name, np.float32(chainer), np.float32(torch)))
+    for difference in more:
+        note(single, difference)
+    assert single.status == FAILED
+    sides = [{"m0-train@float32": {name: np.float32(x)}, "m0-train@float64": {name: exact}} for x in (chainer, torch)]
+    rounding.explain([single, other], sides[0].__getitem__, sides[1].__getitem__)
+    assert single.rounded == (single.status == PASSED)
+    return single
+
+
+def test_a_cancelling_entry_is_rounding_if_it_is_small_beside_the_largest():
+    outcome = _explain(EXACT, EXACT + OFF * 0.5)
+    assert (outcome.status, outcome.reasons) == (PASSED, [])
+    assert "1 arrays differ in float32 and not in float64: rounding (most pgrad/model/W: PyTorch's float32 is " \
+        "5.0e-04 of its largest value away from float64" in outcome.notes[0]
+
+
+@pytest.mark.parametrize("chainer, torch", [
+    (EXACT, EXACT + OFF * 5),              # more than a thousandth of the largest value
+    (EXACT + OFF, EXACT + OFF * 5),        # and more than four times as much as Chainer's own
+    (EXACT, np.array([1000.0, np.nan, 1e-3])),
+    (EXACT, np.array([1000.0, np.inf, 1e-3])),
+])
+def test_more_than_float32_explains_stays_failed(chainer, torch):
+    outcome = _explain(chainer, torch)
+    assert outcome.status == FAILED and "of more than float32 explains" in outcome.reasons[-1]
+
+
+def test_what_is_zero_but_for_rounding_is_measured_by_chainers_own():
+    """As the gradient of a bias before a batch normalization."""
+    noise = np.array([3e-4, -1e-4, 2e-4])
+    assert _explain(noise, -noise, exact=noise * 1e-12).status == PASSED
+    assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12).status == FAILED
+
+
+@pytest.mark.parametrize("double, words", [
+    (FAILED, "float64 shows the same difference: it is one of meaning"),
+    (UNVERIFIED, "float64 was not compared"),
+])
+def test_without_an_equal_float64_pass_nothing_is_rounding(double, words):
+    outcome = _explain(EXACT, EXACT + OFF * 0.5, double=double)
+    assert outcome.status == FAILED and words in outcome.reasons[-1]
+
+
+@pytest.mark.parametrize("more", [
+    compare_arrays("out", np.zeros(3, np.float32), np.zeros(4, np.float32)),
+    compare_arrays("out", np.zeros(3, np.float32), np.zeros(3, np.float64)),
+    compare_arrays("out", np.zeros(3, np.int32), np.ones(3, np.int64)),
+    Difference("elsewhere", "float32", 1.0, 1.0, "1 of 3 values differ"),  # float64 has no such value
+])
+def test_another_failure_beside_it_is_not_excused(more):
+    assert _explain(EXACT, EXACT + OFF * 0.5, more=[more]).status == FAILED
+
+
+def test_steps_of_training_amplify_rounding_without_a_limit():
+    outcome = _explain(EXACT, EXACT * 2, name="step/2/out")
+    assert outcome.status == PASSED and "rounding, which training amplifies (step/2/out: " in outcome.notes[0]
+    assert _explain(EXACT, EXACT * 2, name="step/2/out", double=FAILED).status == FAILED
+
+
+CHAINER = '''
+import chainer
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(6, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+'''
+TORCH = '''
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 4)
+
+    def forward(self, x):
+        return (self.fc(x))
+'''
+# What the port does with the same numbers, the status, and what is said.
+PORTS = {
+    "digits lost": ("(self.fc(x) + 3e3) - 3e3", PASSED, "arrays differ in float32 and not in float64: rounding"),
+    "most digits lost": ("(self.fc(x) + 3e5) - 3e5", FAILED, "of more than float32 explains"),
+    "half precision": ("self.fc(x.half().to(x.dtype))", FAILED, "float64 shows the same difference"),
+    "a ten-thousandth": ("self.fc(x) * (1 + 2e-4)", FAILED, "float64 shows the same difference"),
+}
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory):
+    variants = {name: TORCH.replace("(self.fc(x))", text) for name, (text, _, _) in PORTS.items()}
+    return model_batch.verify(tmp_path_factory.mktemp("rounding"), CHAINER, variants,
+                              {None: ("Net", [], {"x": "f32[5,6]"})}, steps=0)
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_ports_that_round_in_another_way(ports, name):
+    _, status, words = PORTS[name]
+    assert ports[name][0] == status, ports[name][1]
+    assert words in ports[name][1]
+
+
+def test_the_summary_counts_them(tmp_path):
+    for folder, text in (("src", CHAINER), ("out", TORCH.replace("(self.fc(x))", PORTS["digits lost"][0]))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "net.py").write_text(text)
+    report = verify_models(tmp_path / "src", tmp_path / "out", steps=0, timeout=100, entries=[
+        ModelEntry("net:Net", [], {}, {"x": "f32[5,6]"}, ["eval"]),
+        ModelEntry("net:Net", [], {}, {"x": "f32[3,6]"}, ["eval"])])  # of one class, but a case of its own
+    assert report.exit_code == 0
+    assert "4 cases equal (2 of them but for rounding in float32), 0 failed, 0 not verified" in report.lines()
