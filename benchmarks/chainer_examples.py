@@ -157,6 +157,7 @@ def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[di
         print("\n".join(report.lines()), flush=True)
         found.append({"target": spec["target"], "args": entry.args, "ok": report.ok, "passed": report.compared,
                       "cases": len(report.outcomes), "problems": report.problems,
+                      "rounded": sum(outcome.rounded for outcome in report.outcomes),
                       "reasons": [reason for outcome in report.outcomes for reason in outcome.reasons],
                       "seconds": round(time.monotonic() - start)})
     return found
@@ -180,13 +181,22 @@ def table(results: Mapping[str, Any]) -> str:
             single, double = script["float32"], script["float64"]
             lines.append(f"| {name}: `{words}` | {single['iterations']} | {_cell(single)} | "
                          f"{_cell(double) if double else ''} |")
-    lines += ["", "| model | cases equal | |", "|---|---|---|"]
+    lines += ["", *_models_table(results)]
+    return "\n".join(lines) + "\n"
+
+
+_MODELS_HEAD = "| model | cases equal | of them but for rounding | |"
+
+
+def _models_table(results: Mapping[str, Any]) -> list[str]:
+    lines = [_MODELS_HEAD, "|---|---|---|---|"]
     for name, result in results.items():
         for model in result["models"]:
             why = "" if model["ok"] else "; ".join([*model["problems"], *model["reasons"]])[:200]
             made = f"{model['target']}({', '.join(map(repr, model['args']))})"
-            lines.append(f"| {name}: `{made}` | {model['passed']} of {model['cases']} | {why} |")
-    return "\n".join(lines) + "\n"
+            lines.append(f"| {name}: `{made}` | {model['passed']} of {model['cases']} | {model.get('rounded', 0)} | "
+                         f"{why} |")
+    return lines
 
 
 def _cell(figures: Mapping[str, Any]) -> str:
@@ -226,7 +236,12 @@ def main() -> None:
         path.write_text(json.dumps({key: results[key] for key in specs if key in results}, indent=1), encoding="utf-8")
     text = table({key: results[key] for key in specs if key in results})
     print(text)
-    if args.table:
+    if args.table and args.only == "models":  # the other tables stay as they are
+        page = args.table.read_text(encoding="utf-8")
+        head, rest = page.split("| model | cases equal |", 1)
+        made = "\n".join(_models_table({key: results[key] for key in specs if key in results}))
+        args.table.write_text(f"{head}{made}\n{_MARKS[1]}{rest.split(_MARKS[1], 1)[1]}", encoding="utf-8")
+    elif args.table:
         page = args.table.read_text(encoding="utf-8")
         head, rest = page.split(_MARKS[0], 1)
         args.table.write_text(f"{head}{_MARKS[0]}\n{text}{_MARKS[1]}{rest.split(_MARKS[1], 1)[1]}", encoding="utf-8")

@@ -40,6 +40,8 @@ def main():
         import chainer2torch_worker.chainer_snippets as room
     elif job["kind"] == "models":
         import chainer2torch_worker.chainer_models as room
+    elif job["kind"] == "trials":
+        import chainer2torch_worker.chainer_trials as room
     elif job["kind"] == "trace":
         import chainer2torch_worker.chainer_trace as room
     elif job["kind"] == "script":

@@ -5,26 +5,30 @@ The classes are found by the analysis that the migration uses; nothing is import
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.names import ClassInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.project import collect
 from chainer2torch.rules import load_rules
+from chainer2torch.verify.inferred_arguments import Calls, by_name
 from chainer2torch.verify.inferred_inputs import Reader, Unclear
-from chainer2torch.verify.models import ModelEntry
+from chainer2torch.verify.entries import ModelEntry
+from chainer2torch.verify.trials import Left, attempts, variants
 
 _HARMLESS_CALLS = ("sys.path.", "matplotlib.use", "warnings.", "logging.")
 
 
-def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[ModelEntry], list[str]]:
-    """Models for the Chains of ``src`` that are not in ``known`` (targets such as ``net:MLP``), and a line
-    ``net:MLP: why`` for each whose arguments or inputs the code does not tell.
+def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[list[ModelEntry]], list[Left]]:
+    """Models for the Chains of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
+    a trial, and those whose arguments or inputs the code does not tell, with what may be tried.
     """
     analysis = _analysis(src, out)
-    reader = Reader(analysis)
+    reader, calls = Reader(analysis), Calls(analysis)
     found, left = [], []
     for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
         if not (analysis.derives(cls, "chainer.Chain") or analysis.derives(cls, "chainer.ChainList")):
@@ -34,17 +38,63 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[ModelEntry
             continue
         try:
             _must_be_importable(cls, out)
+        except Unclear as why:
+            left.append(Left(target, str(why)))
+            continue
+        try:
             arguments = reader.arguments(cls)
             inputs = reader.inputs(cls, arguments)
         except Unclear as why:
-            left.append(f"{target}: {why}")
+            left.append(_left(reader, calls, cls, target, str(why)))
             continue
-        named = reader.by_keyword(cls)
-        found.append(ModelEntry(
-            target, [value for name, value in arguments.items() if name not in named],
-            {name: value for name, value in arguments.items() if name in named},
-            {f"x{i}": array for i, array in enumerate(inputs.values())}, ["train", "eval"], inferred=True))
+        entry = ModelEntry(target, *_split(reader, cls, arguments),
+                           {f"x{i}": array for i, array in enumerate(inputs.values())}, ["train", "eval"],
+                           inferred=True)
+        found.append(variants(entry, _side(cls)))
     return found, left
+
+
+def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by place and by name, as a constructor takes them: from the first one left out on by name."""
+    names = [name for name, _ in reader.constructor(cls)]
+    named = reader.by_keyword(cls)
+    places = [name for name in names if name not in named]
+    first = next((i for i, name in enumerate(places) if name not in arguments), len(places))
+    args = [arguments[name] for name in places[:first]]
+    return args, {name: value for name, value in arguments.items() if name not in places[:first]}
+
+
+def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -> Left:
+    """A Chain that the code does not tell all about, with what may be tried."""
+    parameters = reader.constructor(cls)
+    required = [name for name, default in parameters if default is None]
+    made: list[Mapping[str, Any]] = []
+    try:
+        made.append(reader.arguments(cls))
+    except Unclear:
+        named = reader.by_keyword(cls)
+        made += calls.of(cls, required, [name for name, _ in parameters if name not in named])
+        guessed = {name: reader.size(cls, name) for name in required}
+        guessed.update({name: by_name(name) for name, value in guessed.items() if value is None})
+        if ... not in guessed.values() and guessed not in made:
+            made.append(guessed)
+    try:
+        inputs = reader.open_inputs(cls, made[0] if made else {})
+    except Unclear as also:
+        return Left(target, str(also), required)
+    if not made or not inputs:
+        return Left(target, why, required, list(inputs))
+    return Left(target, why, required, list(inputs),
+                attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls)))
+
+
+def _side(cls: ClassInfo) -> int | None:
+    """The size of images that a class names, as ``insize = 224``."""
+    for node in cls.node.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            if re.fullmatch("insize|in(put)?_size|image_size|img_size", ast.unparse(node.targets[0])):
+                return node.value.value
+    return None
 
 
 def _analysis(src: Path, out: Path) -> Analysis:

@@ -13,7 +13,8 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Const, Func, Inst, Kind, Ref
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
-from chainer2torch.signature import BindError, Bound, Signature
+from chainer2torch.signature import Bound
+from chainer2torch.verify.parameters import bind, bound, defaults, parameter_at, parameters
 
 _SIZE, _CLASSES, _CHANNELS = 8, 10, 3
 _MAX_DEPTH = 6
@@ -81,11 +82,27 @@ class Reader:
                 return {}
             raise Unclear(f"its constructor is that of {base or 'a class that is not known'}")
         found = {}
-        for name, default in _parameters(init):
+        for name, default in parameters(init):
             if default is None:
                 self._must_be_size(init, name)
-                found[name] = _CLASSES if re.search("class|label", name) else _SIZE
+                found[name] = _size_of(name)
         return found
+
+    def constructor(self, cls: ClassInfo) -> Sequence[tuple[str, ast.expr | None]]:
+        """The parameters of the constructor with their defaults."""
+        init = self._method(cls, "__init__")
+        return [(n, d) for n, d in parameters(init, every=True) if n != "*_rest"] if init is not None else []
+
+    def size(self, cls: ClassInfo, name: str) -> int | None:
+        """A number for one constructor argument, None where it is more than the size of a layer."""
+        init = self._method(cls, "__init__")
+        try:
+            if init is not None:
+                self._must_be_size(init, name)
+                return _size_of(name)
+        except Unclear:
+            pass
+        return None
 
     def by_keyword(self, cls: ClassInfo) -> frozenset[str]:
         """The constructor arguments that can only be given by their names."""
@@ -97,12 +114,12 @@ class Reader:
         left to it. Raises Unclear.
         """
         init = self._method(cls, "__init__")
-        scope = _Scope(cls, {**_defaults(init), **arguments})
+        scope = _Scope(cls, {**defaults(init), **arguments})
         forward = self._forward(cls)
         if forward.node.args.vararg is not None:
             raise Unclear("its forward takes any number of inputs")
         arrays = {}
-        for name, default in _parameters(forward):
+        for name, default in parameters(forward):
             try:
                 arrays[name] = self._array(scope, forward, name)
             except Unclear as why:
@@ -113,6 +130,23 @@ class Reader:
             raise Unclear("its forward takes no input that the code tells of")
         batch = 2 if any(array.endswith("32,32]") for array in arrays.values()) else 4
         return {name: array.replace("{batch}", str(batch)) for name, array in arrays.items()}
+
+    def open_inputs(self, cls: ClassInfo, arguments: Mapping[str, Any]) -> dict[str, str | None]:
+        """As :meth:`inputs`, with None for what the code does not tell. Raises Unclear without a ``forward``."""
+        init = self._method(cls, "__init__")
+        scope = _Scope(cls, {**defaults(init), **{n: v for n, v in arguments.items() if type(v) is int}})
+        forward = self._forward(cls)
+        if forward.node.args.vararg is not None:
+            raise Unclear("its forward takes any number of inputs")
+        arrays: dict[str, str | None] = {}
+        for name, default in parameters(forward):
+            try:
+                arrays[name] = self._array(scope, forward, name).replace("{batch}", "2")
+            except Unclear:
+                if default is not None:
+                    break
+                arrays[name] = None
+        return arrays
 
     # -- constructors ----------------------------------------------------------------------------------------------
 
@@ -138,12 +172,12 @@ class Reader:
         if isinstance(outer, ast.Call) and depth < _MAX_DEPTH:
             callee = self._analysis.kind(outer.func)
             if isinstance(callee, Ref):
-                if _parameter_at(self._bound(callee.name, outer), node) in _SIZE_PARAMETERS:
+                if parameter_at(self._bound(callee.name, outer), node) in _SIZE_PARAMETERS:
                     return True
             target = self._method(callee.info, "__init__") if isinstance(callee, Class) else (
                 callee.info if isinstance(callee, Func) and callee.info.name == "__init__" else None)
             if target is not None:
-                inner = _parameter_at(_bind(target, outer), node)
+                inner = parameter_at(bind(target, outer), node)
                 if inner is not None:
                     self._must_be_size(target, inner, depth + 1)
                     return True
@@ -209,14 +243,14 @@ class Reader:
     def _call(self, scope: _Scope, func: FuncInfo, call: ast.Call, argument: ast.AST, callee: Kind,
               depth: int) -> str:
         if isinstance(callee, Ref):
-            bound = self._bound(callee.name, call)
-            if callee.name in _TAKE_LABELS and _parameter_at(bound, argument) == "t":
-                return f"i32[{{batch}}]<{self._classes(scope, func, next(iter(bound.given.values())), depth)}"
+            given = self._bound(callee.name, call)
+            if callee.name in _TAKE_LABELS and parameter_at(given, argument) == "t":
+                return f"i32[{{batch}}]<{self._classes(scope, func, next(iter(given.given.values())), depth)}"
             raise Unclear(f"it goes to {callee.name} in line {call.lineno} before any layer")
         inner = self._target(scope, func, call, callee)
         if inner is not None:
             inner_scope, method = inner
-            name = _parameter_at(_bind(method, call), argument)
+            name = parameter_at(bind(method, call), argument)
             if name is not None:
                 return self._array(inner_scope, method, name, depth + 1)
         layer = self._layer(callee)
@@ -264,9 +298,9 @@ class Reader:
             return None
         made = self._analysis.makers[callee.site]
         init = self._method(callee.cls, "__init__")
-        env = dict(_defaults(init))
+        env = dict(defaults(init))
         if init is not None:
-            env.update({name: self._number(scope, made, node) for name, node in _bind(init, made).given.items()
+            env.update({name: self._number(scope, made, node) for name, node in bind(init, made).given.items()
                         if self._is_number(scope, made, node)})
         return _Scope(callee.cls, env), self._forward(callee.cls)
 
@@ -322,47 +356,11 @@ class Reader:
         row = self._analysis.rules.find(name)
         if row is None or row.signature is None:
             return Bound({})
-        return _bound(row.signature, call)
+        return bound(row.signature, call)
 
 
-def _bound(signature: Signature, call: ast.Call) -> Bound:
-    try:
-        return signature.bind(call.args, call.keywords)
-    except BindError:
-        return Bound({})
-
-
-def _bind(func: FuncInfo, call: ast.Call) -> Bound:
-    """A call of a method of the project, without its receiver."""
-    names = ", ".join(name if default is None else f"{name}={ast.unparse(default)}"
-                      for name, default in _parameters(func, every=True))
-    return _bound(Signature.parse(f"({names})"), call)
-
-
-def _parameter_at(bound: Bound, node: ast.AST) -> str | None:
-    return next((name for name, value in bound.given.items() if value is node), None)
-
-
-def _parameters(func: FuncInfo, every: bool = False) -> Sequence[tuple[str, ast.expr | None]]:
-    """Names and defaults of a method's parameters, without its receiver; those by keyword only if they have to be
-    given (or ``every``).
-    """
-    a = func.node.args
-    positional = [p.arg for p in [*a.posonlyargs, *a.args]]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
-    found = list(zip(positional, defaults, strict=True))[0 if func.is_static else 1:]
-    by_keyword = [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
-    if every:
-        return [*found, *([("*_rest", None)] if a.kwonlyargs else []), *by_keyword]
-    return [*found, *((name, default) for name, default in by_keyword if default is None)]
-
-
-def _defaults(init: FuncInfo | None) -> dict[str, int | None]:
-    values: dict[str, Any] = {}
-    for name, default in _parameters(init) if init is not None else ():
-        if isinstance(default, ast.Constant) and (default.value is None or type(default.value) is int):
-            values[name] = default.value
-    return values
+def _size_of(name: str) -> int:
+    return _CLASSES if re.search("class|label", name) else _SIZE
 
 
 def _names(tree: ast.AST, names: set[str] | None) -> Iterator[ast.Name]:

@@ -1,10 +1,8 @@
 """``verify models``: each model of the project in both frameworks, from the same weights and inputs."""
 from __future__ import annotations
 
-import dataclasses
 import math
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,95 +12,16 @@ import numpy as np
 
 from chainer2torch.verify import rounding, run, wire
 from chainer2torch.verify.compare import compare_arrays
+from chainer2torch.verify.entries import ModelEntry, ModelsError, read_entries, read_names
 from chainer2torch.verify.given import GivenError
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, case_of, judge, note
 from chainer2torch.verify.report import VerifyReport
+from chainer2torch.verify.trials import Left, choose
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+__all__ = ["ModelEntry", "ModelsError", "read_entries", "read_names", "verify_models"]
 
 # Small enough that a few steps do not leave the range where both frameworks round alike.
 _RATE = 0.01
-_KEYS = frozenset({"target", "args", "kwargs", "inputs", "modes"})
-
-
-class ModelsError(Exception):
-    """The table ``[[tool.chainer2torch.verify.model]]`` is wrong; the message names the file, the entry and the key."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelEntry:
-    """One model to verify: where its class is, what it is made from, and what it is called with."""
-
-    target: str
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
-    inputs: Mapping[str, Any]
-    modes: Sequence[str]
-    # Whether arguments and inputs were read from the code, not given: they may be wrong.
-    inferred: bool = False
-
-    def call(self) -> str:
-        """The call that makes the model: ``MLP(8, n_out=10)``."""
-        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
-        return f"{self.target.partition(':')[2]}({arguments})"
-
-    def text(self) -> str:
-        """The snippet that makes the model and calls it; the same on both sides."""
-        module = self.target.partition(":")[0]
-        given = ", ".join(self.inputs)
-        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
-                f"def run({given}):\n    return model({given})\n")
-
-
-def _settings(src: Path) -> Mapping[str, Any]:
-    """``[tool.chainer2torch.verify]`` of ``src/pyproject.toml``; empty when there is none. Raises ModelsError."""
-    path = src / "pyproject.toml"
-    if not path.is_file():
-        return {}
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ModelsError(f"{path}: not valid TOML: {error}") from None
-    return data.get("tool", {}).get("chainer2torch", {}).get("verify", {})
-
-
-def read_names(src: Path) -> Mapping[str, Any]:
-    """The names that a port written by hand uses: ``[tool.chainer2torch.verify.names]``, for all models, and tables in
-    it for one: ``[tool.chainer2torch.verify.names."net:MLP"]``. Raises ModelsError.
-    """
-    table = _settings(src).get("names", {})
-    flat = [*table.items(), *(item for inner in table.values() if isinstance(inner, dict) for item in inner.items())]
-    for key, value in flat:
-        if not isinstance(value, str) and not (isinstance(value, dict) and ":" in key):
-            raise ModelsError(f"{src / 'pyproject.toml'}: [tool.chainer2torch.verify.names]: `{key}` must be a text: "
-                              'the name of a module or parameter of the port, such as "features.0"')
-    return table
-
-
-def read_entries(src: Path) -> list[ModelEntry]:
-    """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
-    path = src / "pyproject.toml"
-    tables = _settings(src).get("model", [])
-    entries = []
-    for number, table in enumerate(tables, 1):
-        where = f"{path}: model {number} of [[tool.chainer2torch.verify.model]]"
-        unknown = sorted(set(table) - _KEYS)
-        if unknown:
-            raise ModelsError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(_KEYS))}")
-        if not isinstance(table.get("target"), str) or table["target"].count(":") != 1:
-            raise ModelsError(f'{where}: `target` is written "module:Class"')
-        inputs = table.get("inputs")
-        if not isinstance(inputs, (list, dict)) or not inputs:
-            raise ModelsError(f'{where}: `inputs` is a list such as ["f32[4,784]"], or a table by parameter')
-        named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": spec for i, spec in enumerate(inputs)}
-        modes = table.get("modes", ["train", "eval"])
-        if not set(modes) <= {"train", "eval"}:
-            raise ModelsError(f"{where}: `modes` is a list of \"train\" and \"eval\"")
-        entries.append(ModelEntry(table["target"], table.get("args", []), table.get("kwargs", {}), named, modes))
-    return entries
 
 
 def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: Sequence[ModelEntry] | None = None,
@@ -112,7 +31,7 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     """Runs the models of ``src`` under Chainer and their namesakes of ``out`` under PyTorch, and compares.
 
     They are those of ``src/pyproject.toml``, of ``trace``, and every other Chain of ``src`` whose arguments and inputs
-    its code tells. If the original does not take what was inferred, that Chain is not verified.
+    its code tells or are found by trying. What the original does not take is not verified.
 
     Compared are outputs, gradients of inputs and parameters, running statistics, and ``steps`` steps of plain gradient
     descent, in float32 and float64, in train and test mode. A difference comes with the first link that diverges.
@@ -129,39 +48,54 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     """
     run.check_device(device, chainer_python, torch_python)
     found = list(read_entries(src) if entries is None else entries)
-    seen: list[str] = []
-    unclear: list[str] = []
+    seen: list[Left] = []
+    unclear: list[Left] = []
     if trace is not None:
         from chainer2torch.trace import entries as traced_entries
         from chainer2torch.trace import read
-        traced, seen = traced_entries(read(trace), src)
+        traced, whats = traced_entries(read(trace), src)
+        seen = [Left(what.partition(": ")[0], what.partition(": ")[2]) for what in whats]
         found += [e for e in traced if e.target not in {entry.target for entry in found}]
+    inferred: list[list[ModelEntry]] = []
     if entries is None:
         from chainer2torch.verify.inferred import infer
-        inferred, unclear = infer(src, out, {entry.target for entry in found} | {what.split(": ")[0] for what in seen})
-        found += inferred
+        inferred, unclear = infer(src, out, {*(entry.target for entry in found), *(what.target for what in seen)})
     if names:
-        targets = [*(entry.target for entry in found), *(what.split(": ")[0] for what in unclear)]
+        targets = [*(entry.target for entry in found), *(some[0].target for some in inferred),
+                   *(what.target for what in unclear)]
         unknown = [name for name in names if not any(_named(target, [name]) for target in targets)]
         if unknown:
             raise ModelsError(f"{src / 'pyproject.toml'}: no model is named {unknown[0]}")
         found = [entry for entry in found if _named(entry.target, names)]
-        unclear = [what for what in unclear if _named(what.split(": ")[0], names)]
+        inferred = [some for some in inferred if _named(some[0].target, names)]
+        unclear = [what for what in unclear if _named(what.target, names)]
+    chosen, unclear = choose(inferred, unclear, src.resolve(), python=chainer_python, timeout=timeout)
+    found += chosen
     # What was inferred runs apart: a worker that it ends takes nothing with it that was given.
     reports = [_run_apart(part, src.resolve(), out.resolve(), steps, seed,
                           {"chainer": chainer_python, "torch": torch_python}, device, timeout)
                for part in ([e for e in found if not e.inferred], [e for e in found if e.inferred])]
     report = VerifyReport([o for r in reports for o in r.outcomes], [p for r in reports for p in r.problems],
                           {**reports[1].versions, **reports[0].versions}, device)
-    report.outcomes += [Outcome(Pair(f"t{i}", what.partition(": ")[0], label, "", ""), UNVERIFIED,
-                                [what.partition(": ")[2]])
+    report.outcomes += [Outcome(Pair(f"t{i}", what.target, label, "", ""), UNVERIFIED, [what.why])
                         for label, whats in (("trace", seen), ("inferred", unclear)) for i, what in enumerate(whats)]
+    report.hints = _hints(src, [*seen, *unclear])
     if not found:
         report.problems.append(f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
                                "target, args and inputs, where the code does not tell them")
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report
+
+
+def _hints(src: Path, left: Sequence[Left]) -> list[str]:
+    """What a person can do about the models that were not verified: the first of them as an example."""
+    if not left:
+        return []
+    tables = left[0].table()
+    return [f"not verified: {', '.join(what.target for what in left)} (--verbose says why)",
+            f"to verify them: `chainer2torch trace`, or in {src / 'pyproject.toml'} what they are made from and called "
+            "with; a target may be a function that makes and returns the model:", *("    " + line for line in tables)]
 
 
 def _named(target: str, names: Sequence[str]) -> bool:
@@ -207,8 +141,8 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         python=pythons["torch"], timeout=timeout)
     outcomes = [_outcome(pair, left, right, device) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
-    given = {entry.target: f"inferred from the code: {entry.call()} of {', '.join(entry.inputs.values())}"
-             for entry in entries if entry.inferred}
+    given = {entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
+                           f"{', '.join(map(str, entry.inputs.values()))}" for entry in entries if entry.inferred}
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
     # An original that ends its worker, once that runs, has refused what was inferred.

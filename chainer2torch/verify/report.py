@@ -31,6 +31,8 @@ class VerifyReport:
     versions: dict[str, str]
     device: str = "cpu"
     without_examples: list[str] = dataclasses.field(default_factory=list)
+    # What a person can do about that which was not verified.
+    hints: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def compared(self) -> int:
@@ -85,6 +87,7 @@ class VerifyReport:
         if verbose:
             out += [f"not verified: {o.pair.row} ({o.pair.label}): {'; '.join(o.reasons)}" for o in unverified]
         out += [f"not verified: {name} has no example" for name in self.without_examples]
+        out += self.hints
         out += [f"ERROR: {problem}" for problem in self.problems]
         failed = sum(o.status == FAILED for o in self.outcomes)
         if not self.compared:

@@ -24,8 +24,8 @@ DEFAULT = {
 }
 EXACT = Tolerance(0.0, 0.0)
 
-# Where float32 differs and float64 is equal: so far (of an array's largest value) may float32 be from float64, or so many
-# times as far as Chainer's own float32 is, which measures how much the terms cancel.
+# Where float32 differs and float64 is equal: so far (of an array's largest value) may float32 be from float64, or so
+# many times as far as Chainer's own float32 is, which measures how much the terms cancel.
 ROUNDING = 1e-3
 ROUNDING_RATIO = 4.0
 

@@ -45,12 +45,12 @@ class Words(chainer.Chain):
         return self.out(F.tanh(self.embed(words)))
 
 
-class Digits(chainer.Chain):  # made for another size than the one that is inferred
+class Digits(chainer.Chain):  # made for another size than those that are tried
     def __init__(self):
         super().__init__()
         with self.init_scope():
             self.conv = L.Convolution2D(1, 2, 5)
-            self.fc = L.Linear(2 * 24 * 24, 10)
+            self.fc = L.Linear(2 * 19 * 19, 10)
 
     def forward(self, x):
         return self.fc(self.conv(x))
@@ -240,17 +240,17 @@ class Net(chainer.Chain):
     found, left = infer(src, out, ())
     expected = FORWARDS[body]
     if isinstance(expected, list):
-        assert [list(entry.inputs.values()) for entry in found] == [expected], left
+        assert [list(entry.inputs.values()) for entry, *_ in found] == [expected], left
     else:
-        assert found == [] and len(left) == 1 and left[0].startswith(f"net:Net: {expected}"), left
+        assert found == [] and len(left) == 1 and str(left[0]).startswith(f"net:Net: {expected}"), left
 
 
 def test_what_is_known_or_has_no_counterpart_is_left_out(tmp_path):
     src, out = _write(tmp_path, port=PORT.replace("class Body", "class Trunk"))
     found, left = infer(src, out, {"net:Classify", "net:Words"})
-    assert [entry.target for entry in found] == ["net:Digits", "net:Ends", "net:Opaque"]
-    assert "net:Body: net.py of out has no class of this name" in left
-    assert not any("Classify" in what or "Words" in what for what in left)
+    assert [entry.target for entry, *_ in found] == ["net:Digits", "net:Ends", "net:Opaque"]
+    assert "net:Body: net.py of out has no class of this name" in map(str, left)
+    assert not any("Classify" in what.target or "Words" in what.target for what in left)
 
 
 def test_names_choose_among_them(tmp_path):

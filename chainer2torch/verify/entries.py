@@ -1,0 +1,94 @@
+"""Which models ``verify models`` runs, and with what: the tables of ``pyproject.toml``."""
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_KEYS = frozenset({"target", "args", "kwargs", "inputs", "modes"})
+
+
+class ModelsError(Exception):
+    """The table ``[[tool.chainer2torch.verify.model]]`` is wrong; the message names the file, the entry and the key."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEntry:
+    """One model to verify: where its class is, what it is made from, and what it is called with."""
+
+    target: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    modes: Sequence[str]
+    # Whether arguments and inputs were read from the code, not given: they may be wrong.
+    inferred: bool = False
+    # Whether they were found by trying what Chainer takes.
+    tried: bool = False
+
+    def call(self) -> str:
+        """The call that makes the model: ``MLP(8, n_out=10)``."""
+        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
+        return f"{self.target.partition(':')[2]}({arguments})"
+
+    def text(self) -> str:
+        """The snippet that makes the model and calls it; the same on both sides."""
+        module = self.target.partition(":")[0]
+        given = ", ".join(self.inputs)
+        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
+                f"def run({given}):\n    return model({given})\n")
+
+
+def _settings(src: Path) -> Mapping[str, Any]:
+    """``[tool.chainer2torch.verify]`` of ``src/pyproject.toml``; empty when there is none. Raises ModelsError."""
+    path = src / "pyproject.toml"
+    if not path.is_file():
+        return {}
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelsError(f"{path}: not valid TOML: {error}") from None
+    return data.get("tool", {}).get("chainer2torch", {}).get("verify", {})
+
+
+def read_names(src: Path) -> Mapping[str, Any]:
+    """The names that a port written by hand uses: ``[tool.chainer2torch.verify.names]``, for all models, and tables in
+    it for one: ``[tool.chainer2torch.verify.names."net:MLP"]``. Raises ModelsError.
+    """
+    table = _settings(src).get("names", {})
+    flat = [*table.items(), *(item for inner in table.values() if isinstance(inner, dict) for item in inner.items())]
+    for key, value in flat:
+        if not isinstance(value, str) and not (isinstance(value, dict) and ":" in key):
+            raise ModelsError(f"{src / 'pyproject.toml'}: [tool.chainer2torch.verify.names]: `{key}` must be a text: "
+                              'the name of a module or parameter of the port, such as "features.0"')
+    return table
+
+
+def read_entries(src: Path) -> list[ModelEntry]:
+    """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
+    path = src / "pyproject.toml"
+    tables = _settings(src).get("model", [])
+    entries = []
+    for number, table in enumerate(tables, 1):
+        where = f"{path}: model {number} of [[tool.chainer2torch.verify.model]]"
+        unknown = sorted(set(table) - _KEYS)
+        if unknown:
+            raise ModelsError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(_KEYS))}")
+        if not isinstance(table.get("target"), str) or table["target"].count(":") != 1:
+            raise ModelsError(f'{where}: `target` is written "module:Class"')
+        inputs = table.get("inputs")
+        if not isinstance(inputs, (list, dict)) or not inputs:
+            raise ModelsError(f'{where}: `inputs` is a list such as ["f32[4,784]"], or a table by parameter')
+        named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": spec for i, spec in enumerate(inputs)}
+        modes = table.get("modes", ["train", "eval"])
+        if not set(modes) <= {"train", "eval"}:
+            raise ModelsError(f"{where}: `modes` is a list of \"train\" and \"eval\"")
+        entries.append(ModelEntry(table["target"], table.get("args", []), table.get("kwargs", {}), named, modes))
+    return entries
