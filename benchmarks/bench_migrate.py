@@ -42,7 +42,7 @@ def floor(tree: Path) -> tuple[int, int]:
 
 def migrate(tree: Path) -> None:
     """What `chainer2torch migrate` does up to the bytes that it would write, rule tables included."""
-    rules = load_rules()
+    rules = load_rules(lazy=True)
     found = project.collect([tree])
     project.analyse(found, lambda texts: migrate_sources(texts, rules=rules))
     output.changes(found)
@@ -70,7 +70,7 @@ def main() -> None:
         if not lines:
             raise SystemExit(f"{tree}: no file mentions Chainer")
         start = time.process_time()
-        load_rules()
+        load_rules(lazy=True)
         tables = time.process_time() - start
         base: list[float] = []
         full: list[float] = []

@@ -269,7 +269,7 @@ def _next_step(rule_dirs: tuple[Path, ...], symbol: str) -> str:
 @functools.lru_cache(maxsize=1)
 def _rules(rule_dirs: tuple[Path, ...]) -> Any:
     from chainer2torch.rules import load_rules
-    return load_rules(rule_dirs)
+    return load_rules(rule_dirs, lazy=True)
 
 
 def _write_report(path: Path, form: str, report: Report, extras: Any) -> None:

@@ -142,7 +142,7 @@ def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rule
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if path in start:
                 results[path].error = _syntax_message(error, text)
-    rules = (rules or load_rules()).with_packs(_imported(trees))
+    rules = (rules or load_rules(lazy=True)).with_packs(_imported(trees))
     return Analysis(Project(trees), rules, hints).run()
 
 

@@ -1,103 +1,24 @@
 """The strict loader of the rule tables (``rules/**/*.toml``). The format is described in docs/adding-a-rule.md."""
 from __future__ import annotations
 
-import ast
-import builtins
 import dataclasses
-import difflib
 import functools
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.resources import rules_dir
-from chainer2torch.signature import Signature
+from chainer2torch.rows import MACROS, ROW_KEYS, STATES, Case, Example, Row, check, row_of, unknown_keys
+from chainer2torch.tables import Later, Rows, cut
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-STATES = ("exact", "close", "review", "manual")
-MACROS = frozenset({"TRAINING", "LONG", "CONST"})
-_ROW_KEYS = frozenset({
-    "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames",
-})
-_EXAMPLE_KEYS = frozenset({
-    "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
-})
-_CASE_KEYS = frozenset({"when", "torch"})
-_TEMPLATE_ROOTS = frozenset({
-    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
-    "torchvision",
-})
-_KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
-
-
 class RulesError(Exception):
     """A table is not well formed; the message names the file, the row and the remedy, one problem a line."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One alternative of a row: the guard (None: always) and the template."""
-
-    when: str | None
-    torch: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """One example of a row: its proof and its documentation."""
-
-    given: Mapping[str, Any]
-    before: str
-    options: Mapping[str, Any]
-
-    @property
-    def after(self) -> str | None:
-        """The text that migrating ``before`` must give, if the row states it."""
-        return self.options.get("after")
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One public Chainer name and what becomes of it."""
-
-    name: str
-    table: str
-    signature: Signature | None
-    cases: tuple[Case, ...]
-    fallback: str | None
-    drop: Mapping[str, str]
-    value: str | None
-    returns: str
-    state: str
-    bound: float | None
-    note: str
-    next: str
-    attribute: bool
-    set: str | None
-    base: str | None
-    alias: str | None
-    function: str | None
-    examples: tuple[Example, ...]
-    proof: str | None
-    code: str
-    # rows of an older version: arguments without meaning today, and those that have another name
-    ignores: tuple[str, ...] = ()
-    renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-    @property
-    def templates(self) -> Iterator[str]:
-        """Every template of the row, cases first."""
-        for case in self.cases:
-            yield case.torch
-        for text in (self.fallback, self.value, self.set):
-            if text is not None:
-                yield text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,11 +47,11 @@ class Rules:
     def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str],
                  libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None,
                  old: Mapping[str, Row] | None = None):
-        self.rows = dict(rows)
-        self.old = dict(old or {})  # what calls were in version 1
+        self.rows = _as_rows(rows)
+        self.old = _as_rows(old or {})  # what calls were in version 1
         self.libraries = dict(libraries or {})
         self.packs = dict(packs or {})
-        self._own_rows, self._aliases_given = self.rows, dict(module_aliases)
+        self._aliases_given = dict(module_aliases)
         self.with_packs = functools.lru_cache(maxsize=None)(self._with_packs)
         self._module_aliases = tuple(
             (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items())
@@ -142,10 +63,13 @@ class Rules:
 
     def _with_packs(self, libraries: frozenset[str]) -> Rules:
         """These rules and the packs of some libraries; a library without a pack adds nothing."""
-        loaded = {name: row for library in sorted(libraries) for name, row in self.packs.get(library, {}).items()}
-        if not loaded:
+        packs = [self.packs[library] for library in sorted(libraries) if library in self.packs]
+        if not packs:
             return self
-        return Rules({**loaded, **self._own_rows}, self._aliases_given, self.libraries, self.packs, self.old)
+        rows = self.rows
+        for pack in packs:
+            rows = rows.merged(pack)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
@@ -209,43 +133,73 @@ class Rules:
         return name in self._prefixes
 
 
-def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True) -> Rules:
+def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, lazy: bool = False) -> Rules:
     """Loads the shipped tables and the user's own; a user's row replaces ours of the same name.
 
-    With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`.
+    With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`. With
+    ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for.
     """
-    rows: dict[str, Row] = {}
-    packs: dict[str, dict[str, Row]] = {}
+    rows: dict[str, Row | Later[Row]] = {}
+    packs: dict[str, dict[str, Row | Later[Row]]] = {}
     libraries: dict[str, Library] = {}
-    old: dict[str, Row] = {}
+    old: dict[str, Row | Later[Row]] = {}
     problems: list[str] = []
     aliases: dict[str, str] = {}
-    for directory in (rules_dir(), *map(Path, extra_dirs)):
+    shipped = rules_dir()
+    for directory in (shipped, *map(Path, extra_dirs)):
         if not Path(directory).is_dir():
             raise RulesError(f"{directory}: no such directory of rule tables")
         seen: dict[str, str] = {}
         for path in sorted(Path(directory).rglob("*.toml")):
             label = path.relative_to(directory).as_posix()
-            data = _read(path, label, problems)
-            aliases.update(data.pop("module_aliases", {}))
-            libraries.update(_libraries(data.pop("libraries", {}), label, problems))
+            about, found = _table(path, label, problems, lazy and directory is shipped)
+            aliases.update(about.get("module_aliases", {}))
+            libraries.update(_libraries(about.get("libraries", {}), label, problems))
             pack = label.split("/")[1] if label.startswith("packs/") and label.count("/") > 1 else ""
-            if "era" in data:
-                del data["era"]
-                old.update((row.name, row) for row in _rows(data, label, problems))
+            if "era" in about:
+                old.update(found)
                 continue
-            for row in _rows(data, label, problems):
-                if row.name in seen:
-                    problems.append(f"{label} [{row.name}]: the row stands in {seen[row.name]} already")
+            for name, row in found:
+                if name in seen:
+                    problems.append(f"{label} [{name}]: the row stands in {seen[name]} already")
                     continue
-                if pack and row.name.split(".")[0] != pack:
-                    problems.append(f"{label} [{row.name}]: packs/{pack}/ is for names of {pack}")
+                if pack and name.split(".")[0] != pack:
+                    problems.append(f"{label} [{name}]: packs/{pack}/ is for names of {pack}")
                     continue
-                seen[row.name] = label
-                (packs.setdefault(pack, {}) if pack else rows)[row.name] = row
+                seen[name] = label
+                (packs.setdefault(pack, {}) if pack else rows)[name] = row
     if strict and problems:
         raise RulesError("\n".join(problems))
-    return Rules(rows, aliases, libraries, packs, old)
+    return Rules(Rows(rows), aliases, libraries, {name: Rows(pack) for name, pack in packs.items()}, Rows(old))
+
+
+def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:
+    return rows if isinstance(rows, Rows) else Rows(rows)
+
+
+def _table(path: Path, label: str, problems: list[str], lazy: bool
+           ) -> tuple[dict[str, Any], list[tuple[str, Row | Later[Row]]]]:
+    """What a table says above its rows, and its rows by name."""
+    text = _text(path, label, problems)
+    parts = cut(text) if lazy else None
+    about = _read(parts[0], label, problems) if parts else {}
+    if parts is None or "module" not in about:
+        data = _read(text, label, problems)
+        about = {key: data.pop(key) for key in ("era", "module_aliases", "libraries") if key in data}
+        return about, [(row.name, row) for row in _rows(data, label, problems)]
+    module = about["module"]
+    return about, [(f"{module}.{key}", Later(functools.partial(_later, f"{module}.{key}", label, part)))
+                  for key, part in parts[1]]
+
+
+def _later(name: str, label: str, text: str) -> Row:
+    """The row of a text that a test has checked with its table."""
+    problems: list[str] = []
+    (fields,) = _read(text, label, problems).values()
+    row = row_of(name, label, fields, problems)
+    if problems:
+        raise RulesError("\n".join(problems))
+    return row
 
 
 def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]:
@@ -253,7 +207,7 @@ def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]
     known = {field.name for field in dataclasses.fields(Library)} - {"module"}
     for module, fields in data.items():
         where = f"{label} [libraries.{module}]"
-        errors = list(_unknown(fields, frozenset(known)))
+        errors = list(unknown_keys(fields, frozenset(known)))
         errors += [f"the key `{key}` is missing" for key in sorted(known - {"note"} - set(fields))]
         problems.extend(f"{where}: {error}" for error in errors)
         if not errors:
@@ -261,10 +215,18 @@ def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]
     return found
 
 
-def _read(path: Path, label: str, problems: list[str]) -> dict[str, Any]:
+def _text(path: Path, label: str, problems: list[str]) -> str:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        problems.append(f"{label}: not valid TOML: {error}")
+        return ""
+
+
+def _read(text: str, label: str, problems: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         problems.append(f"{label}: not valid TOML: {error}")
         return {}
 
@@ -280,121 +242,13 @@ def _rows(data: dict[str, Any], label: str, problems: list[str]) -> Iterator[Row
         if not isinstance(fields, dict):
             problems.append(f"{where}: a row is a table, not {fields!r}")
             continue
-        errors = list(_unknown(fields, _ROW_KEYS))
-        row = _row(f"{module}.{key}", label, fields, errors)
-        errors.extend(_check(row))
+        errors = list(unknown_keys(fields, ROW_KEYS))
+        row = row_of(f"{module}.{key}", label, fields, errors)
+        errors.extend(check(row))
         if errors:
             problems.extend(f"{where}: {error}" for error in errors)
         else:
             yield row
 
 
-def _unknown(fields: Iterable[str], known: frozenset[str]) -> Iterator[str]:
-    for key in fields:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            yield f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
-
-
-def _row(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Row:
-    signature = None
-    if "signature" in fields:
-        try:
-            signature = Signature.parse(fields["signature"])
-        except ValueError as error:
-            errors.append(str(error))
-    cases = []
-    for case in fields.get("cases", ()):
-        errors.extend(_unknown(case, _CASE_KEYS))
-        if not _CASE_KEYS <= case.keys():
-            errors.append("a case needs `when` and `torch`")
-            continue
-        cases.append(Case(case["when"], case["torch"]))
-    if "torch" in fields:
-        cases.append(Case(None, fields["torch"]))
-    examples = []
-    for example in fields.get("example", ()):
-        errors.extend(_unknown(example, _EXAMPLE_KEYS))
-        if "before" not in example:
-            errors.append("an example needs `before`")
-            continue
-        options = {k: v for k, v in example.items() if k not in ("given", "before")}
-        examples.append(Example(example.get("given", {}), example["before"], options))
-    return Row(
-        name=name, table=label, signature=signature, cases=tuple(cases), fallback=fields.get("fallback"),
-        drop=fields.get("drop", {}), value=fields.get("value"), returns=fields.get("returns", "unknown"),
-        state=fields.get("state", "manual"), bound=fields.get("bound"), note=fields.get("note", ""),
-        next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
-        base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
-        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
-        ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
-    )
-
-
-def _check(row: Row) -> Iterator[str]:
-    if row.alias or row.ignores and not row.cases:
-        return
-    if row.state not in STATES:
-        yield f"state `{row.state}` is not one of {', '.join(STATES)}"
-    if row.state in ("exact", "close") and not row.examples and not row.proof:
-        yield (f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof "
-               "(or `proof`: the row or the test that holds it)")
-    if row.state == "close" and row.bound is None:
-        yield "state `close` needs `bound`, the measured largest relative difference"
-    if row.state == "manual" and not row.note:
-        yield "state `manual` needs a `note` that says why"
-    parameters = row.signature.names if row.signature else frozenset()
-    for case in row.cases:
-        if case.when is not None:
-            yield from _parse_problem(case.when, "guard")
-    for text in row.templates:
-        problems = list(_parse_problem(text, "template"))
-        yield from problems or _unbound(text, parameters)
-
-
-def _parse_problem(text: str, what: str) -> Iterator[str]:
-    try:
-        _names_in(text)
-    except SyntaxError as error:
-        yield f"{what} `{text}` is not an expression: {error.msg}"
-
-
-@functools.lru_cache(maxsize=4096)  # many rows have the same templates
-def _names_in(text: str) -> tuple[str, ...]:
-    """The names that an expression takes from outside of itself."""
-    nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
-    local = {a.arg for n in nodes if isinstance(n, ast.Lambda)
-             for a in [*n.args.args, *n.args.kwonlyargs, *filter(None, [n.args.vararg, n.args.kwarg])]}
-    names = [n for n in nodes if isinstance(n, ast.Name)]
-    local |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
-    return tuple(n.id for n in names if n.id not in local)
-
-
-def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
-    for name in _names_in(text):
-        if name not in bound and name not in _KNOWN:
-            yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + \
-                ", ".join(sorted(_TEMPLATE_ROOTS))
-
-
-# The hundreds of a code tell the room: C2T1xx functions, 2xx links, ... (docs/codes.md).
-_CODES = (
-    ("?", "C2T390"),
-    ("chainer.functions", "C2T100"), ("chainer.links", "C2T200"), ("chainer.Link", "C2T200"),
-    ("chainer.Chain", "C2T200"), ("chainer.Sequential", "C2T200"), ("chainer.initializers", "C2T210"),
-    ("chainer.link_hooks", "C2T220"), ("chainer.Parameter", "C2T310"), ("chainer.Variable", "C2T300"),
-    ("chainer.backends", "C2T330"), ("chainer.backend", "C2T330"), ("chainer.get_device", "C2T330"),
-    ("numpy", "C2T320"), ("cupy", "C2T320"), ("chainer.config", "C2T400"), ("chainer.using_config", "C2T400"),
-    ("chainer.no_backprop_mode", "C2T400"), ("chainer.optimizer", "C2T500"), ("chainer.optimizers", "C2T500"),
-    ("chainer.Optimizer", "C2T500"), ("chainer.GradientMethod", "C2T500"),
-    ("chainer.dataset", "C2T610"), ("chainer.iterators", "C2T620"), ("chainer.training", "C2T600"),
-    ("chainer.report", "C2T630"), ("chainermn", "C2T700"), ("chainer.serializers", "C2T800"),
-)
-_LIBRARY_CODE = "C2T091"
-
-
-def _default_code(name: str, table: str) -> str:
-    if table.startswith("packs/"):
-        return _LIBRARY_CODE
-    best = max((entry for entry in _CODES if name.startswith(entry[0])), key=lambda e: len(e[0]), default=None)
-    return best[1] if best else "C2T090"
+__all__ = ["MACROS", "STATES", "Case", "Example", "Library", "Row", "Rules", "RulesError", "load_rules"]

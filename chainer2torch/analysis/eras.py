@@ -1,49 +1,36 @@
 """For which version of Chainer a file was written, as far as its words tell."""
 from __future__ import annotations
 
-import io
 import re
-import tokenize
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-# words that only version 1 knows, and words that came with version 2 or later
-_VERSION_1 = re.compile(r"\b(volatile|wscale|FunctionSet|zero_grads|clip_grads)\b|\buse_cudnn\s*=\s*(?:True|False)\b")
-_LATER = re.compile(r"\b(init_scope|using_config|no_backprop_mode|force_backprop_mode|global_config|FunctionNode|"
-                    r"to_chx|get_device_from_id)\b|\bchainer\.(config|backends?|initializers\.Normal)\b")
+from chainer2torch.analysis.source import Source
+
+# what only version 1 knows, and what came with version 2 or later: words, and the forms in which they count
+_VERSION_1 = ("volatile", "wscale", "FunctionSet", "zero_grads", "clip_grads", "use_cudnn")
+_VERSION_1_FORMS = re.compile(
+    r"\b(volatile|wscale|FunctionSet|zero_grads|clip_grads)\b|\buse_cudnn\s*=\s*(?:True|False)\b")
+_LATER = ("init_scope", "using_config", "no_backprop_mode", "force_backprop_mode", "global_config", "FunctionNode",
+          "to_chx", "get_device_from_id", "config", "backend", "Normal")
+_LATER_FORMS = re.compile(
+    r"\b(init_scope|using_config|no_backprop_mode|force_backprop_mode|global_config|FunctionNode|"
+    r"to_chx|get_device_from_id)\b|\bchainer\s*\.\s*(config|backends?|initializers\.Normal)\b")
 
 
-def eras(texts: Mapping[str, str]) -> dict[str, int | None]:
+def eras(sources: Mapping[str, Source]) -> dict[str, int | None]:
     """By path: 1 for files of version 1, 2 for later ones, None where nothing tells.
 
     A file without a sign is of the era of the other files of its project when those agree.
     """
-    texts = {path: _code(text) for path, text in texts.items()}
-    own = {path: _own(text) for path, text in texts.items()}
-    found = {era for era in own.values() if era is not None}
-    common = next(iter(found)) if len(found) == 1 and not any(_both(text) for text in texts.values()) else None
-    return {path: era if era is not None or _both(texts[path]) else common for path, era in own.items()}
+    signs = {path: (_says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS))
+             for path, source in sources.items()}
+    found = {own for own in signs.values() if any(own)}
+    common = {(True, False): 1, (False, True): 2}.get(next(iter(found))) if len(found) == 1 else None
+    return {path: common if not any(own) else None if all(own) else 1 if own[0] else 2 for path, own in signs.items()}
 
 
-def _code(text: str) -> str:
-    """The text without comments and strings: what they say of a version is no sign of it. Empty where no word is."""
-    if not (_VERSION_1.search(text) or _LATER.search(text)):
-        return ""
-    words = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NAME:
-                words.append(f" {token.string}")
-            elif token.type == tokenize.OP:
-                words.append(token.string)
-    except (tokenize.TokenError, SyntaxError):  # what ast takes and tokenize does not: no sign
-        return ""
-    return "".join(words).replace(". ", ".")
-
-
-def _own(text: str) -> int | None:
-    first, later = _VERSION_1.search(text) is not None, _LATER.search(text) is not None
-    return None if first == later else 1 if first else 2
-
-
-def _both(text: str) -> bool:
-    return _VERSION_1.search(text) is not None and _LATER.search(text) is not None
+def _says(source: Source, words: Sequence[str], forms: re.Pattern[str]) -> bool:
+    """Whether one of the words stands in the code: what comments and strings say of a version is no sign of it."""
+    return any(word in source.text for word in words) and any(
+        not source.in_string(match.start()) and source.comment_before(match.start()) is None
+        for match in forms.finditer(source.text))

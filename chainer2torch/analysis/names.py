@@ -102,7 +102,7 @@ class Project:
     @functools.cached_property
     def eras(self) -> dict[str, int | None]:
         """For which version of Chainer each file was written: 1, 2 (or later) or None."""
-        return eras({path: module.source.text for path, module in self.modules.items()})
+        return eras({path: module.source for path, module in self.modules.items()})
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an ``__init__.py`` in this project."""

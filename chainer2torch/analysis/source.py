@@ -116,6 +116,29 @@ class Source:
         names |= {node.rest for node in self.of(ast.MatchMapping) if node.rest}
         return frozenset(names)
 
+    @functools.cached_property
+    def strings(self) -> list[Span]:
+        """Where strings stand, in order; what is inside of an f-string is part of it."""
+        spans: list[Span] = []
+        for span in sorted(self.span(node) for node in self.of(ast.Constant, ast.JoinedStr)
+                           if isinstance(node, ast.JoinedStr) or isinstance(node.value, (str, bytes))):
+            if not spans or span[0] >= spans[-1][1]:
+                spans.append(span)
+        return spans
+
+    def in_string(self, offset: int) -> bool:
+        """Whether a place is in a string."""
+        number = bisect.bisect_right(self.strings, (offset, len(self.text))) - 1
+        return number >= 0 and offset < self.strings[number][1]
+
+    def comment_before(self, offset: int) -> int | None:
+        """Where the comment begins that holds a place; None when it is in none."""
+        line, start = self.line_at(offset)
+        at = line.find("#", 0, offset - start)
+        while at >= 0 and self.in_string(start + at):
+            at = line.find("#", at + 1, offset - start)
+        return start + at if at >= 0 else None
+
     def offset(self, line: int, column: int) -> int:
         """The offset of a position that ``ast`` gives (columns count UTF-8 bytes there)."""
         start = self.line_starts[line - 1]

@@ -57,10 +57,10 @@ def _class_test(plan: Plan, node: ast.expr) -> None:
         state, note = "review", "every layer is an nn.Module, one without children too"
     elif not made:
         return
-    also = sorted(other.name.rpartition(".")[2] for other in plan.rules.rows.values()
-                  if other is not row and other.name.startswith("chainer.links.") and other.value
-                  and _torch_classes(other) & set(made))
-    also = [other for other in also if _mentioned(plan, other)]
+    others = [plan.rules.rows[other] for other in plan.rules.rows
+              if other.startswith("chainer.links.") and _mentioned(plan, other.rpartition(".")[2])]
+    also = sorted(other.name.rpartition(".")[2] for other in others
+                  if other is not row and other.value and _torch_classes(other) & set(made))
     if also:
         state, note = "review", f"{' and '.join(also)} may become the same class"
     plan.replace(node, f"({', '.join([*sorted(made), row.value])})" if made else row.value, {})

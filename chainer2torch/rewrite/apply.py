@@ -56,7 +56,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(source.text[:end])
         module = _lower_markers(_parse(kept.text))
-    located = spans.locate(module, source, wanted, starts)
+    located = spans.locate(module, source, wanted, starts, kept.counts)
     rewriter = _Rewriter(edits, located, names, module, source)
     result = rewriter.rebuild(module)
     found = {*located.expressions.values(), *located.statements.values(), *located.small.values()}

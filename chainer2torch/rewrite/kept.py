@@ -1,6 +1,6 @@
-"""Statements without edits go past LibCST: it parses a short name in the place of each, and their text comes back.
+"""Statements without edits go past LibCST: a short name stands for a run of them, and their text comes back.
 
-Half of a typical file is functions, blocks and long statements in which nothing changes. LibCST's parse is the dearest
+Half of a typical file is functions, blocks and statements in which nothing changes. LibCST's parse is the dearest
 step of all, so it does not see them; byte for byte they stay what they were.
 """
 from __future__ import annotations
@@ -9,11 +9,11 @@ import ast
 import dataclasses
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.source import Source
 
-# shorter simple statements cost less to parse than to replace
+# a simple statement that is alone and shorter costs less to parse than to replace
 _SHORT = 40
 # what ends the head of a file, where imports go (see rewrite/imports.py): a class stands for it
 _ENDS_HEAD = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
@@ -29,6 +29,8 @@ class Kept:
     text: str
     name: str = ""
     statements: tuple[str, ...] = ()
+    # how many statements of a suite each name stands for
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def restore(self, code: str) -> str:
         """Puts the statements back into the rewritten text."""
@@ -49,13 +51,26 @@ def shorten(source: Source, end: int, points: Collection[int], moved: Collection
         name += "_"
     parts: list[str] = []
     statements: list[str] = []
+    counts: dict[str, int] = {}
     at = 0
-    for start, stop, as_class in _Walk(source, end, points, moved).suite(source.tree.body, end):
+    for run in _Walk(source, end, points, moved).suite(source.tree.body, end, outermost=True):
         new = f"{name}{len(statements)}_"
-        parts += [text[at:start], f"class {new}: 0" if as_class else new]
-        statements.append(text[start:stop])
-        at = stop
-    return Kept("".join([*parts, text[at:]]), name, tuple(statements))
+        parts += [text[at:run.start], f"class {new}: 0" if run.ends_head else new]
+        statements.append(text[run.start:run.stop])
+        counts[new] = run.count
+        at = run.stop
+    return Kept("".join([*parts, text[at:]]), name, tuple(statements), counts)
+
+
+@dataclasses.dataclass(slots=True)
+class _Run:
+    """Statements that follow each other in a suite, by their offsets."""
+
+    start: int
+    stop: int
+    count: int
+    ends_head: bool
+    short: bool
 
 
 class _Walk:
@@ -66,15 +81,26 @@ class _Walk:
         self.points, self.moved = sorted(points), frozenset(moved)
         self.indented = False  # LibCST takes the file's indentation from the first block: that one stays
 
-    def suite(self, body: Sequence[ast.stmt], limit: int) -> Iterator[tuple[int, int, bool]]:
-        """Start, end, and whether a class is to stand there, for statements up to the offset ``limit``."""
+    def suite(self, body: Sequence[ast.stmt], limit: int, outermost: bool = False) -> Iterator[_Run]:
+        """The runs of statements to leave out, in a suite that ends at the offset ``limit`` and below it."""
         starts = [self._start(node) for node in body]
+        run: _Run | None = None
         for node, start, following in zip(body, starts, [*starts[1:], limit]):
             stop = self.source.span(node)[1]
             if self._stays(node, start, stop, following):
+                if run is not None and not run.short:
+                    yield run
+                run = None
                 yield from self._inside(node, following)
+                continue
+            ends_head = outermost and isinstance(node, _ENDS_HEAD)
+            if run is None:
+                run = _Run(start, stop, 1, ends_head, stop - start <= _SHORT and not _is_compound(node))
             else:
-                yield start, stop, isinstance(node, _ENDS_HEAD)
+                run.stop, run.count, run.short = stop, run.count + 1, False
+                run.ends_head = run.ends_head or ends_head
+        if run is not None and not run.short:
+            yield run
 
     def _inside(self, node: ast.stmt, limit: int) -> Iterator[tuple[int, int, bool]]:
         suites = [getattr(node, "body", [])]
@@ -95,8 +121,8 @@ class _Walk:
         at = bisect_left(self.points, start)
         if at < len(self.points) and self.points[at] < stop:
             return True
-        compound = hasattr(node, "body") or isinstance(node, ast.Match)
-        if not compound and (stop - start <= _SHORT or isinstance(node, (ast.Import, ast.ImportFrom))):
+        compound = _is_compound(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             return True
         if node is self.source.tree.body[0] or compound and not self.indented:
             return True
@@ -121,3 +147,7 @@ class _Walk:
     def _begins_line(self, start: int) -> bool:
         line = self.source.line_at(start)
         return not line[0][:start - line[1]].strip(" \t")
+
+
+def _is_compound(node: ast.stmt) -> bool:
+    return hasattr(node, "body") or isinstance(node, ast.Match)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -127,8 +127,9 @@ class _Recorder(CodegenState):
 class _Locator:
     """Walks both trees."""
 
-    def __init__(self, module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int]):
-        self.source = source
+    def __init__(self, module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int],
+                 counts: Mapping[str, int]):
+        self.source, self.counts = source, counts
         self.starts = frozenset(starts)
         self.located = Located()
         self.recorder = _Recorder(module, spans, self.located)
@@ -139,7 +140,7 @@ class _Locator:
         """The statements of a suite; whether one of them holds something that was asked for."""
         found, at = False, 0
         for node in body:
-            width = len(node.body) if isinstance(node, cst.SimpleStatementLine) else 1
+            width = self._width(node)
             here = tree[at:at + width]
             at += width
             decorators = getattr(here[0], "decorator_list", ())
@@ -149,6 +150,14 @@ class _Locator:
                 self.located.paths.add(id(node))
                 found = True
         return found
+
+    def _width(self, node: Any) -> int:
+        """The number of statements that a node is in ``ast``: a name may stand for several."""
+        if isinstance(node, cst.SimpleStatementLine):
+            if len(node.body) == 1 and isinstance(node.body[0], cst.Expr) and isinstance(node.body[0].value, cst.Name):
+                return self.counts.get(node.body[0].value.value, 1)
+            return len(node.body)
+        return self.counts.get(node.name.value, 1) if isinstance(node, cst.ClassDef) else 1
 
     def simple(self, node: Any, tree: Sequence[ast.stmt]) -> bool:
         """The statements on one line."""
@@ -261,9 +270,13 @@ def _within(points: list[int], start: int, end: int) -> bool:
     return at < len(points) and points[at] < end
 
 
-def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int]) -> Located:
-    """The expression nodes with these spans and the statement nodes with these starts."""
-    locator = _Locator(module, source, spans, starts)
+def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int],
+           counts: Mapping[str, int]) -> Located:
+    """The expression nodes with these spans and the statement nodes with these starts.
+
+    ``counts`` says of names that are statements of their own for how many statements of the source they stand.
+    """
+    locator = _Locator(module, source, spans, starts, counts)
     if locator.block(module.body, source.tree.body):
         locator.located.paths.add(id(module))
     return locator.located

@@ -106,7 +106,7 @@ def _analysis(src: Path, out: Path) -> Analysis:
                     trees[path] = Source(source.text, ast.parse(source.text))
                 except (SyntaxError, ValueError, RecursionError, MemoryError):
                     continue
-    return Analysis(Project(trees), load_rules()).run()
+    return Analysis(Project(trees), load_rules(lazy=True)).run()
 
 
 def _module(path: str) -> str:

@@ -1,4 +1,6 @@
 """Code of Chainer's version 1: calls mean what they meant there, also where today's signature would take them, too."""
+import ast
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -77,11 +79,19 @@ def test_literals_say_it_in_any_file(era):
 
 def test_the_era_of_a_project_is_that_of_its_files():
     from chainer2torch.analysis.eras import eras
-    first, later, plain = "x = Variable(x, volatile=True)", "with self.init_scope():", "L.Linear(3, 4, w)"
-    assert eras({"a": first, "b": plain}) == {"a": 1, "b": 1}
-    assert eras({"a": later, "b": plain}) == {"a": 2, "b": 2}
-    assert eras({"a": first, "b": later, "c": plain}) == {"a": 1, "b": 2, "c": None}
-    assert eras({"a": first + later, "b": first}) == {"a": None, "b": 1}
+    from chainer2torch.analysis.source import Source
+    first, later, plain = "x = Variable(x, volatile=True)\n", "with self.init_scope(): pass\n", "L.Linear(3, 4, w)"
+
+    def of(**texts):
+        return eras({path: Source(text, ast.parse(text)) for path, text in texts.items()})
+
+    assert of(a=first, b=plain) == {"a": 1, "b": 1}
+    assert of(a=later, b=plain) == {"a": 2, "b": 2}
+    assert of(a=first, b=later, c=plain) == {"a": 1, "b": 2, "c": None}
+    assert of(a=first + later, b=first) == {"a": None, "b": 1}
+    # words in strings and comments say nothing
+    assert of(a="x = f'{volatile} volatile'  # 'volatile' wscale\n" + later, b=plain) == {"a": 2, "b": 2}
+    assert of(a="'''#''''; chainer . config\n", b='"#"; volatile = 1\n') == {"a": 2, "b": 1}
 
 
 @pytest.mark.parametrize("call, after", [

@@ -3,6 +3,7 @@ import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.rules import Rules, RulesError, load_rules
+from chainer2torch.tables import cut
 
 GOOD = '''
 module = "chainer.functions"
@@ -213,3 +214,48 @@ def test_a_library_is_not_foreign_to_itself():
     results = migrate_sources(sources)
     assert [site.symbol for site in results["main.py"].sites] == ["chainer.functions.tanh"]
     assert results["main.py"].left == 0
+
+
+def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
+    lazy, whole = load_rules(lazy=True), load_rules()
+    assert list(lazy.rows) == list(whole.rows)
+    assert dict(lazy.rows) == dict(whole.rows)
+    assert dict(lazy.old) == dict(whole.old)
+    assert {name: dict(pack) for name, pack in lazy.packs.items()} == \
+        {name: dict(pack) for name, pack in whole.packs.items()}
+    assert lazy.libraries == whole.libraries
+    packs = frozenset(whole.packs)
+    assert dict(lazy.with_packs(packs).rows) == dict(whole.with_packs(packs).rows)
+
+
+def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
+    import chainer2torch.rules as loader
+    rules = load_rules(lazy=True)
+    read = []
+    monkeypatch.setattr(loader, "row_of", lambda name, *rest, made=loader.row_of: read.append(name) or made(name, *rest))
+    assert rules.find("chainer.functions.relu").value == "torch.nn.functional.relu"
+    assert rules.rows.get("chainer.functions.nothing") is None and "chainer.links.Linear" in rules.rows
+    assert rules.rows["chainer.functions.relu"] is rules.with_packs(frozenset({"chainerrl"})).rows[
+        "chainer.functions.relu"]
+    assert read == ["chainer.functions.relu"]
+
+
+def test_a_users_tables_are_read_and_checked_whole(tmp_path):
+    (tmp_path / "bad.toml").write_text(GOOD + '[bad]\nstate = "proved"\n')
+    with pytest.raises(RulesError, match="bad.toml .bad.: state `proved`"):
+        load_rules([tmp_path], lazy=True)
+
+
+@pytest.mark.parametrize("text", [
+    'module = "m"\n[a]\nnote = """\n[b]]\n"""\n', "module = 'm'\n[a.b]\nnote = 'n'\n", "[module_aliases]\n",
+])
+def test_tables_that_cannot_be_cut_at_their_headings_are_read_whole(text):
+    found = cut(text)
+    assert found is None or "module" not in found[0]
+
+
+def test_a_table_is_cut_at_its_headings():
+    text = '# c\nmodule = "m"\n[a]\nx = 1\n[[a.example]]\nbefore = """\n[1, 2][\n[3]"""\n\n["B.c"]\ny = 2\n'
+    head, rows = cut(text)
+    assert head == '# c\nmodule = "m"\n' and [name for name, _ in rows] == ["a", "B.c"]
+    assert head + "".join(part for _, part in rows) == text

@@ -1,0 +1,80 @@
+"""Rule tables cut into the texts of their rows, so that a row is read when it is asked for and not before.
+
+A migration uses some three hundred of the rows, and reading TOML is slow: all of them took a tenth of a second.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar, overload
+
+# `[name]` or `["dotted.name"]` begins a row; `[[name.example]]` belongs to it
+_HEADING = re.compile(r'^\[(?:"([\w.?]+)"|([\w-]+))\][ \t]*$', re.MULTILINE)
+_BRACKETS = re.compile(r"^\[(?!\[[^\[\]\n]+\.example\]\][ \t]*$).*\][ \t]*(?:#.*)?$", re.MULTILINE)
+
+V = TypeVar("V")
+D = TypeVar("D")
+
+
+def cut(text: str) -> tuple[str, list[tuple[str, str]]] | None:
+    """What stands above the rows of a table, and each row's name and text.
+
+    None when a line begins like a heading and is none: such a table has to be read as a whole.
+    """
+    headings = list(_HEADING.finditer(text))
+    if not headings or len(headings) != len(_BRACKETS.findall(text)):
+        return None
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    return text[:headings[0].start()], [
+        (heading[1] or heading[2], text[heading.start():end]) for heading, end in zip(headings, ends)]
+
+
+class Later(Generic[V]):
+    """A value that is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[], V]):
+        self._make = make
+        self._made: list[V] = []
+
+    def value(self) -> V:
+        """The value; what making it raises is raised."""
+        if not self._made:
+            self._made.append(self._make())
+        return self._made[0]
+
+
+class Rows(Mapping[str, V]):
+    """A dictionary some values of which are made when they are first asked for."""
+
+    def __init__(self, entries: Mapping[str, V | Later[V]]):
+        self._entries = dict(entries)
+
+    def merged(self, others: Mapping[str, V]) -> Rows[V]:
+        """These rows and those of ``others`` that have no row here."""
+        entries = others._entries if isinstance(others, Rows) else others
+        return Rows({**entries, **self._entries})
+
+    def __getitem__(self, name: str) -> V:
+        entry = self._entries[name]
+        if isinstance(entry, Later):
+            entry = self._entries[name] = entry.value()
+        return entry
+
+    @overload
+    def get(self, name: str, /) -> V | None: ...
+
+    @overload
+    def get(self, name: str, /, default: V | D) -> V | D: ...
+
+    def get(self, name: str, /, default: Any = None) -> Any:
+        """The row of a name, ``default`` when it has none."""
+        return self[name] if name in self._entries else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
