@@ -102,7 +102,7 @@ class _Walk:
         if run is not None and not run.short:
             yield run
 
-    def _inside(self, node: ast.stmt, limit: int) -> Iterator[tuple[int, int, bool]]:
+    def _inside(self, node: ast.stmt, limit: int) -> Iterator[_Run]:
         suites = [getattr(node, "body", [])]
         suites += [clause.body for clause in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]
         suites += [getattr(node, "orelse", []), getattr(node, "finalbody", [])]

@@ -232,7 +232,8 @@ def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
     import chainer2torch.rules as loader
     rules = load_rules(lazy=True)
     read = []
-    monkeypatch.setattr(loader, "row_of", lambda name, *rest, made=loader.row_of: read.append(name) or made(name, *rest))
+    made = loader.row_of
+    monkeypatch.setattr(loader, "row_of", lambda name, *rest: read.append(name) or made(name, *rest))
     assert rules.find("chainer.functions.relu").value == "torch.nn.functional.relu"
     assert rules.rows.get("chainer.functions.nothing") is None and "chainer.links.Linear" in rules.rows
     assert rules.rows["chainer.functions.relu"] is rules.with_packs(frozenset({"chainerrl"})).rows[
