@@ -150,6 +150,37 @@ def test_without_edits_the_text_comes_back(text):
     assert kept.restore(kept.text) == text
 
 
+def test_one_name_stands_for_statements_that_follow_each_other(rules):
+    text = textwrap.dedent("""\
+        import chainer.functions as F
+        def f(x):
+            a = 1  # one
+            b = 2
+            # two
+            c = 3; d = 4
+
+            if a:
+                e = 5
+            y = F.relu(x)
+            g = 6
+            y = F.relu(y)
+            h = 7
+            return y
+        i = 8
+        j = 9
+        """)
+    tree = ast.parse(text)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    source = Source(text, tree)
+    kept = shorten(source, len(text), [source.start(call) for call in calls], [])
+    assert kept.statements == (
+        "a = 1  # one\n    b = 2", "if a:\n        e = 5", "h = 7\n    return y", "i = 8\nj = 9")
+    assert list(kept.counts.values()) == [2, 1, 2, 2]
+    assert kept.restore(kept.text) == text
+    code = migrate_sources({"module.py": text}, rules=rules)["module.py"].code
+    assert code == text.replace("chainer.functions", "torch.nn.functional")
+
+
 def test_names_of_the_file_are_not_taken_for_places():
     text = "c2t_kept_0_ = 1\n" + PROGRAM
     kept = shorten(Source(text, ast.parse(text)), len(text), [], [])
