@@ -35,10 +35,11 @@ class Inception(nn.Module):
         self.projp = conv(in_channels, proj_pool, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out1 = self.conv1(x)
         out3 = self.conv3(F.relu(self.proj3(x)))
         out5 = self.conv5(F.relu(self.proj5(x)))
         pool = self.projp(F.max_pool2d(x, 3, stride=1, padding=1))
-        return F.relu(torch.cat([self.conv1(x), out3, out5, pool], 1))
+        return F.relu(torch.cat([out1, out3, out5, pool], 1))
 
 
 class InceptionBN(nn.Module):

@@ -2,6 +2,7 @@
 import functools
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -272,10 +273,16 @@ class CallTimes:
         for name, record in summary.items():
             shown = _unit_of(record["elapsed_time"]) if unit == "auto_foreach" else unit
             rows.append((name, f"{record['elapsed_time'] * self.table[shown]:3.2f}{shown}", str(record["occurrence"])))
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        file = sys.stdout if file is None else file
-        for row in rows:
-            file.write("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) + "\n")
+        print_table(rows, file)
+
+
+def print_table(rows: Sequence[tuple[str, ...]], file: Any = None) -> None:
+    """Prints texts in columns, to the right; ``file`` None is the standard output."""
+    widths = [max(len(text) for text in column) for column in zip(*rows, strict=True)]
+    file = sys.stdout if file is None else file
+    for row in rows:
+        file.write("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) + "\n")
+    if hasattr(file, "flush"):
         file.flush()
 
 

@@ -75,7 +75,8 @@ class _NStepBase(nn.Module):
             raise AssertionError("xs must be a list or tuple of sequences")
         packed = pack_sequence(list(xs), enforce_sorted=False)
         first = [self.init_hx(xs) if state is None else state for state in states]
-        ys, last = self.rnn(packed, tuple(first) if len(first) > 1 else first[0])
+        # not a link of its own: `forward` runs without its hooks
+        ys, last = self.rnn.forward(packed, tuple(first) if len(first) > 1 else first[0])
         return list(last) if len(first) > 1 else [last], unpack_sequence(ys)
 
     def forward(self, hx: Any, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:

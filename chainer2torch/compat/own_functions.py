@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainer2torch.compat.function_hooks import FunctionHook, function_hooks_of
+
 
 class FunctionNode:
     """A function with its own gradient: subclasses define ``forward`` and ``backward`` and are run by ``apply``.
@@ -41,7 +43,45 @@ class FunctionNode:
         """
         tensors = tuple(x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in inputs)
         self.check_type_forward(TypeInfoTuple(tensors))
-        return _OwnFunction.apply(self, *tensors)
+        hooks = function_hooks_of(self)
+        if not hooks:
+            return _OwnFunction.apply(self, *tensors)
+        in_data = tuple(x.detach() for x in tensors)
+        with torch._C.DisableTorchFunction():  # `forward` and hooks compute on arrays: no functions for hooks to see
+            for hook in hooks:
+                hook.forward_preprocess(self, in_data)
+            outputs = _OwnFunction.apply(self, *tensors)
+            for hook in hooks:
+                hook.forward_postprocess(self, in_data)
+        return outputs
+
+    @property
+    def local_function_hooks(self) -> dict[str, FunctionHook]:
+        """The hooks of this function, by name."""
+        return self.__dict__.setdefault("_local_function_hooks", {})
+
+    def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
+        """Registers a hook with this function under ``name`` (by default the hook's).
+
+        Raises:
+            TypeError: ``hook`` is no FunctionHook.
+            KeyError: the name is taken.
+        Source: chainer.FunctionNode.add_hook.
+        """
+        if not isinstance(hook, FunctionHook):
+            raise TypeError("a hook is a FunctionHook")
+        name = hook.name if name is None else name
+        if name in self.local_function_hooks:
+            raise KeyError(f"hook {name} already exists")
+        self.local_function_hooks[name] = hook
+        hook.added(self)
+
+    def delete_hook(self, name: str) -> None:
+        """Removes a hook; KeyError for a name that is not there. Source: chainer.FunctionNode.delete_hook."""
+        if name not in self.local_function_hooks:
+            raise KeyError(f"hook {name} does not exist")
+        self.local_function_hooks[name].deleted(self)
+        del self.local_function_hooks[name]
 
     def forward(self, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
         """The outputs; by default from ``forward_gpu`` or ``forward_cpu``, by the device of the inputs."""
@@ -77,6 +117,13 @@ class FunctionNode:
     def get_retained_outputs(self) -> tuple[torch.Tensor, ...]:
         """The outputs that were kept, with their graph."""
         return self._saved_outputs
+
+    def _inputs_as_kept(self, count: int) -> list[torch.Tensor | None]:
+        """All inputs, None for those that ``forward`` did not keep."""
+        inputs: list[torch.Tensor | None] = [None] * count
+        for i, x in zip(self._retained_inputs, self._saved_inputs):
+            inputs[i] = x
+        return inputs
 
     def _gradients(self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
                    ) -> list[torch.Tensor | None]:
@@ -118,9 +165,7 @@ class Function(FunctionNode):
                    ) -> list[torch.Tensor | None]:
         if torch.is_grad_enabled():
             raise RuntimeError(f"{type(self).__name__} is an old-style function: it cannot be differentiated twice")
-        inputs: list[torch.Tensor | None] = [None] * len(needed)
-        for i, x in zip(self._retained_inputs, self._saved_inputs):
-            inputs[i] = x
+        inputs = self._inputs_as_kept(len(needed))
         # copies: PyTorch may hand one gradient to several functions, and `backward` may write into it
         grad_outputs = tuple(None if g is None else g.clone() for g in grad_outputs)
         gradients = self.backward(tuple(inputs), grad_outputs)
@@ -143,7 +188,7 @@ class _OwnFunction(torch.autograd.Function):
         tensors = tuple(y.data if old else y.view_as(y) if any(y is x for x in inputs) else y for y in tensors)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(y for y in tensors if not y.is_floating_point()))
-        ctx.node = node
+        ctx.node = ctx.chainer_function = node
         ctx.n_inputs = len(node._retained_inputs)
         if old:
             ctx.kept = (*(inputs[i] for i in node._retained_inputs), *(tensors[i].data for i in node._retained_outputs))
@@ -158,7 +203,14 @@ class _OwnFunction(torch.autograd.Function):
         kept = ctx.kept if isinstance(node, Function) else ctx.saved_tensors
         node._saved_inputs = kept[:ctx.n_inputs]
         node._saved_outputs = kept[ctx.n_inputs:]
+        hooks = list({**getattr(ctx, "chainer_hooks", {}), **node.local_function_hooks}.values())
+        arrays = [tuple(None if x is None else x.detach() for x in given)
+                  for given in (node._inputs_as_kept(len(ctx.needs_input_grad) - 1), grad_outputs)] if hooks else []
+        for hook in hooks:
+            hook.backward_preprocess(node, *arrays)
         gradients = node._gradients(ctx.needs_input_grad[1:], grad_outputs)
+        for hook in hooks:
+            hook.backward_postprocess(node, *arrays)
         return (None, *(g if g is None or isinstance(g, torch.Tensor) else torch.as_tensor(g) for g in gradients))
 
 
