@@ -20,6 +20,7 @@ from chainer2torch.plan import (
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.mentions import mentions
+from chainer2torch.plan.other_members import overridden
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.texts import texts
@@ -164,6 +165,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     link_members.members(plan)
     arrays.crossings(plan)
     links.classes(plan)
+    overridden(plan)
     registration.unregistered(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)

@@ -114,6 +114,10 @@ class Rules:
                 return self.rows.get(row.alias) if row.alias else row
         return None
 
+    def keeps(self, class_name: str, attribute: str) -> bool:
+        """Whether what a class became has a member without a row, under the same name."""
+        return any(row is not None and attribute in row.keeps for row in map(self.rows.get, self.bases(class_name)))
+
     def _bases(self, class_name: str) -> tuple[str, ...]:
         """The dotted names of a class and of its bases, as far as the tables know them."""
         name: str | None = self.canonical(class_name)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainer2torch.compat.array_dtypes import numpy_dtype
 from chainer2torch.compat.array_module import array_module
 from chainer2torch.compat.devices import get_device
 from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams, zerograds
@@ -20,6 +21,61 @@ def array_of(x: Any) -> Any:
 def xp_of(x: Any) -> Any:
     """The array module of a tensor, module or device (``x.xp``); of any other object its own ``xp``."""
     return array_module(x) if isinstance(x, (torch.Tensor, torch.nn.Module, torch.device)) else x.xp
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of a tensor as a NumPy dtype, which equals ``numpy.float32`` as before; of other objects their own."""
+    return numpy_dtype(x.dtype) if isinstance(x.dtype, torch.dtype) else x.dtype
+
+
+def size_of(x: Any) -> Any:
+    """The number of elements of a tensor (``x.size`` of an array); of any other object its own ``size``."""
+    return x.numel() if isinstance(x, torch.Tensor) else x.size
+
+
+def numpy_methods(x: Any) -> Any:
+    """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
+
+    Those are ``max`` and ``min`` along an axis, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
+    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack. Objects that are no tensors are returned as they are. Source: numpy.ndarray.
+    """
+    return _NumpyMethods(x) if isinstance(x, torch.Tensor) else x
+
+
+class _NumpyMethods:
+    def __init__(self, x: torch.Tensor):
+        self._x = x.detach()
+        self._xp = array_module(x)
+
+    def copy(self) -> torch.Tensor:
+        return self._x.clone()
+
+    def fill(self, value: Any) -> None:
+        self._x.fill_(value)
+
+    def get(self) -> np.ndarray[Any, Any]:
+        return self._x.cpu().numpy()
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+        return self._xp.max(self._x, axis, keepdims)  # type: ignore[no-any-return]
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+        return self._xp.min(self._x, axis, keepdims)  # type: ignore[no-any-return]
+
+    def nonzero(self) -> tuple[torch.Tensor, ...]:
+        return torch.nonzero(self._x, as_tuple=True)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> torch.Tensor:
+        return self._xp.repeat(self._x, repeats, axis)  # type: ignore[no-any-return]
+
+    def sort(self, axis: int = -1) -> None:
+        self._x.copy_(self._xp.sort(self._x, axis))
+
+    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
+        return self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
+        return self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
 
 
 def cleargrads_of(x: Any) -> None:

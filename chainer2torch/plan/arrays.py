@@ -16,6 +16,8 @@ _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
 _ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertIn", "assertNotIn"})
+# what tells one dtype from another by its words or its class
+_OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 _NO_ARRAYS = frozenset({
@@ -106,7 +108,7 @@ def crossings(plan: Plan) -> None:
         elif isinstance(node, ast.BinOp):
             _arithmetic(plan, node)
         elif isinstance(node, ast.Compare):
-            _compare_dtypes(plan, [node.left, *node.comparators])
+            _comparison(plan, node)
         elif isinstance(node, ast.Attribute):
             if node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
                 _wrap(plan, node.value, "compat.numpy_dtype(value)")
@@ -117,7 +119,10 @@ def crossings(plan: Plan) -> None:
 def _call(plan: Plan, call: ast.Call) -> None:
     callee = plan.analysis.kind(call.func)
     arguments = [*call.args, *(k.value for k in call.keywords)]
-    if isinstance(callee, Ref) and callee.name.startswith("numpy."):
+    if isinstance(callee, Ref) and callee.name in _OF_OBJECTS and len(arguments) > 0 and \
+            _is_torch_dtype(plan.analysis.kind(arguments[0])):
+        _wrap(plan, arguments[0], "compat.numpy_dtype(value)")
+    elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(plan, call, callee.name[6:], arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
@@ -270,19 +275,25 @@ def _is_torch_dtype(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls == "torch.dtype"
 
 
+def _comparison(plan: Plan, node: ast.Compare) -> None:
+    """``x.dtype in names`` looks among dtypes of NumPy; other comparisons are made between dtypes of torch."""
+    sides = [node.left, *node.comparators]
+    if isinstance(node.ops[-1], (ast.In, ast.NotIn)) and not isinstance(sides[-1], (ast.Tuple, ast.List)):
+        if _is_torch_dtype(plan.analysis.kind(node.left)):
+            _wrap(plan, node.left, "compat.numpy_dtype(value)")
+    else:
+        _compare_dtypes(plan, sides)
+
+
 def _compare_dtypes(plan: Plan, sides: list[ast.expr]) -> None:
     """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
-    kinds = [plan.analysis.kind(s) for s in sides]
-    if not any(map(_is_torch_dtype, kinds)):
-        return
-    for side, kind in zip(sides, kinds, strict=True):
-        if _is_torch_dtype(kind):
-            continue
-        if isinstance(side, (ast.Tuple, ast.List)):
-            for part in side.elts:
-                _as_torch_dtype(plan, part, plan.analysis.kind(part))
-        else:
-            _as_torch_dtype(plan, side, kind)
+    parts = [part for side in sides
+             for part in (side.elts if isinstance(side, (ast.Tuple, ast.List)) else [side])]
+    kinds = [plan.analysis.kind(part) for part in parts]
+    if any(map(_is_torch_dtype, kinds)):
+        for part, kind in zip(parts, kinds, strict=True):
+            if not _is_torch_dtype(kind):
+                _as_torch_dtype(plan, part, kind)
 
 
 def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
@@ -298,6 +309,9 @@ def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
 
 def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """Indices that mean something else in PyTorch: negative steps (an error), an integer beside an index array."""
+    if _is_torch_dtype(plan.analysis.kind(node.slice)):  # a table of what is done for each dtype
+        _wrap(plan, node.slice, "compat.numpy_dtype(value)")
+        return
     kinds = options(plan.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")

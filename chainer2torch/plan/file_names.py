@@ -11,9 +11,15 @@ from chainer2torch.analysis.kinds import Kind, Ref, options
 from chainer2torch.analysis.names import ModuleInfo
 from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.analysis.source import Source
+from chainer2torch.vendor import MODULE_NAME
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Options
+
+_OF_TENSORS = (
+    "chainer.functions", "chainer.links", "chainer.Variable", "chainer.as_variable", "chainer.Parameter",
+    "chainer.Link", "chainer.Chain", "chainer.Sequential", "chainer.Function", "chainer.grad", "chainer.backend",
+)
 
 
 class FileNames:
@@ -82,6 +88,17 @@ class FileNames:
         """Whether some import of the file brings a name of Chainer's."""
         kinds = (self.analysis.bindings.get(a) for a in self.source.of(ast.alias))
         return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
+
+    @functools.cached_property
+    def holds_tensors(self) -> bool:
+        """Whether the file has to do with tensors: it names something of Chainer's that takes or makes them."""
+        return any(isinstance(k, Ref) and k.name.startswith(_OF_TENSORS)
+                   for k in map(self.analysis.kind, self.source.of(ast.Name, ast.Attribute)))
+
+    @functools.cached_property
+    def migrated(self) -> bool:
+        """Whether an earlier run rewrote the file: it imports the helpers."""
+        return any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.other_members import stored
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
@@ -208,13 +209,7 @@ _SHARED = frozenset({"training", "forward", "stride", "groups", "in_channels", "
 
 
 def _is_set(plan: Plan, attribute: str) -> bool:
-    return attribute in plan.analysis.once(_stored)
-
-
-def _stored(analysis: Analysis) -> frozenset[str]:
-    """The attributes that the project's files assign."""
-    return frozenset(n.attr for module in analysis.project.modules.values() for n in module.source.of(ast.Attribute)
-                     if isinstance(n.ctx, ast.Store))
+    return attribute in plan.analysis.once(stored)
 
 
 def _by_name(plan: Plan, node: ast.Attribute) -> None:

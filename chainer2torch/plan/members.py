@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import Class, HostArray, Inst, Kind, Tensor, o
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
-from chainer2torch.plan.receivers import unknown_receiver
+from chainer2torch.plan.receivers import attribute_of_array, unknown_receiver
 from chainer2torch.rules import Row
 from chainer2torch.signature import Bound
 
@@ -42,7 +42,9 @@ class Members:
         if len({r.name for r in rows if r is not None}) > 1 or len(found) < len(rows):
             same = {(r.cases, r.set) for r in found}
             if len(same) > 1 or len(found) < len(rows):
-                if len(same) == 1 and _same_on_host(kinds, row, node.attr):
+                if attribute_of_array(self, node):
+                    pass
+                elif len(same) == 1 and _same_on_host(kinds, row, node.attr):
                     self.mark(node, row, row.name, row.state)
                 elif _at_run_time(self, node):
                     pass

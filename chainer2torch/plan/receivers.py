@@ -5,8 +5,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import EITHER, XP
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.graphs import GraphUse, graph_use
+from chainer2torch.plan.other_members import without_rule
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -19,17 +21,31 @@ DISTINCTIVE = frozenset({
     "namedparams", "register_persistent", "to_chx", "to_cpu", "to_device", "to_gpu", "to_intel64",
     "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
 })
+# methods of arrays that a tensor has, too, with another meaning and without an error
+_OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "var"})
+_OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
+_OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
+_MARKERS = 20  # the most lines of comments that are looked at above a statement
+_AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 
 
 def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
+    if _seen_before(plan, node):
+        return
     if node.attr == "astype":
         _astype(plan, node)
         return
     if node.attr == "backward":
         _backward(plan, node)
         return
+    if node.attr in _OTHER_MEANING | _OF_ARRAYS:
+        _method_of_array(plan, node)
+        return
+    if attribute_of_array(plan, node):
+        return
+    without_rule(plan, node)
     if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
@@ -49,6 +65,67 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
             return
     plan.mark(node, None, f"?.{node.attr}", "review",
               f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")
+
+
+def _seen_before(plan: Plan, node: ast.Attribute) -> bool:
+    """Whether an earlier run decided on this receiver, which saw more of what it is, and left no marker here."""
+    if not plan.migrated:
+        return False
+    number = plan.source.line_statement(node).lineno - 1
+    above = plan.source.text[:plan.source.line_starts[number]].splitlines()[-_MARKERS:]
+    for line in reversed(above):
+        if not line.lstrip().startswith("#"):
+            return True
+        if f" ?.{node.attr}:" in line:
+            return False
+    return True
+
+
+def _method_of_array(plan: Plan, node: ast.Attribute) -> None:
+    """``z.std()`` where z may be a tensor, whose ``std`` divides by another number: decided at run time."""
+    call = plan.source.parents.get(node)
+    if not (isinstance(call, ast.Call) and call.func is node and plan.imports_chainer):
+        return
+    if node.attr in ("max", "min") and not (call.args or call.keywords):
+        return  # the same in both
+    if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(plan, node.value):
+        return
+    held = isinstance(node.value, ast.Attribute) and node.value.attr in ("array", "data", "grad")
+    if plan.analysis.kind(node.value) == UNKNOWN and (held or node.attr in _OTHER_MEANING and _among_tensors(plan, call)):
+        plan.wraps[node.value] = Wrap(plan.source.span(node.value), "compat.numpy_methods(value)")
+        plan.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def _is_host(plan: Plan, node: ast.expr) -> bool:
+    """Whether a value of unknown kind is the result of a call of NumPy's."""
+    kind = plan.analysis.kind(node.func) if isinstance(node, ast.Call) else None
+    return isinstance(kind, Ref) and kind.name.startswith("numpy.")
+
+
+def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
+    """``z.dtype == np.float32`` and ``z.size > 0`` are false for every tensor: asked through a helper."""
+    parent = plan.source.parents.get(node)
+    if node.attr not in ("dtype", "size") or not isinstance(node.ctx, ast.Load) or not plan.imports_chainer or \
+            plan.migrated or not _may_be_tensor(plan, node.value):
+        return False
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY:
+        return False
+    compared = isinstance(parent, (ast.Compare, ast.Attribute)) or isinstance(parent, (ast.Tuple, ast.List)) and \
+        isinstance(plan.source.parents.get(parent), ast.Compare)
+    if node.attr == "dtype" and compared and (plan.holds_tensors or plan.analysis.kind(node.value) != UNKNOWN):
+        plan.replace(node, "compat.dtype_of(x)", {"x": plan.operand(node.value)})
+    elif node.attr == "size" and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and \
+            _among_tensors(plan, node):
+        plan.replace(node, "compat.size_of(x)", {"x": plan.operand(node.value)})
+    else:
+        return False
+    plan.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+    return True
+
+
+def _may_be_tensor(plan: Plan, node: ast.expr) -> bool:
+    """Whether a value is unknown, or one of several kinds of which one is unknown or a tensor."""
+    return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(plan.analysis.kind(node)))
 
 
 def _astype(plan: Plan, node: ast.Attribute) -> None:
@@ -75,17 +152,17 @@ def _may_be_array(kind: Kind) -> bool:
     return all(k == UNKNOWN or scalar_type(k) in ("bool", "int", "float") for k in options(kind))
 
 
-def _among_tensors(plan: Plan, call: ast.Call) -> bool:
+def _among_tensors(plan: Plan, node: ast.expr) -> bool:
     """Whether a value of unknown kind stands where tensors are likely.
 
     That is in a method of a link, in a function with an array module, or beside a dtype of torch.
     """
-    kinds = (plan.analysis.kind(a) for a in (*call.args, *(k.value for k in call.keywords)))
-    if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in kinds):
+    given = (*node.args, *(k.value for k in node.keywords)) if isinstance(node, ast.Call) else ()
+    if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in map(plan.analysis.kind, given)):
         return True
-    cls = plan.enclosing_class(call)
+    cls = plan.enclosing_class(node)
     if cls is not None and plan.analysis.derives(cls, "chainer.Link"):
         return True
-    function = plan.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     return function is not None and any(
         isinstance(n, ast.Name) and plan.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function))

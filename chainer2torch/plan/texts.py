@@ -13,6 +13,8 @@ from chainer2torch.plan.sites import Plan
 
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _RUN = "named in a text that runs; the text is kept as it is and needs Chainer"
+_UNKNOWN_TEXT = "runs a text that is not known here: where it names Chainer, or what this file imports of it, it " \
+    "needs another text"
 _WITHIN = "named in an annotation in quotes that holds more than this name"
 
 
@@ -56,6 +58,8 @@ def texts(plan: Plan) -> None:
             names = [name for text in _given(plan, node) for name in aliases.keep(text)]
             if names:
                 plan.mark(node, None, names[0], "manual", _RUN)
+            elif plan.imports_chainer and not plan.migrated and not _is_known(plan, node):
+                plan.mark(node, None, f"builtins.{node.func.id}", "review", _UNKNOWN_TEXT)
             continue
         annotation = node.returns if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else \
             node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
@@ -90,6 +94,15 @@ def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant, text: str) -> 
         plan.mark(node, row, names[0], "manual", _WITHIN)
     if plan.sites[node].state == "manual":
         aliases.keep(text)
+
+
+def _is_known(plan: Plan, call: ast.Call) -> bool:
+    """Whether the whole of what a call runs stands in the source, or is none of the file's names (a literal)."""
+    text = call.args[0]
+    kinds = options(plan.analysis.kind(text))
+    if not all(isinstance(k, Const) and isinstance(k.value, str) for k in kinds):
+        return False
+    return not plan.module.stars or not any(_DOTTED.search(str(k.value)) for k in kinds if isinstance(k, Const))
 
 
 def _given(plan: Plan, call: ast.Call) -> Iterator[str]:

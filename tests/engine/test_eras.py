@@ -178,3 +178,15 @@ def test_what_comments_and_strings_say_is_no_sign_of_version_1(talk):
 def test_what_comments_say_is_no_sign_of_a_later_version():
     text = f"{HEAD}# chainer.config and init_scope come later\nv = F.relu(x, use_cudnn=False)\nl = L.LSTM(3, 4)\n"
     assert "forget_bias_init=0" in migrate_source(text).code
+
+
+def test_a_doubt_about_the_version_outlives_the_words_that_raised_it():
+    """What a first run rewrites takes the words of version 1 with it: the second must not know better."""
+    from chainer2torch.engine import migrate_sources
+    old = "import chainer\n\nx = chainer.Variable(0, volatile='on')\n"
+    new = "import chainer\n\n\ndef f(c):\n    with c.init_scope():\n        pass\n"
+    doubtful = "import chainer.functions as F\n\n\ndef f(h):\n    return F.spatial_pyramid_pooling_2d(h, 3, kind())\n"
+    first = migrate_sources({"a.py": old, "b.py": new, "c.py": doubtful})
+    assert "version 1 of Chainer" in first["c.py"].code
+    again = migrate_sources({path: result.code for path, result in first.items()})
+    assert again["c.py"].code == first["c.py"].code

@@ -24,7 +24,7 @@ def test_annotation_that_cannot_be_rewritten(migrate, text):
 
 @pytest.mark.parametrize("text", [
     "def f(x: 'Variables', y: 'my.Variable', z: Literal['Variable']): pass", "def f(Variable: 'int'): pass",
-    "eval('1 + 1')", "model.eval('F.relu')", "eval(text)", "print('F.relu')"])
+    "eval('1 + 1')", "model.eval('F.relu')", "print('F.relu')"])
 def test_other_strings_are_not_touched(migrate, text):
     result = migrate(HEAD + text + "\n")
     assert not result.sites and text in result.code and result.left == 0

@@ -1,0 +1,214 @@
+"""What is asked of values of unknown kind and of Chainer's own objects without a rule: at run time, or marked."""
+import inspect
+
+import chainer
+import chainer.training
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.compat import dispatch
+from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.rules import load_rules
+from tests.engine.test_arrays import _HEAD, both
+from tests.support.row_examples import compat_namespace
+
+RULES = load_rules()
+
+
+def migrate(body):
+    return migrate_source(_HEAD + body)
+
+
+def states(result, start=""):
+    return {s.symbol: s.state for s in result.sites if s.symbol.startswith(start)}
+
+
+@pytest.mark.parametrize("expression", [
+    "z.dtype == np.float32", "z.dtype != 'float32'", "z.dtype in (np.float32, x.dtype)", "z.dtype.kind == 'f'",
+    "x.dtype == z.dtype == np.float32", "z.size == 6", "bool(z.size)",
+])
+def test_dtypes_and_sizes_of_unknown_values(expression):
+    """`x.dtype == np.float32` is false for every tensor, and a bound method `size` is always true."""
+    body = f"""
+class Net(chainer.Chain):
+    def forward(self, x):
+        z = globals()['hold'](x)
+        return np.array({expression})
+
+
+def hold(x):
+    return x if isinstance(x, chainer.Variable) else chainer.Variable(x)
+
+
+def run(x):
+    return Net()(chainer.Variable(np.ones((2, 3), 'f')))
+"""
+    both(body)
+
+
+@pytest.mark.parametrize("call", [
+    "z.std()", "z.std(axis=0)", "z.var(0, ddof=1)", "z.repeat(2)", "z.repeat(2, axis=1)", "z.max(axis=1)",
+    "z.min(0, keepdims=True)", "z.nonzero()[1]", "(z.sort(), z)[1]", "z.max()",
+])
+@pytest.mark.parametrize("held", ["x.array.copy()", "np.array(x.array)"])
+def test_methods_that_tensors_have_with_another_meaning(call, held):
+    """std with another divisor, repeat that tiles, sort that is not in place: no error would tell."""
+    body = f"""
+class Net(chainer.Chain):
+    def forward(self, x):
+        z = globals()['made'](x)
+        return np.asarray({call})
+
+
+def made(x):
+    return {held}
+
+
+def run(x):
+    return Net()(chainer.Variable(np.array([[3., 1., 0.], [2., 0., 5.]], 'f')))
+"""
+    assert "numpy_methods(z)" in both(body) or call == "z.max()"
+
+
+@pytest.mark.parametrize("statement", ["a = p.data.copy()", "p.data.fill(2)\n    a = p.data", "a = p.grad.copy()"])
+def test_methods_of_arrays_in_unknown_values(statement):
+    both(f"""
+def first(p):
+    {statement}
+    return a
+
+
+def run(x):
+    link = L.Linear(3, 2, initialW=np.ones((2, 3), 'f'))
+    link.cleargrads()
+    F.sum(link(x)).backward()
+    return globals()['first'](link.W)
+""")
+
+
+def test_other_objects_keep_their_own():
+    class Other:
+        size, dtype = 7, "mine"
+        std = repeat = max = staticmethod(lambda *args: args)
+    other = Other()
+    assert dispatch.numpy_methods(other) is other and dispatch.size_of(other) == 7
+    assert dispatch.dtype_of(other) == "mine" and dispatch.dtype_of(np.zeros(2, "i")) == np.int32
+    assert dispatch.dtype_of(torch.zeros(2)) == np.float32 and dispatch.size_of(np.zeros((2, 3))) == 6
+
+
+def test_methods_of_lists_and_of_host_code_stay():
+    code = migrate("class Net(chainer.Chain):\n    def forward(self, x):\n        names.sort(key=len)\n        return x\n\n\n"
+                   "def load(z):\n    return z.std(), z.repeat(2), z.size\n").code
+    assert "names.sort(key=len)" in code and "z.std(), z.repeat(2), z.size" in code
+
+
+@pytest.mark.parametrize("kind", ["x.array", "np.zeros(3)"])
+def test_dtype_of_a_tensor_or_an_array(kind):
+    both(f"def run(x):\n    w = {kind} if len(x) else np.zeros(3)\n"
+         "    return np.array([w.dtype == np.float32, w.dtype.kind == 'f'])\n")
+
+
+@pytest.mark.parametrize("expression", [
+    "x.dtype in table", "table[x.dtype]", "str(x.dtype) == 'float32'", "isinstance(x.dtype, np.dtype)",
+])
+def test_dtypes_as_keys_and_words(expression):
+    both("table = {np.dtype('f'): 3.0}\n\n\ndef run(x):\n"
+         f"    return np.array(float({expression}))\n")
+
+
+def test_members_without_a_rule_are_marked():
+    result = migrate("""
+class Mine(chainer.training.StandardUpdater):
+    own = 3
+
+    def update_core(self):
+        self._iterators['main'].next(), self._nothing, self.own, self.later
+
+
+updater = Mine()
+updater.later = 3
+optimizer = chainer.optimizers.Adam()
+optimizer.check_nan_in_grads()
+optimizer.amsgrad, optimizer.tag, optimizer.alpha
+optimizer.tag = 4
+""")
+    assert {name for name, state in states(result).items() if state == "manual"} == {
+        "chainer.training.updaters.StandardUpdater._nothing", "chainer.optimizers.Adam.check_nan_in_grads"}
+
+
+def test_other_bases_may_give_any_member():
+    result = migrate("from elsewhere import Mixin\n\n\nclass Mine(Mixin, chainer.training.StandardUpdater):\n"
+                     "    def update_core(self):\n        self.anything\n")
+    assert not [s for s in result.sites if s.state == "manual"]
+
+
+def test_methods_that_nothing_calls_any_more():
+    result = migrate("class Mine(chainer.GradientMethod):\n    def update_one_cpu(self, param, state):\n"
+                     "        param -= state\n")
+    assert states(result, "chainer.GradientMethod.")["chainer.GradientMethod.update_one_cpu"] == "manual"
+    assert "# TODO(chainer2torch C2T500): chainer.GradientMethod.update_one_cpu" in result.code
+
+
+def own_members(cls):
+    """Methods, properties and the attributes that the class and its bases assign to ``self``."""
+    texts = [inspect.getsource(base) for base in cls.__mro__ if base.__module__.startswith("chainer")]
+    return {name for name in dir(cls) if not hasattr(object, name)} | {
+        word.split("self.", 1)[1].split(None, 1)[0].rstrip(",") for text in texts for word in text.splitlines()
+        if word.strip().startswith("self.") and " = " in word}
+
+
+def test_members_that_are_kept_are_there():
+    """`keeps` of a row: the member is Chainer's, and what the class became has it under the same name."""
+    helpers = vars(compat_namespace())
+    kept = {name: row for name, row in RULES.rows.items() if row.keeps}
+    assert len(kept) >= 30
+    for name, row in kept.items():
+        theirs: object = chainer
+        for part in name.split(".")[1:]:
+            theirs = getattr(theirs, part, None) or getattr(chainer.training.updater, part)
+        ours = helpers[row.value.partition(".")[2]]
+        text = "".join(inspect.getsource(base) for base in ours.__mro__ if base.__module__.startswith(("chainer2torch", "pytorch_pfn")))
+        for member in row.keeps:
+            assert member in own_members(theirs), (name, member)
+            assert hasattr(ours, member) or f"self.{member}" in text, (name, member)
+            assert RULES.member(name, member) is None, f"{name}.{member} has a row"
+
+
+@pytest.mark.parametrize("call, state", [
+    ("eval(word)", "review"), ("exec(read())", "review"), ("eval('F.' + word)", "manual"), ("eval('1 + 2')", None),
+])
+def test_texts_that_run(call, state):
+    result = migrate(f"def f(word):\n    return {call}, F.relu(word)\n")
+    found = [s.state for s in result.sites if "eval" in s.symbol or "exec" in s.symbol or s.symbol == "chainer.functions"]
+    assert found == ([state] if state else [])
+
+
+def test_texts_beside_a_star_import():
+    result = migrate_source("from chainer.functions import *\n\n\ndef f(x):\n    return eval('relu(x)')\n")
+    assert [s.state for s in result.sites if s.symbol == "builtins.eval"] == ["review"]
+
+
+def test_arrays_of_version_1_are_float32():
+    code = migrate("def f(x):\n    return cuda.zeros((2, 3)), cuda.full(4, 7), cuda.ones(3, dtype=np.int32)\n").code
+    assert "compat.array_module('cuda').zeros((2, 3), 'float32')" in code and ".full(4, 7, 'float32')" in code
+    assert ".ones(3, np.int32)" in code
+
+
+def test_a_second_run_asks_nothing_new():
+    """Kinds are lost with Chainer's names: what a first run knew and left must stay as it is."""
+    text = _HEAD + """
+class Graph(object):
+    def to_device(self, device):
+        return self
+
+
+class Net(chainer.Chain):
+    def forward(self, x):
+        graph = Graph()
+        items = chainer.iterators.SerialIterator([graph], 1).next()
+        F.blocked(x), z().std(), items[0].to_device(-1)
+        return F.relu(x)
+"""
+    first = migrate_sources({"a.py": text})["a.py"]
+    assert migrate_sources({"a.py": first.code})["a.py"].code == first.code
