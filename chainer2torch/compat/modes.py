@@ -26,7 +26,7 @@ def is_training() -> bool:
 
 
 @contextlib.contextmanager
-def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
+def using_train(train: bool, *modules: Any) -> Iterator[None]:
     """Runs a block in train mode (``train`` true) or in test mode; it is ``chainer.using_config('train', train)``.
 
     Chainer's switch is global, PyTorch's belongs to each module: so the modules to switch are named. At the end every
@@ -34,12 +34,14 @@ def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
 
     Args:
         train: The mode of the block.
-        modules: The modules that the block calls.
+        modules: The modules that the block calls. Of any other object, the modules are switched that it keeps in its
+            attributes, or whose method it is.
     """
-    own_modes = [(part, part.training) for module in modules for part in module.modules()]
+    found = [module for item in modules for module in _modules_in(item)]
+    own_modes = [(part, part.training) for module in found for part in module.modules()]
     flag_before = _mode.train
     try:
-        for module in modules:
+        for module in found:
             module.train(bool(train))
         _mode.train = bool(train)
         yield
@@ -49,6 +51,19 @@ def using_train(train: bool, *modules: torch.nn.Module) -> Iterator[None]:
         # named twice ends in its first state.
         for part, training in reversed(own_modes):
             part.training = training
+
+
+def _modules_in(x: Any, inner: bool = True) -> list[torch.nn.Module]:
+    """The modules that an object is or holds: in its attributes, in lists and dicts of them, behind its methods."""
+    if isinstance(x, torch.nn.Module):
+        return [x]
+    if isinstance(x, (list, tuple)):
+        return [module for item in x for module in _modules_in(item, False)]
+    if isinstance(x, dict):
+        return _modules_in(list(x.values()), False)
+    owner = getattr(x, "__self__", None)
+    held = [*([owner] if owner is not None else []), *getattr(x, "__dict__", {}).values()] if inner else []
+    return [module for item in held for module in _modules_in(item, item is owner)]
 
 
 @contextlib.contextmanager
@@ -92,7 +107,7 @@ def call_in_mode(module: torch.nn.Module, train: object, *args: Any, **kwargs: A
             part.training = training
 
 
-def eval_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
+def eval_mode(*modules: Any) -> contextlib.AbstractContextManager[None]:
     """Runs a block in test mode: ``with eval_mode(model): ...`` is ``with chainer.using_config('train', False): ...``.
 
     See :func:`using_train`.
@@ -100,7 +115,7 @@ def eval_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[No
     return using_train(False, *modules)
 
 
-def train_mode(*modules: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
+def train_mode(*modules: Any) -> contextlib.AbstractContextManager[None]:
     """Runs a block in train mode: ``with train_mode(model): ...`` is ``with chainer.using_config('train', True): ...``.
 
     See :func:`using_train`.

@@ -6,9 +6,10 @@ The block's own calls are looked at, and those of the project's functions that i
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator
 
-from chainer2torch.analysis.kinds import Func, Inst, Kind, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, options
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 from chainer2torch.plan.sites import Plan
 
@@ -17,6 +18,14 @@ _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
+_BUILTINS = frozenset(dir(builtins))
+# methods of files, containers, numbers and progress bars: nothing of theirs runs a module
+_OF_HOST_OBJECTS = frozenset({
+    "add", "add_image", "add_scalar", "append", "astype", "clear", "close", "copy", "count", "extend", "flush",
+    "format", "get", "get_example", "index", "info", "insert", "item", "items", "join", "keys", "log", "next", "pop",
+    "print", "put", "read", "reset", "reshape", "save", "set_description", "sort", "split", "sum", "transpose",
+    "update", "values", "warning", "write", "writerow",
+})
 
 
 class ModulesInside:
@@ -52,6 +61,7 @@ class ModulesInside:
             links = [e for e in _candidates(part) if self._plan.analysis.is_link(self._plan.analysis.kind(e))]
             if links:
                 self._add(links, translate, loops)
+        self._unknown(node.func, translate)
         for kind in options(self._plan.analysis.kind(node.func)):
             receiver = node.func
             if isinstance(receiver, ast.Attribute) and isinstance(kind, Func):
@@ -63,6 +73,31 @@ class ModulesInside:
             if isinstance(kind, Func) and kind.info not in self._seen:
                 self._seen.add(kind.info)
                 self._function(kind.info, node, receiver, translate)
+
+    def _unknown(self, callee: ast.expr, translate: _Translate) -> None:
+        """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
+        kind = self._plan.analysis.kind
+        if UNKNOWN not in options(kind(callee)) or not _is_path(callee) or not isinstance(
+                callee, (ast.Name, ast.Attribute)) or _root(callee) in _BUILTINS:
+            return
+        asked: ast.expr = callee
+        if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
+            if callee.attr in _OF_HOST_OBJECTS or _root(callee) not in self._handed_in(callee):
+                return
+            asked = callee.value
+        elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
+            return
+        text = translate(asked)
+        if text:
+            self._found[text] = None
+        elif text is None and asked is callee:
+            self.unnamed = True
+
+    def _handed_in(self, node: ast.expr) -> set[str]:
+        """The parameters of the functions around a node: objects that others made."""
+        return {a.arg for f in self._plan.source.ancestors(node) if isinstance(f, _Function)
+                for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)} if node in self._plan.source.parents \
+            else set()
 
     def _function(self, info: FuncInfo, call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
         """Looks into a function of the project."""
@@ -155,6 +190,11 @@ def modules_around(plan: Plan, statement: ast.stmt) -> list[str]:
 def _alike(a: Kind, b: Kind) -> bool:
     return isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls and (
         a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
+
+
+def _is_attribute(kind: Kind, name: str) -> bool:
+    """Whether an object of a class of the project is asked for what the class keeps in itself."""
+    return any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and name in k.cls.attrs for k in options(kind))
 
 
 def _chain(plan: Plan, node: ast.AST) -> frozenset[ast.AST]:

@@ -212,3 +212,43 @@ class Net(chainer.Chain):
 """
     first = migrate_sources({"a.py": text})["a.py"]
     assert migrate_sources({"a.py": first.code})["a.py"].code == first.code
+
+
+def test_unknown_callables_in_test_mode_are_switched_too():
+    """Chainer's switch is one for all: what is called beside a known module may be a module, or hold one."""
+    code = both("""
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.bn = L.BatchNormalization(3)
+
+    def forward(self, x):
+        return self.bn(x)
+
+
+class Agent(object):
+    def __init__(self, net):
+        self.nets = {'q': net}
+
+    def act(self, x):
+        return self.nets['q'](x)
+
+
+def evaluate(known, other, agent, method, bar, x):
+    with chainer.using_config('train', False):
+        bar.update()
+        return known(x), other(x), agent.act(x), method(x)
+
+
+def run(x):
+    nets = [Net() for _ in range(4)]
+    return globals()['evaluate'](nets[0], nets[1], Agent(nets[2]), Agent(nets[3]).act, {}, x)
+""", **{"evaluate.known": "instance chainer.Chain"})
+    assert "compat.eval_mode(known, other, agent, method)" in code
+
+
+def test_what_is_called_inside_without_a_name_outside_is_marked():
+    result = migrate("def f(x):\n    with chainer.using_config('train', False):\n        net = globals()['load']()\n"
+                     "        return net(x)\n")
+    assert states(result, "chainer.using_config") == {"chainer.using_config": "review"}
