@@ -37,7 +37,8 @@ def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
 
     Those are ``max`` and ``min`` along an axis, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
-    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack. Objects that are no tensors are returned as they are. Source: numpy.ndarray.
+    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack. Objects that are no tensors are
+    returned as they are. Source: numpy.ndarray.
     """
     return _NumpyMethods(x) if isinstance(x, torch.Tensor) else x
 
@@ -57,25 +58,25 @@ class _NumpyMethods:
         return self._x.cpu().numpy()
 
     def max(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.max(self._x, axis, keepdims)  # type: ignore[no-any-return]
+        return self._xp.max(self._x, axis, keepdims)
 
     def min(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.min(self._x, axis, keepdims)  # type: ignore[no-any-return]
+        return self._xp.min(self._x, axis, keepdims)
 
     def nonzero(self) -> tuple[torch.Tensor, ...]:
         return torch.nonzero(self._x, as_tuple=True)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> torch.Tensor:
-        return self._xp.repeat(self._x, repeats, axis)  # type: ignore[no-any-return]
+        return self._xp.repeat(self._x, repeats, axis)
 
     def sort(self, axis: int = -1) -> None:
         self._x.copy_(self._xp.sort(self._x, axis))
 
     def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)
 
     def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)
 
 
 def cleargrads_of(x: Any) -> None:

@@ -64,7 +64,8 @@ def _owner(plan: Plan, kind: Kind, name: str) -> str | None:
 def _known_bases(plan: Plan, cls: ClassInfo) -> bool:
     """Whether all that a class inherits is in sight: a decorator or a base from elsewhere may give it any member."""
     return not cls.node.decorator_list and "__getattr__" not in cls.methods and all(
-        isinstance(b, Class) or isinstance(b, Ref) and (b.name in plan.analysis.libraries or b.name == "builtins.object")
+        isinstance(b, Class) or isinstance(b, Ref) and (
+            b.name in plan.analysis.libraries or b.name == "builtins.object")
         for base in cls.bases for b in options(base))
 
 

@@ -91,7 +91,8 @@ def _method_of_array(plan: Plan, node: ast.Attribute) -> None:
     if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(plan, node.value):
         return
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("array", "data", "grad")
-    if plan.analysis.kind(node.value) == UNKNOWN and (held or node.attr in _OTHER_MEANING and _among_tensors(plan, call)):
+    if plan.analysis.kind(node.value) == UNKNOWN and (
+            held or node.attr in _OTHER_MEANING and _among_tensors(plan, call)):
         plan.wraps[node.value] = Wrap(plan.source.span(node.value), "compat.numpy_methods(value)")
         plan.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 

@@ -59,7 +59,7 @@ def texts(plan: Plan) -> None:
             if names:
                 plan.mark(node, None, names[0], "manual", _RUN)
             elif plan.imports_chainer and not plan.migrated and not _is_known(plan, node):
-                plan.mark(node, None, f"builtins.{node.func.id}", "review", _UNKNOWN_TEXT)
+                plan.mark(node, None, f"builtins.{ast.unparse(node.func)}", "review", _UNKNOWN_TEXT)
             continue
         annotation = node.returns if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else \
             node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
