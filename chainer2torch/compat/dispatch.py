@@ -37,8 +37,8 @@ def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
 
     Those are ``max`` and ``min`` along an axis, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
-    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack. Objects that are no tensors are
-    returned as they are. Source: numpy.ndarray.
+    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack.
+    Objects that are no tensors are returned as they are. Source: numpy.ndarray.
     """
     return _NumpyMethods(x) if isinstance(x, torch.Tensor) else x
 

@@ -169,7 +169,8 @@ def test_members_that_are_kept_are_there():
         for part in name.split(".")[1:]:
             theirs = getattr(theirs, part, None) or getattr(chainer.training.updater, part)
         ours = helpers[row.value.partition(".")[2]]
-        text = "".join(inspect.getsource(base) for base in ours.__mro__ if base.__module__.startswith(("chainer2torch", "pytorch_pfn")))
+        text = "".join(inspect.getsource(base) for base in ours.__mro__
+                       if base.__module__.startswith(("chainer2torch", "pytorch_pfn")))
         for member in row.keeps:
             assert member in own_members(theirs), (name, member)
             assert hasattr(ours, member) or f"self.{member}" in text, (name, member)
