@@ -19,6 +19,7 @@ from chainer2torch.plan import (
     array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
+from chainer2torch.plan.left_imports import empty_guards, left_imports
 from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.other_members import overridden
 from chainer2torch.plan.residue import left_over
@@ -196,7 +197,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     from chainer2torch.rewrite.apply import apply
     from chainer2torch.rewrite.names import Names
 
-    removed = imports.unused_imports(plan)
+    removed = _removed(plan)
     edits: list[Edit] = _live(plan)
     if not edits:
         result.left = len(left_over(plan.source.nodes, plan.analysis.libraries))
@@ -208,7 +209,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
             if not applied.failed:
                 break
             _mark_failed(plan, applied.failed)
-            removed = imports.unused_imports(plan)
+            removed = _removed(plan)
             edits = [e for e in _live(plan) if e not in applied.failed]
         output = nodes_of(ast.parse(applied.code))
         idle = imports.idle_imports(plan, output)
@@ -230,6 +231,13 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     result.left = len(left_over(output, plan.analysis.libraries))
 
 
+def _removed(plan: Plan) -> frozenset[str]:
+    """Plans the removal of imports that nobody needs any more; gives their names."""
+    names = imports.unused_imports(plan)
+    empty_guards(plan)
+    return names
+
+
 def _live(plan: Plan) -> list[Edit]:
     """The edits outside of what other edits remove."""
     gone = [plan.source.span(n) for n in plan.removed if hasattr(n, "lineno")]
@@ -237,7 +245,7 @@ def _live(plan: Plan) -> list[Edit]:
     def lives(start: int) -> bool:
         return not any(a <= start < b for a, b in gone)
 
-    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits]
+    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits, *left_imports(plan)]
             if lives(e.start if isinstance(e, StatementEdit) else e.span[0])]
 
 

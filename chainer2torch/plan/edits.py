@@ -100,6 +100,11 @@ class RemoveImport(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class GuardImport(StatementEdit):
+    """Puts an import statement into a ``try`` that lets it fail."""
+
+
+@dataclasses.dataclass(frozen=True)
 class ReplaceImport(StatementEdit):
     """Replaces an import alias by another import statement."""
 

@@ -10,7 +10,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
-    Comment, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark, Unwrap,
+    Comment, GuardImport, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark, Unwrap,
     Wrap,
 )
 from chainer2torch.rewrite import imports, spans
@@ -63,6 +63,8 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
     result = imports.insert(result, names.statements())
+    if any(isinstance(e, GuardImport) for e in edits):
+        result = imports.spaced(result)
     code = kept.restore(result.code) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
@@ -177,6 +179,8 @@ class _Rewriter:
         return lines if len(lines) != 1 else lines[0]
 
     def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
+        if isinstance(original, cst.Try):
+            return any(isinstance(e, Remove) for e in edits)
         small = [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small] \
             if isinstance(original, cst.SimpleStatementLine) else []
         return any(isinstance(e, RemoveImport) for e in [*edits, *(e for s in small for e in self.statements[s])])
@@ -200,6 +204,8 @@ class _Rewriter:
                 kept = imports.remove_aliases(node.body[0], edit.aliases)
                 lines = [node.with_changes(body=kept)] if kept else _comments_above(node)
             return lines
+        if isinstance(edit, GuardImport):
+            return [imports.guarded(line) if isinstance(line, cst.SimpleStatementLine) else line for line in lines]
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")

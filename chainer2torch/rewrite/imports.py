@@ -22,6 +22,37 @@ def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
     return [node.with_changes(names=kept)]
 
 
+_WHY = "# only what is marked below needs it"
+
+
+def guarded(node: cst.SimpleStatementLine) -> cst.Try:
+    """An import in a ``try`` that lets it fail."""
+    handler = cst.ExceptHandler(
+        type=cst.Name("ImportError"), whitespace_after_except=cst.SimpleWhitespace(" "),
+        body=cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])], header=cst.TrailingWhitespace(
+            cst.SimpleWhitespace("  "), cst.Comment(_WHY))))
+    return cst.Try(cst.IndentedBlock([node.with_changes(leading_lines=[])]), [handler],
+                   leading_lines=node.leading_lines)
+
+
+def spaced(module: cst.Module) -> cst.Module:
+    """A module in which guarded imports are paragraphs among the others."""
+    body = list(module.body)
+    for i, (before, node) in enumerate(zip(body, body[1:], strict=False), 1):
+        blank = all(line.comment is None for line in node.leading_lines)
+        if blank and _is_import(before) and _is_guard(node) or \
+                not node.leading_lines and (_is_guard(node) or _is_import(node) and _is_guard(before)):
+            body[i] = node.with_changes(leading_lines=[_BLANK])
+    return module.with_changes(body=body)
+
+
+def _is_guard(node: Any) -> bool:
+    if not isinstance(node, cst.Try) or not node.handlers:
+        return False
+    comment = node.handlers[0].body.header.comment if isinstance(node.handlers[0].body, cst.IndentedBlock) else None
+    return comment is not None and comment.value == _WHY
+
+
 PLACE = cst.SimpleStatementLine([cst.Pass()])
 """Stands where the first import of Chainer was, until the new imports take its place."""
 

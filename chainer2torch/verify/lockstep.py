@@ -168,9 +168,9 @@ class Recorder(object):
         self._write("update-{}".format(self.updates), {
             "optimizer": optimizer, "iteration": self._by_optimizer[optimizer]})
 
-    def end(self, how, notes):
-        """Writes what was seen after the last update and how the script ended."""
-        self._write("end", {"how": how, "notes": notes, "logs": _logs(os.getcwd())})
+    def end(self, how, notes, written):
+        """Writes what was seen after the last update, how the script ended and the files that it has ``written``."""
+        self._write("end", {"how": how, "notes": notes, "written": written})
         self.results.close()
 
     def _write(self, name, record):
@@ -181,9 +181,11 @@ class Recorder(object):
 
 def run_script(job, recorder, notes, at_end=lambda: None):
     """Runs the script of the job as ``__main__`` in its folder, and records how it ended after a call of ``at_end``."""
+    tree = os.path.abspath(job["tree"])
+    before = stamps(tree)
     how = run_main(job)
     at_end()
-    recorder.end(how, notes)
+    recorder.end(how, notes, _written(tree, before))
 
 
 def run_main(job, start=lambda: None, stop=lambda: None):
@@ -223,16 +225,35 @@ def scalar(array):
     return float(numpy.asarray(array, dtype=numpy.float64).sum())
 
 
-def _logs(tree):
-    """The keys of each entry of every ``log`` file below ``tree`` (what LogReport writes), by relative path."""
+def stamps(tree):
+    """What tells whether a file below ``tree`` is written: time and size by relative path."""
     found = {}
     for folder, _, files in os.walk(tree):
-        if "log" in files:
-            path = os.path.join(folder, "log")
-            try:
-                with io.open(path, encoding="utf-8") as stream:
-                    entries = json.load(stream)
-                found[os.path.relpath(path, tree).replace(os.sep, "/")] = [sorted(entry) for entry in entries]
-            except (ValueError, TypeError, OSError):
+        for name in files:
+            path = os.path.join(folder, name)
+            if "__pycache__" in path or os.path.islink(path):
                 continue
+            status = os.stat(path)
+            found[os.path.relpath(path, tree).replace(os.sep, "/")] = [status.st_mtime, status.st_size]
     return found
+
+
+def _written(tree, before):
+    """The files that a script has made or changed below ``tree``: of logs the entries, of others None."""
+    return {path: _entries(os.path.join(tree, path))
+            for path, stamp in stamps(tree).items() if before.get(path) != stamp}
+
+
+def _entries(path):
+    """The entries of a log as LogReport writes it, a JSON list of objects; None for any other file."""
+    if os.path.getsize(path) > 2 ** 26:
+        return None
+    try:
+        with io.open(path, encoding="utf-8") as stream:
+            if stream.read(1) != "[":
+                return None
+            stream.seek(0)
+            entries = json.load(stream)
+    except (ValueError, OSError):
+        return None
+    return entries if entries and all(isinstance(entry, dict) for entry in entries) else None

@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.verify import run, tolerances
+from chainer2torch.verify import outputs, run, tolerances
 
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".hg", ".svn", ".venv", "venv", "__pycache__", "*.pyc", "node_modules", ".mypy_cache", ".pytest_cache",
     ".tox")
-# Values that measure the run itself.
-_TIMES = ("elapsed_time", "iters/sec", "samples/sec", "time")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,6 +237,7 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
     loaded = ends[1]["notes"]["loaded"] if ends[1] else {}
     if updates[1] and not loaded:
         unverified.append("no initial weights were transferred")
+    count = max((step.iteration for step in steps), default=0)
     if ends[0] and ends[1]:
         _compare_ends(ends[0], ends[1], steps, problems, unverified)
         if device != "cpu":
@@ -246,7 +245,6 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
                       "PyTorch": bool(ends[1]["notes"]["on_gpu"])}
             problems += [f"--device {device}, but under {side} no parameter was on the GPU: give the script its own "
                          "option for it (such as -g 0)" for side, there in places.items() if not there]
-    count = max((step.iteration for step in steps), default=0)
     facts = {"weights": ", ".join(sorted(set(loaded.values()))) or "none"}
     return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
 
@@ -263,7 +261,7 @@ def _steps(x: Mapping[str, Any], y: Mapping[str, Any], iteration: int, optimizer
     reported = [_by_name(record["reported"]) for record in (x, y)]
     for name in sorted({*reported[0], *reported[1]}):
         a, b = reported[0].get(name, []), reported[1].get(name, [])
-        if _is_time(name):
+        if outputs.is_time(name):
             continue
         if not b and not any(key for key in reported[1]):
             unverified.append(f"reported value {name}: PyTorch's side reports nothing through a reporter")
@@ -279,17 +277,7 @@ def _compare_ends(x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step],
         last = steps[-1]
         steps += [step for step in _steps({**x, "losses": []}, {**y, "losses": []}, last.iteration, last.optimizer, [])
                   if not step.name.startswith("loss")]
-    for path in sorted({*x["logs"], *y["logs"]}):
-        a, b = x["logs"].get(path), y["logs"].get(path)
-        if a is None or b is None:
-            problems.append(f"{path}: written by {'Chainer' if b is None else 'PyTorch'} only")
-        elif len(a) != len(b):
-            problems.append(f"{path}: {len(a)} entries under Chainer, {len(b)} under PyTorch")
-        else:
-            for i, (keys, others) in enumerate(zip(a, b, strict=True)):
-                if keys != others:
-                    problems.append(f"{path}: entry {i} has the keys {keys} under Chainer and {others} under PyTorch")
-                    break
+    outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
 
 
 def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
@@ -297,10 +285,6 @@ def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
     for name, value in reported:
         found.setdefault(name, []).append(value)
     return found
-
-
-def _is_time(name: str) -> bool:
-    return name.rsplit("/", 1)[-1] in _TIMES or name in _TIMES
 
 
 def _at(values: Sequence[float], i: int) -> float | None:

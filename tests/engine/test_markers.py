@@ -1,4 +1,6 @@
 """Markers over what is left: valid code, once, and gone when a later version can convert the line."""
+import re
+
 import pytest
 
 from chainer2torch.rules import load_rules
@@ -46,6 +48,10 @@ PLACES = {
 }
 
 
+def _unguarded(code):
+    return re.sub(r"try:\n\s+(.*\n)except ImportError:  # only what is marked below needs it\n\s+pass\n", r"\1", code)
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_marker(migrate, later, name):
     """``migrate`` itself checks that the result parses and that a second run changes nothing."""
@@ -54,7 +60,7 @@ def test_marker(migrate, later, name):
     lines = result.code.splitlines(keepends=True)
     markers = [line for line in lines if line.lstrip().startswith("# TODO(chainer2torch ")]
     assert markers and len(markers) <= len(result.sites)
-    assert "".join(line for line in lines if line not in markers) == text
+    assert _unguarded("".join(line for line in lines if line not in markers)) == text
     if "blocked" in text:
         converted = migrate(result.code, rules=later)
         assert "TODO" not in converted.code and "compat.blocked" in converted.code

@@ -1,0 +1,77 @@
+"""Imports of Chainer that stay for what could not be converted: they must not keep the rest of the file from running.
+
+A left import at the top of a module is put into ``try: ... except ImportError: pass``. Where Chainer is not installed,
+the module is imported and what was converted works; a line that still needs Chainer, which has a marker above it,
+raises a NameError. Nothing goes wrong silently: the name must have no other meaning in the file, and no other file
+takes it from this one.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.plan.edits import GuardImport, Remove, RemoveImport
+from chainer2torch.plan.sites import Plan
+
+_ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
+_ABSENT = frozenset({"ImportError", "ModuleNotFoundError"})
+
+
+def left_imports(plan: Plan) -> Iterator[GuardImport]:
+    """The guards of the imports of Chainer that stay at the top of a file, its other edits being planned."""
+    foreign = {_bound(alias) for statement in plan.source.of(ast.Import, ast.ImportFrom)
+               for alias in statement.names if not _is_chainer(plan, alias)}
+    taken = foreign | plan.source.assigned | plan.taken | _exported(plan)
+    for statement in plan.source.tree.body:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or plan.skipped.node(statement):
+            continue
+        edit = plan.edits.get(statement)
+        gone = edit.aliases if isinstance(edit, RemoveImport) else frozenset()
+        left = [alias for i, alias in enumerate(statement.names) if i not in gone]
+        if left and all(_is_chainer(plan, alias) and not hasattr(builtins, _bound(alias)) and
+                        _bound(alias) not in taken for alias in left) and _alone(plan, statement):
+            yield GuardImport(plan.source.start(statement))
+
+
+def _exported(plan: Plan) -> set[str]:
+    """The names that ``__all__`` holds: what the module promises must be there."""
+    return {c.value for statement in plan.source.of(ast.Assign)
+            if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets)
+            for c in ast.walk(statement.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+
+
+def empty_guards(plan: Plan) -> None:
+    """Plans the removal of ``try: import chainer ... except ImportError: pass`` when all of its imports go."""
+    for block in plan.source.of(ast.Try):
+        if isinstance(plan.edits.get(block), Remove):
+            del plan.edits[block]
+        if block.orelse or block.finalbody or not all(map(_does_nothing, block.handlers)):
+            continue
+        edits = [plan.edits.get(statement) for statement in block.body]
+        if all(isinstance(edit, RemoveImport) and isinstance(statement, (ast.Import, ast.ImportFrom)) and
+               len(edit.aliases) == len(statement.names) for statement, edit in zip(block.body, edits, strict=True)):
+            plan.edits[block] = Remove(plan.source.start(block))
+
+
+def _does_nothing(handler: ast.ExceptHandler) -> bool:
+    return isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT and \
+        all(isinstance(statement, ast.Pass) for statement in handler.body)
+
+
+def _is_chainer(plan: Plan, alias: ast.alias) -> bool:
+    """Whether an alias binds a module or name of Chainer's own; a star binds names that nobody knows."""
+    kind = plan.analysis.bindings.get(alias)
+    return alias.name != "*" and isinstance(kind, Ref) and kind.name.split(".")[0] in _ROOTS
+
+
+def _bound(alias: ast.alias) -> str:
+    return alias.asname or alias.name.split(".")[0]
+
+
+def _alone(plan: Plan, statement: ast.stmt) -> bool:
+    """Whether no other statement shares the line."""
+    return plan.source.line_statement(statement) is statement and not any(
+        other is not statement and other.lineno <= (statement.end_lineno or 0) and
+        (other.end_lineno or 0) >= statement.lineno for other in plan.source.tree.body)

@@ -1,0 +1,63 @@
+"""What two runs of one script have written: the names of the files, and the values of logs, entry by entry."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Entries = Sequence[Mapping[str, Any]]
+
+# Values that measure the run itself.
+_TIMES = ("elapsed_time", "iters/sec", "samples/sec", "time")
+_BY_THE_CLOCK = re.compile(r"\d{8}")
+
+
+def is_time(name: str) -> bool:
+    """Whether a reported value measures the run itself, as ``elapsed_time`` does."""
+    return name.rsplit("/", 1)[-1] in _TIMES
+
+
+def compare(chainer: Mapping[str, Entries | None], torch: Mapping[str, Entries | None],
+            step: Callable[[int, int, str, float | None, float | None], None], problems: list[str],
+            unverified: list[str]) -> None:
+    """Compares the files that both runs have written, by relative path; of logs the entries, of others None.
+
+    A file of one side only, and keys and entries of a log that one side only has, go to ``problems``. Numbers of logs go
+    to ``step``: iteration, optimizer (0), name, Chainer's and PyTorch's value.
+    """
+    for path in sorted({*chainer, *torch}):
+        if path in chainer and path in torch:
+            _log(path, chainer[path], torch[path], step, problems)
+            continue
+        side = "Chainer" if path in chainer else "PyTorch"
+        if _BY_THE_CLOCK.search(path):
+            unverified.append(f"{path}: written by {side} only; its name seems to hold a time")
+        else:
+            problems.append(f"{path}: written by {side} only")
+
+
+def _log(path: str, left: Entries | None, right: Entries | None,
+         step: Callable[[int, int, str, float | None, float | None], None], problems: list[str]) -> None:
+    if left is None or right is None:
+        if left is not right:
+            problems.append(f"{path}: a list of entries under {'PyTorch' if left is None else 'Chainer'} only")
+        return
+    if len(left) != len(right):
+        problems.append(f"{path}: {len(left)} entries under Chainer, {len(right)} under PyTorch")
+    for i, (x, y) in enumerate(zip(left, right, strict=False)):
+        if x.keys() != y.keys():
+            problems.append(f"{path}: entry {i} has the keys {sorted(x)} under Chainer and {sorted(y)} under PyTorch")
+            return
+        iteration = x.get("iteration")
+        for key in sorted(x):
+            if is_time(key):
+                continue
+            if _is_number(x[key]) and _is_number(y[key]):
+                step(iteration if isinstance(iteration, int) else i + 1, 0, f"log {path}: {key}",
+                     float(x[key]), float(y[key]))
+            elif x[key] != y[key]:
+                problems.append(f"{path}: entry {i}: {key} is {x[key]!r} under Chainer and {y[key]!r} under PyTorch")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))

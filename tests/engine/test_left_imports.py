@@ -1,0 +1,69 @@
+"""Imports of Chainer that stay: without Chainer the module is imported all the same, and no name changes its meaning."""
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LEFT = """
+import chainer
+import chainer.functions as F
+
+
+def relu(x):
+    return F.relu(x)
+
+
+def blocked(x):
+    return chainer.functions.blocked(x)
+"""
+
+STAYS = {
+    "a star binds names that nobody knows": "from chainer.functions import *\ny = sum(blocked(x))\n",
+    "a builtin of the same name": "from chainer.functions import max\ny = max(x)\n",
+    "bound elsewhere": "if x:\n    F = None\nimport chainer.functions as F\ny = F.blocked(x)\n",
+    "imported from elsewhere": "from mine import F\nimport chainer.functions as F\ny = F.blocked(x)\n",
+    "exported": "from chainer.functions import blocked\n__all__ = ['blocked']\n",
+    "inside a function": "def f(x):\n    import chainer.functions as F\n    return F.blocked(x)\n",
+    "a line of several": "import chainer.functions as F; y = F.blocked(x)\n",
+    "kept by the user": "import chainer.functions as F  # chainer2torch: skip\ny = F.blocked(x)\n",
+    "guarded already":
+        "try:\n    import chainer.functions as F\nexcept ImportError:\n    F = None\nf = lambda x: F.blocked(x)\n",
+}
+
+
+def test_a_module_with_left_overs_is_imported_without_chainer(migrate, tmp_path):
+    code = migrate(LEFT).code
+    assert "import chainer\n" in code and "import chainer.functions" not in code
+    (tmp_path / "chainer.py").write_text("raise ImportError('not here')\n")
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "nn").mkdir()
+    (tmp_path / "torch" / "nn" / "__init__.py").touch()
+    (tmp_path / "torch" / "nn" / "functional.py").write_text("def relu(x):\n    return max(x, 0)\n")
+    (tmp_path / "net.py").write_text(code)
+    (tmp_path / "use.py").write_text(textwrap.dedent("""
+        import net
+        print(net.relu(-2))
+        net.blocked(1)
+    """))
+    done = subprocess.run([sys.executable, "use.py"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.stdout == "0\n" and done.returncode == 1
+    assert done.stderr.rstrip().endswith("NameError: name 'chainer' is not defined")
+    marked = code.splitlines()[int(done.stderr.split('net.py", line ')[1].split(",")[0]) - 2]
+    assert marked.lstrip().startswith("# TODO(chainer2torch "), "the error is raised at the marked line"
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_where_a_guard_could_change_a_meaning_there_is_none(migrate, name):
+    code = migrate(STAYS[name]).code
+    assert "only what is marked" not in code
+    assert "chainer" in code
+
+
+def test_a_guard_goes_with_its_last_import(migrate):
+    guarded = "import sys\n\ntry:\n    import chainer.functions as F\nexcept ImportError:{}\n    pass\n\ny = F.relu(x)\n"
+    expected = "import sys\n\nimport torch.nn.functional as F\n\ny = F.relu(x)\n"
+    assert migrate(guarded.format("  # only what is marked below needs it")).code == expected
+    other = guarded.format("").replace("    pass", "    sys.exit('no Chainer')")
+    assert "sys.exit" in migrate(other).code, "a handler that does something is the user's"
