@@ -114,7 +114,7 @@ def test_a_loop_in_lockstep(tmp_path):
     assert report.exit_code == 0, _text(report)
     assert report.iterations == 12
     assert len([step for step in report.steps if step.name == "loss"]) == 12
-    assert not report.unverified
+    assert report.unverified == ["model.npz: written by Chainer only", "model.pt: written by PyTorch only"]
     assert "EQUAL: 12 values" in _text(report) and "seed 0" in _text(report) and "rtol 0.0001" in _text(report)
     assert not (tmp_path / "src" / "model.npz").exists(), "the script runs in a copy"
 
@@ -264,6 +264,7 @@ reporter = ppe.reporting.Reporter()
 reporter.add_observer("gen", gen)
 reporter.add_observer("dis", dis)
 order = np.random.permutation(20)
+entries = []
 with reporter:
     for i in range(8):
         at = i % 4 * 5
@@ -281,10 +282,13 @@ with reporter:
         dis_opt.step()
         ppe.reporting.report({"loss": loss_gen}, gen)
         ppe.reporting.report({"loss": loss_dis}, dis)
+        if at == 0:
+            entries.append({"gen/loss": 0, "dis/loss": 0, "epoch": len(entries) + 1, "elapsed_time": 0})
+        entries[-1].update({"iteration": i + 1, "gen/loss": entries[-1]["gen/loss"] + loss_gen.item() / 4,
+                            "dis/loss": entries[-1]["dis/loss"] + loss_dis.item() / 4})
 os.makedirs("result")
-entry = {"gen/loss": 0, "dis/loss": 0, "epoch": 1, "iteration": 4, "elapsed_time": 0}
 with open("result/log", "w") as stream:
-    json.dump([entry, {"gen/loss": 0, "dis/loss": 0, "epoch": 2, "iteration": 8, "elapsed_time": 0}], stream)
+    json.dump(entries, stream)
 '''
 
 
@@ -294,10 +298,25 @@ def test_a_trainer_with_two_optimizers_and_a_log(tmp_path):
     assert report.exit_code == 0, _text(report)
     assert {step.optimizer for step in report.steps} == {0, 1}
     names = {step.name for step in report.steps}
-    assert {"gen/loss", "dis/loss"} <= names
+    assert {"gen/loss", "dis/loss", "log result/log: gen/loss", "log result/log: epoch"} <= names
+    assert not any("elapsed_time" in name for name in names)
 
 
-def test_a_trainer_with_another_log_is_a_failure(tmp_path):
-    report = _verify(tmp_path, GAN_CHAINER, GAN_TORCH.replace('"iteration": 8, ', ''))
+LOGS = {
+    "a key less": ('"iteration": i + 1, ', "", "result/log: entry 0 has the keys"),
+    "an entry less": ("json.dump(entries, ", "json.dump(entries[:1], ", "result/log: 2 entries under Chainer, 1 under"),
+    "a value of the second entry": (
+        'loss_gen.item() / 4', 'loss_gen.item() / (4 if i < 4 else 4.01)',
+        "DIFFERENT: first at iteration 8, log result/log: gen/loss"),
+    "no log": ('"result/log"', '"result/report"', "result/log: written by Chainer only"),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_trainer_with_another_log_is_a_failure(tmp_path, name, once, monkeypatch):
+    monkeypatch.setattr(script.run, "run_worker", once)
+    before, after, said = LOGS[name]
+    assert before in GAN_TORCH
+    report = _verify(tmp_path, GAN_CHAINER, GAN_TORCH.replace(before, after), float64=False)
     assert report.exit_code == 1
-    assert "result/log: entry 1 has the keys" in _text(report)
+    assert said in _text(report)
