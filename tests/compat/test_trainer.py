@@ -452,7 +452,7 @@ def test_an_interrupted_snapshot_leaves_the_last_one(tmp_path):
 
     def savefun(path, entries):
         with open(path, "wb") as stream:
-            stream.write(b"half")
+            stream.write(b"half" if saved else b"whole")
             if saved:
                 raise KeyboardInterrupt
             saved.append(path)
@@ -461,7 +461,7 @@ def test_an_interrupted_snapshot_leaves_the_last_one(tmp_path):
     made.extend(snapshot.snapshot(savefun, "snap"), trigger=(1, "iteration"))
     with pytest.raises(KeyboardInterrupt):
         made.run()
-    assert os.listdir(tmp_path) == ["snap"] and (tmp_path / "snap").read_bytes() == b"half"
+    assert os.listdir(tmp_path) == ["snap"] and (tmp_path / "snap").read_bytes() == b"whole"
 
 
 @pytest.mark.parametrize("writer", ["SimpleWriter", "ThreadWriter", "ProcessWriter", "ThreadQueueWriter",
