@@ -1,4 +1,4 @@
-"""Imports of Chainer that stay: without Chainer the module is imported all the same, and no name changes its meaning."""
+"""Imports of Chainer that stay: the module is imported without Chainer all the same, no name changes its meaning."""
 import subprocess
 import sys
 import textwrap
@@ -62,7 +62,8 @@ def test_where_a_guard_could_change_a_meaning_there_is_none(migrate, name):
 
 
 def test_a_guard_goes_with_its_last_import(migrate):
-    guarded = "import sys\n\ntry:\n    import chainer.functions as F\nexcept ImportError:{}\n    pass\n\ny = F.relu(x)\n"
+    guarded = "import sys\n\ntry:\n    import chainer.functions as F\n" \
+        "except ImportError:{}\n    pass\n\ny = F.relu(x)\n"
     expected = "import sys\n\nimport torch.nn.functional as F\n\ny = F.relu(x)\n"
     assert migrate(guarded.format("  # only what is marked below needs it")).code == expected
     other = guarded.format("").replace("    pass", "    sys.exit('no Chainer')")
