@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from chainer2torch.compat.composite_links import Inception
 from chainer2torch.compat.dataset_cache import get_dataset_directory
+from chainer2torch.compat.default_dtype import default_dtype
 from chainer2torch.compat.initializers import HeNormal, LeCunUniform, Normal
 from chainer2torch.compat.layer_init import init_like_chainer, initialize
 from chainer2torch.compat.modes import eval_mode
@@ -91,12 +92,15 @@ def _prepare(image: Any, size: Any, mean: Sequence[float]) -> np.ndarray:
     image = image.convert("RGB")
     if size:
         image = image.resize(size)
-    pixels = np.asarray(image, dtype=np.float32)[:, :, ::-1] - np.array(mean, dtype=np.float32)
+    dtype = default_dtype()
+    pixels = np.asarray(image, dtype=dtype)[:, :, ::-1] - np.array(mean, dtype=dtype)
     return pixels.transpose((2, 0, 1))
 
 
 def prepare_vgg(image: Any, size: Any = (224, 224)) -> np.ndarray:
-    """A float32 array (3, height, width), BGR and without VGG's mean colour, from a PIL image or an array.
+    """An array (3, height, width), BGR and without VGG's mean colour, from a PIL image or an array.
+
+    Its dtype is the default dtype of new tensors, as it is Chainer's there: float32, if nothing else is set.
 
     Source: chainer.links.model.vision.vgg.prepare.
     """

@@ -7,6 +7,7 @@ from chainer import links as L
 from chainer.links.model.vision import googlenet, resnet, vgg
 
 from chainer2torch.compat import vision_models as T
+from chainer2torch.compat.default_dtype import using_default_dtype
 from chainer2torch.compat.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, npz_of
 
@@ -20,6 +21,14 @@ IMAGES = [np.random.RandomState(0).randint(0, 256, shape).astype("u1")
 def test_prepare(module, prepare, size):
     for image in IMAGES:
         np.testing.assert_allclose(prepare(image, size), module.prepare(image, size), rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_prepare_has_the_default_dtype(dtype):
+    with chainer.using_config("dtype", np.dtype(dtype)), using_default_dtype(dtype):
+        expected, actual = vgg.prepare(IMAGES[0]), T.prepare_vgg(IMAGES[0])
+    assert actual.dtype == expected.dtype == dtype
+    np.testing.assert_array_equal(actual, expected)
 
 
 def same(link, module, x, layers, rtol=1e-3, modes=(False, True)):
