@@ -24,6 +24,7 @@ from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.other_members import overridden
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
+from chainer2torch.plan.states import kept_states
 from chainer2torch.plan.texts import texts
 from chainer2torch.plan.unresolved import unresolved
 
@@ -165,6 +166,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     plan.run()
     link_members.members(plan)
     arrays.crossings(plan)
+    kept_states(plan)
     links.classes(plan)
     overridden(plan)
     registration.unregistered(plan)

@@ -88,6 +88,10 @@ class Expressions:
         """The kind of ``a op b``."""
         if a is BOTTOM or b is BOTTOM:
             return BOTTOM
+        if isinstance(a, Union) or isinstance(b, Union):
+            return join_all([self.binary(op, one, other) for one in options(a) for other in options(b)])
+        if isinstance(op, ast.Mod) and scalar_type(a) == "str":
+            return Scalar("str")
         if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
             return arrays.arithmetic(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):
@@ -97,8 +101,6 @@ class Expressions:
         if isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add):
             return Tup(a.items + b.items)
         ta, tb = scalar_type(a), scalar_type(b)
-        if isinstance(op, ast.Mod) and ta == "str":
-            return Scalar("str")
         if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
             floating = "float" in (ta, tb) or isinstance(op, ast.Div)
             return Scalar("float" if floating else "int")

@@ -18,6 +18,11 @@ def array_of(x: Any) -> Any:
     return x.detach() if isinstance(x, torch.Tensor) else x.array
 
 
+def to_host(x: Any) -> Any:
+    """A tensor as an array of NumPy, for text and for other libraries; anything else as it is."""
+    return x.detach().cpu().numpy() if isinstance(x, torch.Tensor) else x
+
+
 def xp_of(x: Any) -> Any:
     """The array module of a tensor, module or device (``x.xp``); of any other object its own ``xp``."""
     return array_module(x) if isinstance(x, (torch.Tensor, torch.nn.Module, torch.device)) else x.xp

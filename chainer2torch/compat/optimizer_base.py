@@ -18,6 +18,7 @@ from torch.nn.parameter import UninitializedParameter
 from chainer2torch.compat.devices import _send
 from chainer2torch.compat.link_names import name_parameters
 from chainer2torch.compat.link_slots import again_of
+from chainer2torch.compat.link_tree import params
 from chainer2torch.compat.optimizer_hyperparameters import _OptimizerHyperparameter
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
@@ -154,7 +155,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
                 else:
                     hook.apply_to_all(self, params + again)
             elif getattr(hook, "call_for_each_param", False):
-                for param in (*self._params(), *again):
+                for param in (*self._params_in_chainers_order(), *again):
                     hook(param.update_rule, param)
             else:
                 hook(self)
@@ -224,6 +225,11 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             for param in group["params"]:
                 if param.requires_grad:
                     yield param
+
+    def _params_in_chainers_order(self) -> list[Any]:
+        """Sorted by their paths: a hook that draws random numbers gives each parameter the same ones."""
+        place = {id(param): i for i, param in enumerate(params(self.target))} if self.target is not None else {}
+        return sorted(self._params(), key=lambda param: place.get(id(param), len(place)))
 
     def _initialized_params(self) -> Iterator[torch.Tensor]:
         return (param for param in self._params() if not isinstance(param, UninitializedParameter))

@@ -174,12 +174,17 @@ def unchain_backward(y: torch.Tensor) -> None:
 
 
 def live(state: Any) -> Any:
-    """``state``, detached if :func:`unchain_backward` has cut the graph behind it; None, tuples and lists are followed.
+    """``state``, detached if :func:`unchain_backward` has cut the graph behind it.
+
+    Tuples, lists and dicts are followed; what is no tensor is left as it is.
 
     Source: what chainer.Variable.unchain_backward does to the variables that a link keeps.
     """
+    if isinstance(state, dict):
+        return type(state)((key, live(item)) for key, item in state.items())
     if isinstance(state, (list, tuple)):
-        return type(state)(live(item) for item in state)
+        items = (live(item) for item in state)
+        return type(state)(*items) if hasattr(state, "_fields") else type(state)(items)
     step: Any = state.grad_fn if isinstance(state, torch.Tensor) else None
     return state if step is None or _CUT not in step.metadata else state.detach()
 

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.arrays import dtype_of, entering
+from chainer2torch.analysis.arrays import GENERATORS, dtype_of, entering
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, Tup, options, scalar_type,
+    UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, options, scalar_type,
 )
 from chainer2torch.plan.edits import Wrap
+from chainer2torch.plan.host_values import (
+    is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
+)
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
@@ -51,7 +54,7 @@ def astype(plan: Plan, node: ast.AST, row: Row) -> None:
         plan.mark(node, row, row.name, "manual", "options of astype that tensors do not have")
         return
     kind = plan.analysis.kind(target)
-    dtype, is_torch = dtype_of(kind), _is_torch_dtype(kind)
+    dtype, is_torch = dtype_of(kind), is_torch_dtype(kind)
     if dtype is None and not is_torch:
         plan.call(call, row, node, receiver=node.value)
         return
@@ -102,7 +105,7 @@ def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
 
 def crossings(plan: Plan) -> None:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
-    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript):
+    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue):
         if isinstance(node, ast.Call):
             _call(plan, node)
         elif isinstance(node, ast.BinOp):
@@ -110,22 +113,32 @@ def crossings(plan: Plan) -> None:
         elif isinstance(node, ast.Compare):
             _comparison(plan, node)
         elif isinstance(node, ast.Attribute):
-            if node.attr in _OF_DTYPES and _is_torch_dtype(plan.analysis.kind(node.value)):
-                _wrap(plan, node.value, "compat.numpy_dtype(value)")
+            if node.attr in _OF_DTYPES and is_torch_dtype(plan.analysis.kind(node.value)):
+                wrap(plan, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
             _subscript(plan, node)
+        elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
+            to_host_if_array(plan, node.value)
 
 
 def _call(plan: Plan, call: ast.Call) -> None:
     callee = plan.analysis.kind(call.func)
     arguments = [*call.args, *(k.value for k in call.keywords)]
     if isinstance(callee, Ref) and callee.name in _OF_OBJECTS and len(arguments) > 0 and \
-            _is_torch_dtype(plan.analysis.kind(arguments[0])):
-        _wrap(plan, arguments[0], "compat.numpy_dtype(value)")
+            is_torch_dtype(plan.analysis.kind(arguments[0])):
+        wrap(plan, arguments[0], "compat.numpy_dtype(value)")
     elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(plan, call, callee.name[6:], arguments)
+    elif isinstance(callee, Method) and isinstance(callee.receiver, Inst) and callee.receiver.cls in GENERATORS:
+        _numpy_call(plan, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
+    elif isinstance(callee, Ref) and takes_host_arrays(plan, callee.name):
+        for argument in arguments:
+            to_host_if_array(plan, argument)
+    elif writes_text(plan, call, callee):
+        for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
+            to_host_if_array(plan, argument)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         _compare_dtypes(plan, call.args[:2])
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
@@ -134,16 +147,16 @@ def _call(plan: Plan, call: ast.Call) -> None:
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kind = plan.analysis.kind(argument)
             if kind != entering(kind):
-                _wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
+                wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
                       "[torch.as_tensor(item) for item in value]")
 
 
 def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> None:
     """``array.astype(x.dtype)``: NumPy takes no dtype of torch."""
-    dtypes = [a for a in arguments if _is_torch_dtype(plan.analysis.kind(a))]
+    dtypes = [a for a in arguments if is_torch_dtype(plan.analysis.kind(a))]
     if dtypes and isinstance(call.func, ast.Attribute):
         for argument in dtypes:
-            _wrap(plan, argument, "compat.numpy_dtype(value)")
+            wrap(plan, argument, "compat.numpy_dtype(value)")
         plan.mark(call.func, None, f"numpy.ndarray.{call.func.attr}", "exact", "", _CODE)
 
 
@@ -178,7 +191,7 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
-            converted = _to_host(plan, part) or converted
+            converted = to_host(plan, part) or converted
     if not converted:
         return
     if name in _IN_PLACE or name.endswith(".at"):
@@ -197,28 +210,6 @@ def _may_be_parameter(plan: Plan, node: ast.expr) -> bool:
         node.attr in ("data", "array", "grad")
 
 
-def _to_host(plan: Plan, node: ast.expr) -> bool:
-    """Makes a host array of a tensor that NumPy gets."""
-    kind = plan.analysis.kind(node)
-    kinds = options(kind)
-    if all(isinstance(k, Tensor) for k in kinds):
-        is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
-        return _wrap(plan, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
-    if _is_torch_dtype(kind):
-        return _wrap(plan, node, "compat.numpy_dtype(value)")
-    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
-    if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
-        return _wrap(plan, node, "compat.to_cpu(value)")
-    return False
-
-
-def _wrap(plan: Plan, node: ast.expr, template: str) -> bool:
-    if isinstance(node, ast.Starred) or node in plan.wraps:
-        return False
-    plan.wraps[node] = Wrap(plan.source.span(node), template)
-    return True
-
-
 def _isinstance(plan: Plan, call: ast.Call) -> None:
     """``isinstance(x, numpy.ndarray)`` of what is a tensor by now."""
     if len(call.args) != 2:
@@ -234,24 +225,28 @@ def _isinstance(plan: Plan, call: ast.Call) -> None:
 
 def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
     left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
+    if isinstance(node.op, ast.Mod) and scalar_type(left) == "str":
+        if not isinstance(left, Const) or "%s" in left.value or "%r" in left.value:
+            to_host_if_array(plan, node.right)
+        return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if isinstance(kind, HostArray) and isinstance(other, Tensor):
             if other.array:
-                _wrap(plan, side, "torch.as_tensor(value)")
+                wrap(plan, side, "torch.as_tensor(value)")
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
-                _wrap(plan, side, f"torch.as_tensor(value).to({ast.unparse(at)})")
+                wrap(plan, side, f"torch.as_tensor(value).to({ast.unparse(at)})")
             else:
-                _wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
+                wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
     if isinstance(node.op, ast.FloorDiv) and any(
             isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)):
         plan.replace(node, "torch.floor(a / b)", {"a": plan.operand(node.left), "b": plan.operand(node.right)})
         plan.mark(node, plan.rules.rows.get("chainer.Variable.__floordiv__"), "chainer.Variable.__floordiv__", "exact")
         return
     if _becomes_double(node.op, left, right):
-        _wrap(plan, node.left, "value.double()")
+        wrap(plan, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
-        _wrap(plan, node.right, "value.double()")
+        wrap(plan, node.right, "value.double()")
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
@@ -271,16 +266,12 @@ def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
 # -- dtypes --------------------------------------------------------------------------------------------------------
 
 
-def _is_torch_dtype(kind: Kind) -> bool:
-    return isinstance(kind, Inst) and kind.cls == "torch.dtype"
-
-
 def _comparison(plan: Plan, node: ast.Compare) -> None:
     """``x.dtype in names`` looks among dtypes of NumPy; other comparisons are made between dtypes of torch."""
     sides = [node.left, *node.comparators]
     if isinstance(node.ops[-1], (ast.In, ast.NotIn)) and not isinstance(sides[-1], (ast.Tuple, ast.List)):
-        if _is_torch_dtype(plan.analysis.kind(node.left)):
-            _wrap(plan, node.left, "compat.numpy_dtype(value)")
+        if is_torch_dtype(plan.analysis.kind(node.left)):
+            wrap(plan, node.left, "compat.numpy_dtype(value)")
     else:
         _compare_dtypes(plan, sides)
 
@@ -290,9 +281,9 @@ def _compare_dtypes(plan: Plan, sides: list[ast.expr]) -> None:
     parts = [part for side in sides
              for part in (side.elts if isinstance(side, (ast.Tuple, ast.List)) else [side])]
     kinds = [plan.analysis.kind(part) for part in parts]
-    if any(map(_is_torch_dtype, kinds)):
+    if any(map(is_torch_dtype, kinds)):
         for part, kind in zip(parts, kinds, strict=True):
-            if not _is_torch_dtype(kind):
+            if not is_torch_dtype(kind):
                 _as_torch_dtype(plan, part, kind)
 
 
@@ -300,8 +291,8 @@ def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
     dtype = dtype_of(kind)
     if dtype is not None and node not in plan.edits:
         plan.replace(node, f"torch.{dtype}", {})
-    elif dtype is None and not _is_torch_dtype(kind) and not isinstance(node, ast.Constant):
-        _wrap(plan, node, "compat.torch_dtype(value)")
+    elif dtype is None and not is_torch_dtype(kind) and not isinstance(node, ast.Constant):
+        wrap(plan, node, "compat.torch_dtype(value)")
 
 
 # -- indices -------------------------------------------------------------------------------------------------------
@@ -309,8 +300,8 @@ def _as_torch_dtype(plan: Plan, node: ast.expr, kind: Kind) -> None:
 
 def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """Indices that mean something else in PyTorch: negative steps (an error), an integer beside an index array."""
-    if _is_torch_dtype(plan.analysis.kind(node.slice)):  # a table of what is done for each dtype
-        _wrap(plan, node.slice, "compat.numpy_dtype(value)")
+    if is_torch_dtype(plan.analysis.kind(node.slice)):  # a table of what is done for each dtype
+        wrap(plan, node.slice, "compat.numpy_dtype(value)")
         return
     kinds = options(plan.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -15,22 +15,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Tensor, Tup, options
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Source, nodes_of
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _LEAVES = frozenset({"Variable", "Parameter", "as_variable"})
+_NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
 
 
 @dataclasses.dataclass(frozen=True)
 class GraphUse:
-    """What happens to the graph that one ``backward()`` runs through."""
+    """What happens to the graph that one ``backward()`` or ``unchain_backward()`` is called on."""
 
-    shared: bool = False  # a later backward() passes it again
-    cut: bool = False     # unchain_backward() has cut it before
+    shared: bool = False          # a later backward() passes it again
+    cut: bool = False             # unchain_backward() has cut it before
+    kept: tuple[str, ...] = ()    # of an unchain_backward(): what holds a tensor of the cut part and is used again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +44,20 @@ class Step:
     cut: bool = False
 
 
-Behind = frozenset[Step]
-State = dict[str, Behind]
-NOTHING: Behind = frozenset()
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """What is known of a name's value."""
+
+    heads: frozenset[int] = frozenset()        # the steps that it may be the result of
+    behind: frozenset[Step] = frozenset()      # these and all that they were computed from
+    let_go: frozenset[ast.Call] = frozenset()  # the unchain_backward() calls that it has to heed
+
+    def __or__(self, other: Value) -> Value:
+        return Value(self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go)
+
+
+State = dict[str, Value]
+NOTHING = Value()
 
 
 def graph_use(plan: Plan, call: ast.Call) -> GraphUse:
@@ -62,14 +75,17 @@ class _Reading:
 
     def __init__(self, plan: Plan):
         self.kind = plan.analysis.kind
+        self.source = plan.source
         self.numbers = itertools.count()
         self.shared: set[ast.Call] = set()
         self.cut: set[ast.Call] = set()
+        self.kept: dict[ast.Call, set[str]] = {}
         self.seen: set[ast.Call] = set()
 
     def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
         self._block(body, {})
-        return {call: GraphUse(call in self.shared, call in self.cut) for call in self.seen}
+        return {call: GraphUse(call in self.shared, call in self.cut, tuple(sorted(self.kept.get(call, ()))))
+                for call in self.seen}
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -131,21 +147,28 @@ class _Reading:
         else:
             name = ast.unparse(target)
             state[name] = self._value(value, state) if any(
-                _may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
+                may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
 
-    def _value(self, node: ast.expr, state: State) -> Behind:
+    def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
-        if not any(_may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
+        if not any(may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
             return NOTHING
-        behind = self._names(node, state)
-        computed = any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node))
-        return behind | {Step(next(self.numbers))} if computed else behind
+        found = self._names(node, state)
+        if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
+            step = Step(next(self.numbers))
+            return Value(frozenset({step.made}), found.behind | {step})
+        return found
 
-    def _names(self, node: ast.AST, state: State) -> Behind:
+    def _names(self, node: ast.AST, state: State) -> Value:
         found = NOTHING
         for part in nodes_of(node):
             if isinstance(part, (ast.Name, ast.Attribute)) and state:
-                found |= state.get(part.id if isinstance(part, ast.Name) else ast.unparse(part), NOTHING)
+                name = part.id if isinstance(part, ast.Name) else ast.unparse(part)
+                value = state.get(name, NOTHING)
+                if not asked_only(self.source, part):
+                    for call in value.let_go:
+                        self.kept[call].add(name)
+                found |= value
         return found
 
     # -- calls -----------------------------------------------------------------------------------------------------
@@ -156,23 +179,18 @@ class _Reading:
             if not isinstance(function, ast.Attribute):
                 continue
             if function.attr == "backward":
-                self._backward(call, self._names(function.value, state), state)
+                self._backward(call, self._names(function.value, state).behind, state)
             elif function.attr == "unchain_backward":
-                _mark_cut(self._names(function.value, state), state)
+                self._unchain(call, self._names(function.value, state).behind, state)
             elif function.attr == "update" and call.args:
-                behind = NOTHING  # update(lossfun, *args): its graph is kept by the optimizer itself
-                for argument in call.args[1:]:
-                    behind |= self._names(argument, state)
-                self._pass(behind)
+                for argument in call.args[1:]:  # update(lossfun, *args): the optimizer itself keeps its graph
+                    self._pass(self._names(argument, state).behind)
             elif function.attr in _GROWS:
                 name = ast.unparse(function.value)
-                added = NOTHING
                 for argument in call.args:
-                    added |= self._value(argument, state)
-                if added:
-                    state[name] = state.get(name, NOTHING) | added
+                    state[name] = state.get(name, NOTHING) | self._value(argument, state)
 
-    def _backward(self, call: ast.Call, behind: Behind, state: State) -> None:
+    def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
         self.seen.add(call)
         self._pass(behind)
         if any(step.cut for step in behind):
@@ -180,31 +198,47 @@ class _Reading:
         reached = {step.made for step in behind if not step.cut}
         _change(state, reached, lambda step: dataclasses.replace(step, passed=step.passed | {call}))
 
-    def _pass(self, behind: Behind) -> None:
+    def _pass(self, behind: frozenset[Step]) -> None:
         for step in behind:
             if not step.cut:
                 self.shared |= step.passed
 
-
-def _mark_cut(behind: Behind, state: State) -> None:
-    _change(state, {step.made for step in behind}, lambda step: dataclasses.replace(step, cut=True))
+    def _unchain(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
+        """Names that hold a tensor of the cut part let go of the graph; what was computed from them ends there."""
+        self.seen.add(call)
+        self.kept.setdefault(call, set())
+        numbers = {step.made for step in behind}
+        for name, value in state.items():
+            if value.heads & numbers:
+                left = value.heads - numbers
+                state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call})
+        _change(state, numbers, lambda step: dataclasses.replace(step, cut=True))
 
 
 def _change(state: State, numbers: set[int], change: Callable[[Step], Step]) -> None:
-    for name, steps in state.items():
-        if any(step.made in numbers for step in steps):
-            state[name] = frozenset(change(step) if step.made in numbers else step for step in steps)
+    for name, value in state.items():
+        if any(step.made in numbers for step in value.behind):
+            behind = frozenset(change(step) if step.made in numbers else step for step in value.behind)
+            state[name] = dataclasses.replace(value, behind=behind)
 
 
 def _either(one: State, other: State) -> State:
     return {name: one.get(name, NOTHING) | other.get(name, NOTHING) for name in one.keys() | other.keys()}
 
 
-def _may_hold_graph(kind: Kind) -> bool:
+def asked_only(source: Source, node: ast.AST) -> bool:
+    """Whether only the numbers or the shape of a tensor are read here, or whether it is there at all."""
+    parent = source.parents.get(node)
+    return isinstance(parent, ast.Attribute) and parent.attr in _NO_GRAPH or isinstance(parent, ast.Compare) and \
+        all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+
+
+def may_hold_graph(kind: Kind) -> bool:
+    """Whether a value may be the result of a computation that a gradient can pass."""
     if isinstance(kind, Tup):
-        return any(_may_hold_graph(item) for item in kind.items)
+        return any(may_hold_graph(item) for item in kind.items)
     if isinstance(kind, (Lst, Dct)):
-        return _may_hold_graph(kind.element)
+        return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
 
 
@@ -225,4 +259,4 @@ def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
         yield node
 
 
-__all__ = ["GraphUse", "graph_use"]
+__all__ = ["GraphUse", "asked_only", "graph_use", "may_hold_graph"]

@@ -35,6 +35,7 @@ def private_streams(seed, unshared=None):
     if gumbel is not None:
         gumbel.gumbel_softmax = chainer.functions.gumbel_softmax = noise.wrap(gumbel.gumbel_softmax)
     _wrap_samples(noise, set() if unshared is None else unshared)
+    _wrap_gradient_noise(noise)
     _stable_order()
     return noise
 
@@ -81,6 +82,22 @@ def _wrap_samples(noise, unshared):
     for cls in set(chainer_legacy.subclasses(base)):
         if "sample_n" in vars(cls) and cls.__module__.startswith("chainer."):
             cls.sample_n = _noted(noise.wrap(vars(cls)["sample_n"]), cls.__name__, unshared)
+
+
+def _wrap_gradient_noise(noise):
+    """The default noise of the optimizer hook; a function of the user's own draws on both sides itself."""
+    module = _module("chainer.optimizer_hooks.gradient_noise")
+    if module is None:
+        return
+    cls, default = module.GradientNoise, module.exponential_decay_noise
+    init = cls.__init__
+
+    def with_shared_noise(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        if self.noise_func is default:
+            self.noise_func = noise.wrap(default)
+
+    cls.__init__ = with_shared_noise
 
 
 def _noted(sample_n, name, unshared):

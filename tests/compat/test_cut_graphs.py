@@ -1,4 +1,6 @@
 """Models that are updated one after the other on one graph, cut in between: as in Chainer."""
+import collections
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -72,3 +74,14 @@ def test_a_way_around_the_cut_is_refused():
     variables.unchain_backward(y)
     with pytest.raises(RuntimeError, match="cut"):
         variables.backward((y * x).sum())
+
+
+def test_what_is_kept_between_steps_is_let_go_wherever_it_stands():
+    x = torch.ones(3, requires_grad=True)
+    y, z = torch.tanh(x), torch.tanh(x * 2)
+    pair = collections.namedtuple("Pair", "first second")(y, None)
+    variables.unchain_backward(y)
+    kept = variables.live({"a": [y, (z, 3)], "b": pair})
+    assert not kept["a"][0].requires_grad and kept["a"][1][0] is z and kept["a"][1][1] == 3
+    assert type(kept["b"]) is type(pair) and not kept["b"].first.requires_grad and kept["b"].second is None
+    assert torch.equal(kept["a"][0], y.detach())

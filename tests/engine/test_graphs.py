@@ -181,3 +181,54 @@ def test_gradients_add_up_as_in_chainer(between, shape, dtype):
     for a, b in zip(expected["gradients"](*arrays), actual["gradients"](*arrays), strict=True):
         rtol, atol = (1e-5, 1e-6) if dtype == "float32" else (1e-12, 1e-14)
         np.testing.assert_allclose(b.detach().numpy(), a, rtol=rtol, atol=atol)
+
+
+def _code(text):
+    return migrate_source(HEAD + textwrap.dedent(text)).code
+
+
+def test_names_that_hold_a_cut_tensor_let_go_of_it():
+    code = _code("""
+        def f(xs, model):
+            h = chainer.Variable(xs[0])
+            total = 0
+            for i, x in enumerate(xs):
+                h = F.tanh(h + x)
+                y = F.sum(h)
+                total += y
+                if i % 3 == 2:
+                    total.backward()
+                    total.unchain_backward()
+                    print(y.array)
+                    total = 0
+    """)
+    assert "compat.unchain_backward(total)\n            h = compat.live(h)\n            print(" in code
+    assert code.count("= compat.live(h)\n") == 1 and "total.backward()" in code
+
+
+STATE = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(2, 2)
+        self.h = None
+
+    def forward(self, x):
+        h = self.l(x)
+        if self.h is not None:
+            h += self.h
+        self.h = F.tanh(h)
+        return self.h
+
+
+def train(model, loss):
+    loss.unchain_backward()
+"""
+
+
+def test_a_state_of_a_link_lets_go_where_the_project_cuts_graphs():
+    code = _code(STATE)
+    assert "if self.h is not None:" in code and "self.h = torch.tanh(h)" in code
+    assert "h = h + compat.live(self.h)" in code and "return compat.live(self.h)" in code
+    assert "compat.live" not in _code(STATE.partition("def train")[0])

@@ -145,3 +145,43 @@ def test_samples_in_a_script(tmp_path, draw, equal):
     text = "\n".join(report.lines())
     assert report.ok == equal, text
     assert ("samples of Gamma are drawn in another way" in text) != equal
+
+
+BPTT = HEAD.partition("class Stack")[0] + '''class Cell(chainer.Chain):
+    """A cell whose state the training loop holds: the steps before the cut are let go there."""
+
+    def __init__(self):
+        super(Cell, self).__init__()
+        with self.init_scope():
+            self.x = L.Linear(3, 8)
+            self.h = L.Linear(2, 8, nobias=True)
+            self.out = L.Linear(2, 3)
+
+    def forward(self, state, x):
+        c, h = F.lstm(state[0], self.x(x) + self.h(state[1]))
+        return (c, h), self.out(F.dropout(h, 0.3))
+
+
+model = Cell()
+optimizer = chainer.optimizers.MomentumSGD(0.1, 0.8).setup(model)
+optimizer.add_hook(chainer.optimizer_hooks.GradientNoise(0.1))
+state = np.zeros((4, 2), "f"), np.zeros((4, 2), "f")
+total = 0
+for t in range(20):
+    x = np.random.rand(4, 3).astype("f")
+    state, y = model((chainer.as_variable(state[0]), chainer.as_variable(state[1])), x)
+    total += F.mean_squared_error(y, x)
+    if t % 5 == 4:
+        model.cleargrads()
+        total.backward()
+        total.unchain_backward()
+        optimizer.update()
+        total = 0
+'''
+
+
+def test_noise_of_the_gradients_and_a_state_that_the_loop_holds(tmp_path):
+    model_batch.migrated(tmp_path, BPTT)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=200, float64=False)
+    text = "\n".join(report.lines())
+    assert report.ok and "EQUAL: 4 values" in text, text

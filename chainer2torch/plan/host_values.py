@@ -1,0 +1,88 @@
+"""Values that leave PyTorch: arguments of NumPy and other libraries, and what is written as text."""
+from __future__ import annotations
+
+import ast
+import re
+import sys
+
+from chainer2torch.analysis.kinds import Const, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.plan.edits import Wrap
+from chainer2torch.plan.sites import Plan
+
+_STORES = frozenset({"pickle", "cPickle", "_pickle"})  # what they write is read elsewhere, without PyTorch
+_OF_TENSORS = (
+    "builtins", "chainer", "cupy", "ignite", "numpy", "onnx", "pytorch", "six", "tensorboardX", "torch", "tqdm",
+)
+_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+
+
+def to_host_if_array(plan: Plan, node: ast.expr) -> None:
+    """Makes a host array of what was an array in Chainer's program; Variables are left alone."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        for part in node.elts:
+            to_host_if_array(plan, part)
+    elif isinstance(node, ast.Dict):
+        for part in node.values:
+            to_host_if_array(plan, part)
+    else:
+        kinds = _items(plan.analysis.kind(node))
+        if all(isinstance(k, Tensor) and k.array for k in kinds):
+            to_host(plan, node)
+        elif all(isinstance(k, Tensor) and k.array or scalar_type(k) for k in kinds) and \
+                any(isinstance(k, Tensor) for k in kinds):
+            wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0
+
+
+def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:
+    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``."""
+    if isinstance(callee, Ref):
+        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
+        return False
+    text = plan.analysis.kind(call.func.value)
+    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def takes_host_arrays(plan: Plan, name: str) -> bool:
+    """Whether a function is of a library that knows arrays of NumPy only: ``cv2.imwrite``, ``PIL.Image.fromarray``."""
+    root = name.partition(".")[0]
+    return root in _STORES or not (
+        root in sys.stdlib_module_names or root.startswith(_OF_TENSORS) or name in plan.analysis.libraries)
+
+
+def _items(kind: Kind) -> tuple[Kind, ...]:
+    """The values in a kind, those in tuples and lists one by one."""
+    if isinstance(kind, Lst):
+        return _items(kind.element)
+    if isinstance(kind, Tup) and kind.items:
+        return tuple(k for item in kind.items for k in _items(item))
+    return options(kind)
+
+
+def to_host(plan: Plan, node: ast.expr) -> bool:
+    """Makes a host array of a tensor that NumPy gets."""
+    kind = plan.analysis.kind(node)
+    kinds = options(kind)
+    if all(isinstance(k, Tensor) for k in kinds):
+        is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
+        return wrap(plan, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
+    if is_torch_dtype(kind):
+        return wrap(plan, node, "compat.numpy_dtype(value)")
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
+        return wrap(plan, node, "compat.to_cpu(value)")
+    return False
+
+
+def wrap(plan: Plan, node: ast.expr, template: str) -> bool:
+    if isinstance(node, ast.Starred) or node in plan.wraps:
+        return False
+    plan.wraps[node] = Wrap(plan.source.span(node), template)
+    return True
+
+
+def is_torch_dtype(kind: Kind) -> bool:
+    return isinstance(kind, Inst) and kind.cls == "torch.dtype"
+
+
+__all__ = ["is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap", "writes_text"]
