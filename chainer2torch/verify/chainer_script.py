@@ -20,6 +20,8 @@ def work(job, folder):
     watch = _Watch(folder, recorder, notes)
     lockstep.seed_everything(job["seed"])
     chainer_gpu.random_from_numpy(job.get("device", "cpu"))
+    if job.get("nudge"):
+        chainer_noise.nudge_weights(job["seed"])
     chainer_noise.private_streams(job["seed"], unshared)
     chainer_noise.seed_examples(job["seed"])
     chainer_legacy.shuffle_as_today()
