@@ -43,7 +43,7 @@ def install():
 
 def _promoted(inputs):
     """Inputs of one float dtype: where a float32 array of the script's meets float64, PyTorch promotes it."""
-    dtypes = {getattr(x, "dtype", None) for x in inputs}
+    dtypes = [getattr(x, "dtype", None) for x in inputs]
     return [double(x) for x in inputs] if numpy.float64 in dtypes and numpy.float32 in dtypes else inputs
 
 

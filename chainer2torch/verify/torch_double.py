@@ -1,4 +1,6 @@
 """The float64 pass of a script under PyTorch: parameters, batches and the inputs of modules are float64."""
+import importlib.machinery
+import types
 from typing import Any
 
 import torch
@@ -10,6 +12,23 @@ def install() -> None:
     from_numpy = torch.from_numpy
     torch.from_numpy = lambda array: double(from_numpy(array))  # type: ignore[assignment]
     torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: double(args))
+    _promote_in_checks()
+
+
+def _promote_in_checks() -> None:
+    """Where a float32 tensor of the script's meets float64, the project's helpers promote it as PyTorch does.
+
+    Without this pass they would have one dtype: the helpers refuse a mixture, as Chainer does.
+    """
+    execute = importlib.machinery.SourceFileLoader.exec_module
+
+    def exec_module(self: importlib.machinery.SourceFileLoader, module: types.ModuleType) -> None:
+        execute(self, module)
+        check = getattr(module, "_check_same", None)
+        if check is not None and module.__name__.rpartition(".")[2] == "chainer_compat":
+            setattr(module, "_check_same", lambda name, *tensors: check(name, *double(tensors)))  # noqa: B010
+
+    importlib.machinery.SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign, assignment]
 
 
 def double(value: Any) -> Any:
