@@ -6,6 +6,7 @@ skipped, and say so (with CHAINER2TORCH_NEED_INDEX=1 they fail).
 import ast
 import hashlib
 import io
+import json
 import os
 import re
 import tarfile
@@ -18,7 +19,11 @@ from pathlib import Path
 import pytest
 
 from chainer2torch.engine import FileResult, migrate_sources
+from chainer2torch.report import formats
+from chainer2torch.report.model import PARTIAL, FileRow, Report, SiteRow
 from chainer2torch.vendor import build
+from tests.support.reports import extras
+from tests.support.sarif_schema import validate_sarif
 
 INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # What every run must at least reach: files with Chainer sites, sites, and the most that may be left in each state.
@@ -98,3 +103,13 @@ def test_a_second_run_changes_nothing(package) -> None:
     helpers = {name for result in results.values() for name in result.helpers}
     again = migrate_sources({**{path: r.code for path, r in results.items()}, "chainer_compat.py": build(helpers)})
     assert not [path for path in sources if again[path].code != results[path].code]
+
+
+def test_its_sarif_log_fits_the_schema(package) -> None:
+    _, sources, results = package
+    rows = [FileRow(path, PARTIAL, tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message)
+                                         for s in r.sites), r.left, sources[path], r.code)
+            for path, r in results.items()]
+    log = json.loads(formats.render("sarif", Report(rows), extras()))
+    assert len(log["runs"][0]["results"]) == sum(s.state != "exact" for r in rows for s in r.sites) > 50
+    validate_sarif(log)
