@@ -41,7 +41,8 @@ def to_html(report: Report, extras: Extras | None = None) -> str:
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems, mentions=report.mentions, comparison=extras.comparison,
-        checks=[{"check": check, "plot": _plot(check), "layers": _layers(check)} for check in extras.checks],
+        checks=[{"check": check, "parts": check.message.split("; ") if check.message else [], "plot": _plot(check),
+                 "layers": _layers(check)} for check in extras.checks],
         strings=_json(strings.all),
         codes=_json({code: table[code].title for code in sorted(strings.codes & set(table))}),
         # ours, not anybody's data

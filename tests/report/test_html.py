@@ -1,4 +1,5 @@
 """The HTML page: by its text, and in a headless browser."""
+import dataclasses
 import functools
 import html
 import json
@@ -16,6 +17,7 @@ from chainer2torch.report.html import diff, to_html
 from chainer2torch.report.linediff import opcodes
 from chainer2torch.report.model import MIGRATED, FileRow, Report
 from tests.support import reports
+from tests.support.reports import LINEAR
 
 CHECKS = (verification.Check("relu", 3, 0, 0, "", (("float32 value", 1e-7), ("float64 value", 0.0))),
           verification.Check("bad", 0, 2, 0, reports.HOSTILE, (), (("/conv", 1e-7), (reports.HOSTILE, 1e3))))
@@ -152,6 +154,32 @@ def test_a_file_opens_with_its_diff_and_sites(tmp_path):
     assert found["sites"][0].startswith("exact chainer.links.Linear C2T200")
     assert "look" in found["sites"][1]
     assert reports.HOSTILE in found["sites"][2] and found["sites"][2].endswith("Next: write it anew")
+
+
+@pytest.mark.browser
+@browser
+def test_changed_lines_stand_beside_what_they_become(tmp_path):
+    before = "with self.init_scope():\n    self.a = L.Linear(1, 2)\n    self.b = L.Linear(2, 3)\nx\n"
+    after = "self.a = nn.Linear(1, 2)\nself.b = nn.Linear(2, 3)\ncompat.init_like_chainer(self)\nx\n"
+    text = to_html(Report([FileRow("net.py", MIGRATED, (LINEAR,), 0, before, after)]), reports.extras())
+    rows = in_browser(tmp_path, text, HELP + """
+      return [...document.querySelectorAll('.line')].map((r) => [...r.querySelectorAll('.code')].map((c) => c.textContent));
+    """, "#open=0")
+    assert rows == [["with self.init_scope():", ""], ["    self.a = L.Linear(1, 2)", "self.a = nn.Linear(1, 2)"],
+                    ["    self.b = L.Linear(2, 3)", "self.b = nn.Linear(2, 3)"],
+                    ["", "compat.init_like_chainer(self)"], ["x", "x"], ["", ""]]
+
+
+def test_long_lists_are_folded():
+    check = verification.Check("net:Net", 0, 1, 0, "first diverging link: /a; out: differs; grad: differs", ())
+    text = to_html(reports.report(), reports.extras(checks=(check,)))
+    assert "<br><small>first diverging link: /a</small>" in text and "<summary><small>2 more</small></summary>" in text
+    assert "<li><small>grad: differs</small></li>" in text
+    site = dataclasses.replace(reports.HARD, symbol="chainer.other")
+    report = reports.report(*[dataclasses.replace(site, line=line) for line in range(1, 15)])
+    new = tuple((report.files[0], site) for site in report.files[0].sites[2:])
+    text = to_html(report, reports.extras(comparison=baseline.Comparison(new, 0, 0)))
+    assert text.count("<code>chainer.other</code> C2T090") == 14 and "<summary>5 more</summary>" in text
 
 
 @pytest.mark.browser

@@ -34,6 +34,36 @@
     return note;
   };
 
+  // Which removed line stands beside which added one: pairs in order, so that the words that they share are the most.
+  const words = (line) => new Set(line.match(/\w+/g) || []);
+  const likeness = (a, b) => {
+    let shared = 0;
+    for (const word of a) shared += b.has(word) ? 1 : 0;
+    return shared / Math.max(a.size, b.size, 1);
+  };
+  const pairs = (removed, added) => {
+    const side = removed.map((_, k) => [k, k < added.length ? k : null]);
+    for (let k = removed.length; k < added.length; k += 1) side.push([null, k]);
+    if (removed.length * added.length > 40000) return side;
+    const [old, fresh] = [removed.map(words), added.map(words)];
+    const best = Array.from({length: removed.length + 1}, () => new Float64Array(added.length + 1));
+    const worth = (i, j) => { const like = likeness(old[i], fresh[j]); return like < 0.25 ? -1 : like; };
+    const scores = old.map((_, i) => fresh.map((_, j) => worth(i, j)));
+    for (let i = removed.length - 1; i >= 0; i -= 1) {
+      for (let j = added.length - 1; j >= 0; j -= 1) {
+        best[i][j] = Math.max(best[i + 1][j], best[i][j + 1], scores[i][j] + best[i + 1][j + 1]);
+      }
+    }
+    const out = [];
+    for (let i = 0, j = 0; i < removed.length || j < added.length;) {
+      if (i < removed.length && j < added.length && scores[i][j] >= 0 &&
+          best[i][j] === scores[i][j] + best[i + 1][j + 1]) out.push([i++, j++]);
+      else if (i < removed.length && best[i][j] === best[i + 1][j]) out.push([i++, null]);
+      else out.push([null, j++]);
+    }
+    return out;
+  };
+
   const drawHunk = ([oldStart, newStart, lines], sites, into) => {
     let before = oldStart;
     let after = newStart;
@@ -54,13 +84,13 @@
       const added = [];
       while (i < lines.length && lines[i][0] === "-") removed.push(lines[i++].slice(1));
       while (i < lines.length && lines[i][0] === "+") added.push(lines[i++].slice(1));
-      for (let k = 0; k < Math.max(removed.length, added.length); k += 1) {
+      for (const [old, fresh] of pairs(removed, added)) {
         const row = element("div", "line");
-        row.append(k < removed.length ? cell("old", before, removed[k]) : cell("empty", "", ""),
-                   k < added.length ? cell("new", after, added[k]) : cell("empty", "", ""));
+        row.append(old !== null ? cell("old", before, removed[old]) : cell("empty", "", ""),
+                   fresh !== null ? cell("new", after, added[fresh]) : cell("empty", "", ""));
         into.append(row);
-        if (k < removed.length) { notes(before); before += 1; }
-        if (k < added.length) after += 1;
+        if (old !== null) { notes(before); before += 1; }
+        if (fresh !== null) after += 1;
       }
     }
   };
