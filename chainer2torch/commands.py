@@ -234,6 +234,9 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
     extras = _extras(result, options, goal)
     if out is not None:
         _write_report(out, form, result, extras)
+        if not options.quiet:
+            text.show(text.summary(result, "", extras), sys.stderr)
+            click.echo(f"written: {out}", err=True)
     else:
         text.show(formats.render(form, result, extras), sys.stdout)
     _show_problems(result)

@@ -5,16 +5,20 @@ Nothing here knows about Chainer, and nothing here is heavy: no LibCST, no torch
 from __future__ import annotations
 
 import codecs
+import contextlib
 import dataclasses
 import io
 import os
 import re
 import shutil
+import signal
 import stat
 import tempfile
+import threading
 import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
 NOTEBOOK_SUFFIX = ".ipynb"
@@ -115,12 +119,16 @@ def is_not_source(relative: str) -> bool:
 def read(path: Path) -> bytes:
     """The bytes of a regular file; FileError otherwise (a FIFO or a device would block for ever)."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
+        before = path.stat()
+        if stat.S_ISDIR(before.st_mode):
             raise FileError("C2T002", path, "is a folder, not a file")
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(before.st_mode):
             raise FileError("C2T006", path, "is not a regular file (a pipe, socket or device)")
-        return path.read_bytes()
+        data = path.read_bytes()
+        after = path.stat()
+        if (before.st_ino, before.st_size, before.st_mtime_ns) != (after.st_ino, after.st_size, after.st_mtime_ns):
+            raise FileError("C2T002", path, "changed while it was being read; run the command again")
+        return data
     except FileNotFoundError:
         raise FileError("C2T001", path, "does not exist") from None
     except OSError as error:
@@ -168,7 +176,8 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
             raise FileError("C2T007", path, f"its folder {path.parent} is read-only; allow writing (chmod u+w)")
         mode_of = path if current is not None else like
         mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of is not None else 0o666 & ~_umask()
-        _replace(path, data, mode)
+        with _interrupts_wait():
+            _replace(path, data, mode)
     except OSError as error:
         raise FileError("C2T007", path, f"cannot be written: {reason(error)}") from None
     return True
@@ -184,9 +193,31 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
                 os.fsync(stream.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, path)
-    except BaseException:  # Ctrl-C included
-        os.unlink(temporary)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Holds Ctrl-C back for the moment that one file takes.
+
+    It could come between the making of the temporary file and the code that takes it away, or just after the file has
+    taken its place.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        handler(*came[0])
 
 
 def _umask() -> int:

@@ -1,7 +1,9 @@
 """Nothing is lost and nothing half-written: bytes, modes, links and everything that can be wrong with a file."""
 import os
+import signal
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -247,6 +249,75 @@ def test_ctrl_c_leaves_no_rubbish(src, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         in_place(src)
     assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == OLD
+
+
+@pytest.mark.parametrize("moment", ["mkstemp", "fdopen", "chmod", "replace", "after"])
+def test_ctrl_c_waits_until_a_file_is_whole(src, monkeypatch, moment):
+    """At every moment of writing: no temporary file, the file old or new, and the interrupt is not lost."""
+    place = files.tempfile if moment == "mkstemp" else files.os
+    real = getattr(place, "replace" if moment == "after" else moment)
+
+    def interrupted(*args, **keywords):
+        if moment == "after":
+            real(*args, **keywords)
+        signal.raise_signal(signal.SIGINT)
+        return real(*args, **keywords) if moment != "after" else None
+
+    monkeypatch.setattr(place, "replace" if moment == "after" else moment, interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may have it ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_place(src)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == NEW
+
+
+def test_a_file_that_changes_while_it_is_read(src, tmp_path, monkeypatch):
+    tree(src, b_py=OLD)
+    real = files.Path.read_bytes
+
+    def read(path):
+        data = real(path)
+        if path.name == "a.py":
+            with open(path, "ab") as stream:
+                stream.write(b"more\n")
+        return data
+
+    monkeypatch.setattr(files.Path, "read_bytes", read)
+    found = migrate(src, tmp_path / "out")
+    assert "C2T002" in codes(found) and "changed while it was being read" in found.problems[0].message
+    assert (tmp_path / "out/b.py").read_bytes() == NEW and real(src / "a.py").startswith(OLD + b"more")
+
+
+def test_a_real_limit_on_the_size_of_files(src, tmp_path):
+    """As a full disk, without one: the system refuses the rest of a file in the middle of writing it."""
+    (src / "a.py").write_text("import chainer.functions as F\n" + "y = F.leaky_relu(x)\n" * 2000)
+    (src / "b.py").write_text("import chainer.functions as F\ny = F.relu(x)\n")
+    before = (src / "a.py").read_bytes()
+    program = ("import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); "
+               "from chainer2torch.__main__ import main; main()")
+    for arguments in (["--write"], ["-o", "../out"]):
+        done = subprocess.run([sys.executable, "-B", "-c", program, "migrate", ".", *arguments], cwd=src, text=True,
+                              capture_output=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        assert done.returncode == 2 and "a.py: C2T007 cannot be written: File too large" in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr and (src / "a.py").read_bytes() == before
+        assert sorted(path.name for path in src.iterdir()) == ["a.py", "b.py"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.py"], "nothing half-written, the rest done"
+    assert "torch" in (tmp_path / "out/b.py").read_text()
+
+
+@pytest.mark.parametrize("name", ["loop", "null", "empty.py"])
+def test_odd_paths_on_the_command_line(src, name):
+    (src / "loop").symlink_to("loop")
+    (src / "null").symlink_to("/dev/null")
+    (src / "empty.py").write_bytes(b"")
+    found = project.collect([src / name])
+    expected = {"loop": ["C2T002"], "null": ["C2T006"], "empty.py": []}[name]
+    assert codes(found) == expected
+    if name == "loop":
+        assert "symbolic links" in found.problems[0].message
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(src):
