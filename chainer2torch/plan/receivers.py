@@ -5,7 +5,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import EITHER, XP
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.graphs import GraphUse, graph_use
 from chainer2torch.plan.other_members import without_rule
@@ -46,7 +46,7 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     if attribute_of_array(plan, node):
         return
     without_rule(plan, node)
-    if node.attr not in DISTINCTIVE or plan.analysis.kind(node.value) != UNKNOWN:
+    if node.attr not in DISTINCTIVE or not _nobody_knows(plan, plan.analysis.kind(node.value)):
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
         return
@@ -127,6 +127,15 @@ def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
 def _may_be_tensor(plan: Plan, node: ast.expr) -> bool:
     """Whether a value is unknown, or one of several kinds of which one is unknown or a tensor."""
     return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(plan.analysis.kind(node)))
+def _nobody_knows(plan: Plan, kind: Kind) -> bool:
+    """Whether a value with one of these attributes may be Chainer's for all that is known.
+
+    That is a value of unknown kind; an object of a library on Chainer, whose members no table lists; and an array,
+    which has none of them: ``array - x`` was taken for an array and is a Variable if x is one.
+    """
+    return all(k == UNKNOWN or isinstance(k, HostArray) or isinstance(k, Tensor) and k.array or
+               isinstance(k, Inst) and isinstance(k.cls, str) and plan.rules.library(k.cls) is not None
+               for k in options(kind))
 
 
 def _astype(plan: Plan, node: ast.Attribute) -> None:

@@ -175,6 +175,9 @@ class Plan(FileNames, Members):
             return
         row = self.rules.rows.get(name)
         parent = self.source.parents.get(node)
+        if isinstance(parent, ast.pattern):  # a pattern is no expression: nothing can be put in its place
+            self.mark(node, row, name, "manual", "in a pattern of `match`; write this case as an `if`", "C2T011")
+            return
         if row is None:
             library = self.rules.library(name)
             if library is None:

@@ -57,3 +57,19 @@ def test_what_no_array_has_is_no_array():
                           "        y = self.model(x)\n        return y.entropy.array\n").code
     assert "compat.array_of(y.entropy)" in code
     assert migrate_source(code).code == code
+
+
+@pytest.mark.parametrize("read, helper", [("a.array", "compat.array_of(a)"), ("a.xp", "compat.xp_of(a)")])
+def test_an_array_less_something_is_no_array_for_sure(read, helper):
+    """It is a Variable if the something is one: what no array has is looked up at run time, not passed over."""
+    result = migrate_source(HEAD + f"def f(values):\n    a = np.zeros(3) - values\n    return {read}\n")
+    assert f"return {helper}" in result.code and any(s.line == 6 and s.code == "C2T390" for s in result.sites)
+
+
+def test_members_of_objects_of_libraries_on_chainer():
+    result = migrate_source(HEAD + "import chainerrl\n\nclass Agent:\n    def __init__(self, p, v):\n"
+                            "        self.model = chainerrl.links.Branched(p, v)\n\n    def f(self):\n"
+                            "        return self.model.xp\n")
+    assert "return compat.xp_of(self.model)" in result.code
+    again = migrate_source(result.code)
+    assert again.code == result.code

@@ -310,7 +310,7 @@ def test_a_pattern_cannot_be_replaced_and_says_so(migrate):
     assert "import chainer.functions as F" in result.code and "case F.tanh:" in result.code
     assert [(s.symbol, s.state) for s in result.sites] == [
         ("chainer.functions.tanh", "manual"), ("chainer.functions.relu", "exact")]
-    assert "# TODO(chainer2torch C2T011)" in result.code
+    assert "# TODO(chainer2torch C2T011): chainer.functions.tanh: in a pattern of `match`" in result.code
 
 
 def test_members_are_set_through_helpers_on_shared_lines_too(body):
