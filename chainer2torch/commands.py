@@ -21,6 +21,8 @@ DONE, LEFT, FAILED = 0, 1, 2
 # what these modules are usually imported as
 _USUAL_NAMES = {"F": "chainer.functions", "L": "chainer.links", "O": "chainer.optimizers"}
 _LONG_RUN = 20
+# what verify, trace and weights need and the core does not
+_EXTRAS = frozenset({"numpy", "torch", "chainer"})
 
 
 class Failure(Exception):
@@ -80,6 +82,15 @@ def guarded(command: click.Command) -> int:
             raise
         where = f"{error.filename}: " if error.filename else "the output cannot be written: "
         click.echo(f"chainer2torch: {where}{files.reason(error)}", err=True)
+        return FAILED
+    except ModuleNotFoundError as error:
+        if "--debug" in sys.argv:
+            raise
+        if error.name not in _EXTRAS:
+            click.echo(f"chainer2torch: internal error: {error} (--debug shows where)", err=True)
+            return FAILED
+        click.echo(f"chainer2torch: {error.name} is not installed here; this command runs programs and needs it: "
+                   "pip install 'chainer2torch[verify]' (the README says with which constraints)", err=True)
         return FAILED
     except Exception as error:
         if "--debug" in sys.argv:
