@@ -395,6 +395,7 @@ def weights(source: Path, model: str, args: str, out: Path, prefix: str = "") ->
     try:
         keys = room.convert(source, model, given, out, prefix=prefix)
     except (room.WeightsError, OSError) as error:
-        raise Failure(" ".join(str(error).split())) from error
+        text = " ".join(str(error).split())
+        raise Failure(text + (" (here: --prefix)" if "path=" in text else "")) from error
     click.echo(f"{out}: {len(keys)} arrays of {model}")
     return DONE

@@ -147,6 +147,19 @@ def test_wrong_requests_are_status_2_with_a_short_message(project, arguments, wo
     assert sorted(path.name for path in project.iterdir()) == ["clean.py", "easy.py"]
 
 
+@pytest.mark.parametrize("package", ["numpy", "torch", "chainer"])
+@pytest.mark.parametrize("command", [["verify", "rules", "chainer.functions.relu"], ["trace", "--", "x.py"]])
+def test_a_package_of_the_extras_that_is_missing(project, package, command):
+    """As where only the core is installed."""
+    done = run(*command, cwd=project, code=(
+        f"import builtins, sys\nsys.modules['numpy'] = None\n"
+        f"def missing(*a, **k): raise ModuleNotFoundError('No module named {package}', name='{package}')\n"
+        f"from chainer2torch import commands, verify\nverify.verify_rules = commands.trace = missing\n"
+        f"from chainer2torch.__main__ import main\nmain()"))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"{package} is not installed here" in done.stderr and "chainer2torch[verify]" in done.stderr
+
+
 def test_debug_shows_a_traceback(project):
     assert "Traceback" in run("--debug", "migrate", ".", "-o", "out", cwd=project).stderr
 
