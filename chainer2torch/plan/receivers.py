@@ -25,6 +25,7 @@ DISTINCTIVE = frozenset({
 _OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "var"})
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
+_OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _MARKERS = 20  # the most lines of comments that are looked at above a statement
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
@@ -152,8 +153,10 @@ def _astype(plan: Plan, node: ast.Attribute) -> None:
 def _backward(plan: Plan, node: ast.Attribute) -> None:
     """``loss.backward()`` of an unknown loss is the same in PyTorch unless a later one passes its graph again."""
     call = plan.source.parents.get(node)
-    if isinstance(call, ast.Call) and call.func is node and plan.analysis.kind(node.value) == UNKNOWN and \
-            plan.imports_chainer and graph_use(plan, call) != GraphUse():
+    if not isinstance(call, ast.Call) or _OF_TORCH & {k.arg for k in call.keywords}:
+        return
+    if call.func is node and plan.analysis.kind(node.value) == UNKNOWN and plan.imports_chainer and \
+            graph_use(plan, call) != GraphUse():
         plan.call(call, plan.rules.rows["?.backward"], node, receiver=node.value)
 
 

@@ -73,3 +73,10 @@ def test_members_of_objects_of_libraries_on_chainer():
     assert "return compat.xp_of(self.model)" in result.code
     again = migrate_source(result.code)
     assert again.code == result.code
+
+
+def test_a_backward_that_keeps_its_graph_stays_so():
+    result = migrate_source(HEAD + "def train(model, opt, x):\n    loss = model(x)\n    for i in range(2):\n"
+                            "        loss.backward()\n        opt.update()\n    return loss.data\n")
+    assert "loss.backward(retain_graph=True)" in result.code
+    assert migrate_source(result.code).code == result.code

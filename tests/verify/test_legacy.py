@@ -21,8 +21,8 @@ VERIFY = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify"
 SHARED = {"wire", "lockstep"}
 FILES = sorted(path for path in VERIFY.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
-LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "re", "runpy", "sys", "threading", "time",
-           "traceback", "types", "zlib"}
+LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "re", "runpy", "sys", "threading",
+           "time", "traceback", "types", "zlib"}
 LEGACY = [python for python in os.environ.get("CHAINER2TORCH_LEGACY_PYTHONS", "").split(os.pathsep) if python]
 NET = '''
 import chainer
