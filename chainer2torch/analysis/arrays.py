@@ -63,7 +63,14 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     kind = broadcast(a, b)
     if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype in _INTEGERS:
         return dataclasses.replace(kind, dtype="float64")
+    if _is_whole(a) and scalar_type(b) == "float" or _is_whole(b) and scalar_type(a) == "float":
+        return dataclasses.replace(kind, dtype="float64") if isinstance(kind, (Tensor, HostArray)) else kind
     return kind
+
+
+def _is_whole(kind: Kind) -> bool:
+    """Whether it is an array of whole numbers or conditions, which a floating number beside it makes float64."""
+    return (isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array) and kind.dtype in _INTEGERS
 
 
 _INTEGERS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
