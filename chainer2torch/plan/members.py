@@ -150,7 +150,9 @@ def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
 def _at_run_time(plan: Plan, node: ast.Attribute) -> bool:
     """Where the receiver is one of several kinds: a helper that looks at what it is, if there is one."""
     row = plan.rules.rows.get(f"?.{node.attr}")
-    if not isinstance(node.ctx, ast.Load):
+    parent = plan.source.parents.get(node)
+    if not isinstance(node.ctx, ast.Load) or node.attr == "array" and isinstance(parent, ast.Call) and \
+            parent.func is node:  # `xp.array(...)`
         return False
     if row is not None and row.attribute:
         plan.replace(node, row.cases[0].torch, {"self": plan.operand(node.value)})

@@ -190,3 +190,13 @@ def test_a_doubt_about_the_version_outlives_the_words_that_raised_it():
     assert "version 1 of Chainer" in first["c.py"].code
     again = migrate_sources({path: result.code for path, result in first.items()})
     assert again["c.py"].code == first["c.py"].code
+
+
+def test_what_optimizers_of_version_1_were_given():
+    text = "import chainer\nfrom chainer import FunctionSet, optimizers\nimport chainer.functions as F\n\n" \
+        "model = FunctionSet(l1=F.Linear(3, 2))\noptimizer = optimizers.SGD()\n" \
+        "optimizer.setup(model.collect_parameters())\nmodel.copy_parameters_from([])\noptimizer.prepare()\n"
+    result = migrate_source(text)
+    assert "optimizer.setup(model)" in result.code
+    assert [s.symbol for s in result.sites if s.state == "manual"] == [
+        "chainer.Link.copy_parameters_from", "chainer.GradientMethod.prepare"]
