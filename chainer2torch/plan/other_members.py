@@ -58,7 +58,16 @@ def _owner(plan: Plan, kind: Kind, name: str) -> str | None:
         return None
     if any(plan.rules.member(c, name) is not None or plan.rules.keeps(c, name) for c in theirs):
         return None
+    if isinstance(cls, str) and _has_subclass_with(plan, theirs[0], name):
+        return None
     return next((c for c in theirs if c in plan.rules.rows and plan.rules.rows[c].base), None)
+
+
+def _has_subclass_with(plan: Plan, cls: str, name: str) -> bool:
+    """Whether an object that is at least of Chainer's class may be of one derived from it that has the member."""
+    member = f".{name}"
+    return any(row.endswith(member) and plan.rules.is_subclass(row.removesuffix(member), cls)
+               for row in plan.rules.rows)
 
 
 def _known_bases(plan: Plan, cls: ClassInfo) -> bool:

@@ -29,8 +29,8 @@ INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # What every run must at least reach: files with Chainer sites, sites, and the most that may be left in each state.
 # Lower the last numbers when they are beaten; raise none of them.
 RATCHET = {
-    ("chainercv", "0.13.1"): {"files": 224, "sites": 3050, "review": 265, "manual": 60, "left": 52},
-    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1360, "review": 82, "manual": 20, "left": 17},
+    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 258, "manual": 59, "left": 51},
+    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 54, "manual": 20, "left": 17},
 }
 
 
@@ -92,8 +92,8 @@ def test_the_counts_only_get_better(package) -> None:
     held = RATCHET[name]
     assert counts["files"] >= held["files"] and counts["sites"] >= held["sites"], counts
     assert all(counts[key] <= held[key] for key in ("review", "manual", "left")), counts
-    # at least 95% of the sites are rewritten; what is left of Chainer in the output is accounted for
-    assert counts["manual"] <= 0.05 * counts["sites"]
+    # at least 98% of the sites are rewritten; what is left of Chainer in the output is accounted for
+    assert counts["manual"] <= 0.02 * counts["sites"]
     unaccounted = [r.path for r in results.values() if r.left and not any(s.state == "manual" for s in r.sites)]
     assert not unaccounted
 
