@@ -140,7 +140,7 @@ class _HookMode(TorchFunctionMode):
         if name == "__get__":  # an attribute: `x.T` computes, `x.shape` does not
             name = getattr(getattr(func, "__self__", None), "__name__", "")
             name = name if name in ("T", "mT") else "dim"
-        found = list(_tensors(args)) + list(_tensors(kwargs.values()))
+        found = list(_tensors_among(args)) + list(_tensors_among(kwargs.values()))
         if not self.hooks or not found or not _is_function(func, name, found, args, kwargs):
             return func(*args, **kwargs)
         return self._call(name.strip("_"), func, args, kwargs, found)
@@ -150,8 +150,8 @@ class _HookMode(TorchFunctionMode):
         call = called_function(name)
         left = _NOT_INPUTS.get(name, ())
         in_data = tuple(x.detach() for x in (
-            *_tensors(x for i, x in enumerate(args) if i not in left),
-            *_tensors(x for key, x in kwargs.items() if key not in left)))
+            *_tensors_among(x for i, x in enumerate(args) if i not in left),
+            *_tensors_among(x for key, x in kwargs.items() if key not in left)))
         for hook in hooks:
             hook.forward_preprocess(call, in_data)
         ends = [x.grad_fn for x in found if x.grad_fn is not None]
@@ -160,17 +160,17 @@ class _HookMode(TorchFunctionMode):
             hook.forward_postprocess(call, in_data)
         if any(hook._reads_in_data for hook in hooks):
             call.in_data = in_data
-        for step in _steps([y.grad_fn for y in _tensors((result,))], ends):
+        for step in _steps([y.grad_fn for y in _tensors_among((result,))], ends):
             step.metadata[_CALL] = call
         return result
 
 
-def _tensors(values: Any) -> Iterator[torch.Tensor]:
+def _tensors_among(values: Any) -> Iterator[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value
         elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)
+            yield from _tensors_among(value)
 
 
 def _is_function(func: Any, name: str, inputs: list[torch.Tensor], args: Any, kwargs: Any) -> bool:
@@ -214,7 +214,7 @@ def _backward(hooks: dict[str, Any], func: Any, args: Any, kwargs: Any) -> Any:
     own: list[Any] = []
     handles: list[Any] = []
     held = []
-    for step in _steps([y.grad_fn for y in _tensors((first,))] if hooks else [], []):
+    for step in _steps([y.grad_fn for y in _tensors_among((first,))] if hooks else [], []):
         if hasattr(step, "chainer_function"):
             step.chainer_hooks = hooks  # a function of one's own calls them itself
             own.append(step)

@@ -270,8 +270,8 @@ def test_parameters_of_every_link_can_be_read(make, name):
 
 
 @pytest.mark.parametrize("expression", [
-    "0.2 * (x.data < 0) * x", "(x.data < 0) * 0.2 * x", "F.sigmoid(x) * (0.5 * (x.data > 0))", "x * (1.0 - (x.data > 0))",
-    "x - x.data.argmax(1)[:, None] * 0.5", "(x.data < 0) * 0.2",
+    "0.2 * (x.data < 0) * x", "(x.data < 0) * 0.2 * x", "F.sigmoid(x) * (0.5 * (x.data > 0))",
+    "x * (1.0 - (x.data > 0))", "x - x.data.argmax(1)[:, None] * 0.5", "(x.data < 0) * 0.2",
 ])
 def test_conditions_and_whole_numbers_times_a_number(expression):
     """NumPy computes them in float64, and a Variable beside them keeps its float32."""

@@ -1,12 +1,14 @@
 """chainer_compat.py is built from the text of the rooms: complete, minimal, importable and always the same."""
+import ast
 import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from chainer2torch import vendor
+from chainer2torch import compat, vendor
 from chainer2torch.vendor import VendorError
 
 TOY = {
@@ -197,3 +199,16 @@ def test_every_real_helper_alone_and_all_together(tmp_path):
     probe = f"import chainer_compat; print(all(hasattr(chainer_compat, name) for name in {names!r}))"
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_any_helpers_can_be_shipped_together():
+    """A name at the top of two rooms, private ones too, would stop the migration of a project that needs both."""
+    homes: dict[str, str] = {}
+    clashes = []
+    for path in sorted(Path(compat.__file__).parent.glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            names = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [
+                t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
+            clashes += [(name, homes[name], path.stem) for name in names
+                        if not name.startswith("__") and homes.setdefault(name, path.stem) != path.stem]
+    assert len(homes) > 900 and not clashes
