@@ -58,6 +58,7 @@ class Settings:
     chainer_version: int | None = None
     jobs: int = 0
     init: str = "chainer"
+    only: tuple[str, ...] = ()
     goal: Goal = Goal()
 
 
@@ -113,7 +114,18 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
     return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
                     (*base.exclude, *exclude), quiet, gitignore and base.gitignore, stdin,
                     chainer_version=base.chainer_version, jobs=base.jobs, init=base.init,
-                    goal=Goal(base.baseline, base.fail_under))
+                    only=base.only, goal=Goal(base.baseline, base.fail_under))
+
+
+def stages(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The stages that ``--only`` names, several with commas."""
+    names = tuple(name.strip() for text in given for name in text.split(","))
+    unknown = [name for name in names if name not in config.STAGES]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], config.STAGES, 1)
+        raise Failure(f"--only {unknown[0]}: no such stage; " + (
+            f"did you mean {near[0]}?" if near else f"the stages are {', '.join(config.STAGES)}"))
+    return names
 
 
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
@@ -139,7 +151,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
         settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
                                     "options": room.Options(options.init, chainer_version=options.chainer_version,
-                                                            kinds=kinds)}
+                                                            kinds=kinds, only=frozenset(options.only))}
         if options.trace is not None:
             return trace.migrate_with_trace(texts, hints, **settings)
         return room.migrate_sources(texts, **settings)
@@ -223,6 +235,7 @@ def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: 
     from chainer2torch.report import formats
     from chainer2torch.report import text as text_report
     goal = (goal or Goal()).over(options.goal)
+    options = dataclasses.replace(options, only=())  # whatever is being migrated: everything counts here
     report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
     extras = _extras(report, options, goal)
     found = bool(report.leftovers())

@@ -28,12 +28,14 @@ class Config:
     gitignore: bool = True
     jobs: int = 0
     init: str = "chainer"
+    only: tuple[str, ...] = ()
     chainer_version: int | None = None
     baseline: Path | None = None
     fail_under: float | None = None
 
 
-_LISTS = ("rules", "select", "ignore", "exclude")
+_LISTS = ("rules", "select", "ignore", "exclude", "only")
+STAGES = ("training", "data", "models")  # the parts of a project, in the order in which they migrate best
 # single values: what TOML must give, and what a message calls it
 _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "gitignore": (bool, "true or false"), "jobs": (int, "a whole number"), "init": (str, "'chainer' or 'torch'"),
@@ -70,6 +72,9 @@ def read(path: Path) -> Config:
             hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KEYS)}"
             raise ConfigError(f"{path}: [tool.chainer2torch] has the unknown key {key!r}; {hint}")
     lists = {key: _strings(path, key, table[key]) for key in _LISTS if key in table}
+    for stage in lists.get("only", ()):
+        if stage not in STAGES:
+            raise ConfigError(f"{path}: [tool.chainer2torch] only must be a list of {', '.join(STAGES)}, not {stage!r}")
     rules = tuple(path.parent / item for item in lists.pop("rules", ()))
     values = {key: _value(path, key, table[key]) for key in _VALUES if key in table}
     if "baseline" in values:

@@ -17,6 +17,7 @@ from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
     array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
+    stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.left_imports import empty_guards, left_imports
@@ -61,6 +62,7 @@ class FileResult:
     error: str | None = None
     kinds: list[str] = dataclasses.field(default_factory=list)
     mentions: list[Mention] = dataclasses.field(default_factory=list)
+    kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
 
     @property
     def changed(self) -> bool:
@@ -160,16 +162,19 @@ def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
 def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     """All decisions for one file."""
     plan = Plan(analysis, module, dict(HARD_CASES), options)
-    fold.conditions(plan)
-    array_modules.modules(plan)
-    link_members.class_tests(plan)
+    if plan.with_models:
+        fold.conditions(plan)
+        array_modules.modules(plan)
+        link_members.class_tests(plan)
     plan.run()
-    link_members.members(plan)
-    arrays.crossings(plan)
-    kept_states(plan)
-    links.classes(plan)
-    overridden(plan)
-    registration.unregistered(plan)
+    if plan.with_models:
+        link_members.members(plan)
+        arrays.crossings(plan)
+        kept_states(plan)
+        links.classes(plan)
+        overridden(plan)
+        registration.unregistered(plan)
+    stages.seams(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)
     texts(plan)
@@ -189,6 +194,7 @@ def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
     if rewrite:
         _rewrite(plan, result)
     result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
+    result.kept = sorted(plan.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.mentions = mentions(plan)
     return result
 
@@ -202,7 +208,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     removed = _removed(plan)
     edits: list[Edit] = _live(plan)
     if not edits:
-        result.left = len(left_over(plan.source.nodes, plan.analysis.libraries))
+        result.left = stages.left(plan, left_over(plan.source.nodes, plan.analysis.libraries))
         return
     try:
         for _ in range(_ATTEMPTS):
@@ -230,7 +236,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         return
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
-    result.left = len(left_over(output, plan.analysis.libraries))
+    result.left = stages.left(plan, left_over(output, plan.analysis.libraries))
 
 
 def _removed(plan: Plan) -> frozenset[str]:

@@ -55,6 +55,9 @@ class ResultLike(Protocol):
     def sites(self) -> Iterable[SiteLike]: ...
 
     @property
+    def kept(self) -> Iterable[SiteLike]: ...
+
+    @property
     def mentions(self) -> Iterable[MentionLike]: ...
 
 
@@ -315,17 +318,20 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     rows = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
     sites = rows if not isinstance(source, notebooks.Notebook) else _in_cells(source, rows)
     mentions = tuple(_mention(source, m) for m in result.mentions)
+    kept = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.kept)
+    if isinstance(source, notebooks.Notebook):
+        kept = _placed(source, kept)
     before, after = source.text if source is not None else None, result.code
     if isinstance(source, notebooks.Notebook):
         before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
-        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions)
+        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions, kept=kept)
     unfinished = result.left > 0 or any(site.open for site in sites)
     if result.changed:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, after, mentions)
+    return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
 
 
 def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
@@ -344,11 +350,15 @@ def _mention(source: Source | None, found: MentionLike) -> MentionRow:
                       place)
 
 
+def _placed(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+    return tuple(dataclasses.replace(row, line=notebook.shown_line(place), cell=place,
+                                     column=notebook.column(row.line, row.column))
+                 for row in rows for place in [notebook.place(row.line)])
+
+
 def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
     """The sites with their cells, and the magics that name Chainer."""
-    placed = [dataclasses.replace(row, line=notebook.shown_line(place), column=notebook.column(row.line, row.column),
-                                  cell=place)
-              for row in rows for place in [notebook.place(row.line)]]
+    placed = list(_placed(notebook, rows))
     placed += [SiteRow(notebook.shown_line(place), 1, name, "manual", notebooks.MAGIC,
                        "named in a magic or a shell line, which is kept as it is", place)
                for place, name in notebook.mentions()]

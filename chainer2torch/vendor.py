@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from chainer2torch.vendor_rooms import Definition, Import, Piece, Room, VendorEr
 MODULE_NAME = "chainer_compat"
 FILE_NAME = MODULE_NAME + ".py"
 _MARK = "Written by chainer2torch"
+_IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
 
 __all__ = ["FILE_NAME", "MODULE_NAME", "VendorError", "build", "helper_names", "is_ours", "names_used"]
 
@@ -95,7 +97,8 @@ class _Module:
         self._check_unique(ordered)
         pieces = self._pieces(ordered)
         imports = self._imports(pieces)
-        parts = [_header(names, imports), "from __future__ import annotations", *_import_blocks(imports)]
+        half_way = any(_IMPORTS_CHAINER.search(piece.text) for _, piece in pieces)
+        parts = [_header(names, imports, half_way), "from __future__ import annotations", *_import_blocks(imports)]
         text = "\n\n".join(parts)
         previous: Piece | None = None
         for _, piece in pieces:  # constants stand together; everything else is set apart by two blank lines
@@ -184,8 +187,9 @@ class _Module:
         return sorted(found, key=lambda item: (item.module, item.name or "", item.alias or ""))
 
 
-def _header(names: list[str], imports: list[Import]) -> str:
+def _header(names: list[str], imports: list[Import], half_way: bool) -> str:
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
+    needs = ["chainer", *needs] if half_way else needs
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
     return (
         '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'

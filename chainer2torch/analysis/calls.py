@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import (
     Union,
     element_of, generalized, join, join_all, options, parse_spec,
 )
+from chainer2torch.analysis.libraries import adapted
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
@@ -68,7 +69,7 @@ class Calls:
             return self._call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
         calls_models = not (isinstance(callee, Ref) and callee.name.startswith(
-            ("chainer", "builtins.", "numpy.", "copy.")))
+            ("chainer", "builtins.", "numpy.", "copy.")) or isinstance(callee, Ref) and adapted(callee.name))
         fed = keywords.get("converter") if not calls_models else None  # what it gets is known: see data.connected
         for kind in (*args, *keywords.values()):
             if (calls_models or not isinstance(kind, Inst)) and kind is not fed:
@@ -237,6 +238,8 @@ class Calls:
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
             return Dct(BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:
+            return args[0]
+        if args and adapted(name):
             return args[0]
         row = self.rules.rows.get(name)
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():

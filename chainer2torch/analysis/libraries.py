@@ -5,6 +5,15 @@ from collections.abc import Iterable
 
 CHAINER = frozenset({"chainer", "chainermn", "chainerx", "cupy"})
 
+# helpers of a project that is half way: what they give is what they get, on the other side
+ADAPTERS = frozenset({"as_torch_model", "as_chainer_link", "as_chainer_iterator"})
+
+
+def adapted(name: str) -> bool:
+    """Whether a dotted name is an adapter between the two frameworks."""
+    *module, last = name.split(".")
+    return last in ADAPTERS and "chainer_compat" in module
+
 
 class Libraries:
     """A set of modules: ``name in libraries`` says whether a dotted name is one of them or lies below one."""

@@ -11,7 +11,6 @@ import torch
 from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training.extensions import util as ppe_util
 
-from chainer2torch.compat import iterators
 from chainer2torch.compat.convert import _call_converter, concat_examples
 from chainer2torch.compat.devices import _send, get_device
 from chainer2torch.compat.extension_base import Extension
@@ -42,8 +41,7 @@ class Evaluator(Extension):
                  eval_hook: Callable[[Any], None] | None = None, eval_func: Callable[..., Any] | None = None, *,
                  progress_bar: bool = False) -> None:
         self.device = None if device is None else get_device(device)
-        self._iterators: Mapping[str, Any] = ({"main": iterator} if isinstance(iterator, iterators.Iterator)
-                                              else iterator)
+        self._iterators: Mapping[str, Any] = iterator if isinstance(iterator, Mapping) else {"main": iterator}
         self._targets: Mapping[str, Any] = {"main": target} if isinstance(target, torch.nn.Module) else target
         self.converter = converter
         self.eval_hook = eval_hook
@@ -101,7 +99,7 @@ class Evaluator(Extension):
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation):
-                inputs = _send(_call_converter(self.converter, batch, self.device), self.device)
+                inputs = self._inputs(batch)
                 with torch.no_grad():
                     if isinstance(inputs, tuple):
                         eval_func(*inputs)
@@ -115,6 +113,9 @@ class Evaluator(Extension):
         if bar is not None:
             bar.close()
         return summary.compute_mean()
+
+    def _inputs(self, batch: Any) -> Any:
+        return _send(_call_converter(self.converter, batch, self.device), self.device)
 
     def finalize(self) -> None:  # type: ignore[override]
         """Ends the iterators."""

@@ -187,7 +187,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
         if self._loss_scale is not None:
             loss = loss * self._loss_scale
-        if shared:
+        if shared and isinstance(loss, torch.Tensor):  # half way it may be a Variable of Chainer's
             backward(loss, retain_graph=True)
         else:
             loss.backward()

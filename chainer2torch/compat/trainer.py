@@ -42,7 +42,9 @@ class _LateWriter(writing.SimpleWriter):
 
 def add_model_observers(reporter: reporting.Reporter, name: str, model: Any) -> None:
     """Registers a model and its parts by Chainer's names: ``main``, ``main/predictor``, ``main/predictor/l1``..."""
-    for path, module in model.named_modules():
+    # a model that stands for something else (a link, while a project is half way) says who reports
+    parts = model._observers() if hasattr(model, "_observers") else model.named_modules()
+    for path, module in parts:
         reporter.add_observer(name + "/" * bool(path) + path.replace(".", "/"), module)
 
 

@@ -9,7 +9,6 @@ import torch
 
 from chainer2torch.compat.convert import _call_converter, concat_examples
 from chainer2torch.compat.devices import _send, get_device, using_device
-from chainer2torch.compat.iterators import Iterator
 from chainer2torch.compat.state import SerializableState, StateReader, serialize_part
 
 
@@ -60,7 +59,7 @@ class StandardUpdater(Updater):
                  auto_new_epoch: bool = True, *, input_device: Any = None) -> None:
         self._device = None if device is None else get_device(device)
         self._input_device = self._device if input_device is None else get_device(input_device)
-        self._iterators: Mapping[str, Any] = {"main": iterator} if isinstance(iterator, Iterator) else iterator
+        self._iterators: Mapping[str, Any] = iterator if isinstance(iterator, Mapping) else {"main": iterator}
         self._optimizers: Mapping[str, Any] = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
         self.loss_func = loss_func
@@ -131,7 +130,7 @@ class StandardUpdater(Updater):
         """What an iteration does; custom updaters override it."""
         iterator = self._iterators["main"]
         optimizer = self._optimizers["main"]
-        inputs = _send(_call_converter(self.converter, iterator.next(), self.input_device), self.input_device)
+        inputs = self._inputs(iterator.next())
         loss_func = self.loss_func or optimizer.target
         if isinstance(inputs, tuple):
             optimizer.update(loss_func, *inputs)
@@ -141,6 +140,9 @@ class StandardUpdater(Updater):
             optimizer.update(loss_func, inputs)
         if self.auto_new_epoch and iterator.is_new_epoch:
             optimizer.new_epoch(auto=True)
+
+    def _inputs(self, batch: Any) -> Any:
+        return _send(_call_converter(self.converter, batch, self.input_device), self.input_device)
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores iterators, models, optimizers and the iteration, in the layout of Chainer's updaters."""

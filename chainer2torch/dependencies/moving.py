@@ -50,6 +50,7 @@ class _Needs:
     migrated: bool            # whether it was Chainer code, or is PyTorch code by now
     imports: frozenset[str]   # top-level modules and, for libraries, dotted ones
     left: int                 # references to Chainer that it still has
+    kept: bool = False        # whether some of them were left to another stage
 
     def stays(self, package: str, libraries: Mapping[str, Library]) -> bool:
         """Whether a package of Chainer's is still needed."""
@@ -58,7 +59,7 @@ class _Needs:
             return bool(own & self.imports)
         if package == "chainermn":
             return "chainermn" in self.imports
-        needed = self.left > 0 or "chainer" in self.imports
+        needed = self.left > 0 or self.kept or "chainer" in self.imports
         return needed or (package.startswith("cupy") and "cupy" in self.imports)
 
     @property
@@ -131,7 +132,7 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
     imports: set[str] = set()
     helpers: set[str] = set()
     left = 0
-    migrated = False
+    migrated = kept = False
     for name in scope:
         result = tree.results.get(name)
         if name in tree.broken and name in tree.sources:
@@ -139,14 +140,17 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
         if result is None:  # without a word of Chainer: perhaps it is PyTorch code
             migrated = migrated or _is_torch(tree.base / name)
             continue
+        if vendor.is_helper_module(name, result.code):
+            continue  # what it has to hold is told by those who use it
         found = _imports(result.code)
         imports |= found
-        helpers |= result.helpers if rewrite else set()
+        helpers |= vendor.names_used(result.code) | (result.helpers if rewrite else set())
+        kept = kept or any(True for _ in result.kept)
         left += result.left
         migrated = migrated or result.changed or "torch" in found or (not rewrite and any(True for _ in result.sites))
     if helpers:
         imports |= _imports(vendor.build(helpers))
-    return _Needs(migrated, frozenset(imports), left)
+    return _Needs(migrated, frozenset(imports), left, kept)
 
 
 def _is_torch(path: Path) -> bool:
@@ -193,7 +197,7 @@ def _edited(text: str, groups: Iterable[Group], needs: _Needs, libraries: Mappin
                 changes += _from_pip(text, groups, [w for w in wanted if w.package not in _ON_CONDA])
             wanted = [dataclasses.replace(w, package=_ON_CONDA[w.package]) for w in wanted if w.package in _ON_CONDA]
         new = [w for w in wanted if canonical(w.package) not in present]
-        sites += _sites(text, group, mine, gone, new, libraries, kind)
+        sites += _sites(text, group, mine, gone, new, libraries, kind, needs.kept)
         if not group.unclear and (gone or new):
             changes += replaced(text, group, gone, mine[-1], new)
     return apply(text, changes), sorted(sites, key=lambda site: (site.line, site.column))
@@ -217,12 +221,14 @@ def _from_pip(text: str, groups: list[Group], wanted: list[Wanted]) -> Iterable[
 
 
 def _sites(text: str, group: Group, mine: list[Item], gone: list[Item], new: list[Wanted],
-           libraries: Mapping[str, Library], kind: str) -> Iterable[SiteRow]:
+           libraries: Mapping[str, Library], kind: str, kept: bool) -> Iterable[SiteRow]:
     names = ", ".join(wanted.package for wanted in new)
     for item in mine:
         name = item.requirement.name
         if group.unclear:
             state, said = "manual", f"{group.unclear}; it is to be {names or 'taken out'}"
+        elif item not in gone and kept:
+            state, said = "exact", f"stays{f' beside {names}' if names else ''} while the project needs both"
         elif item not in gone:
             library = next((found for found in libraries.values() if canonical(found.package) == name), None)
             why = library.advice if library else "the migrated code still needs it"

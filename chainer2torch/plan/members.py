@@ -10,6 +10,7 @@ from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
 from chainer2torch.plan.receivers import attribute_of_array, unknown_receiver
+from chainer2torch.plan.stages import later
 from chainer2torch.rules import Row
 from chainer2torch.signature import Bound
 
@@ -33,9 +34,12 @@ class Members:
         rows = [self._member_row(k, node.attr) for k in kinds]
         found = [r for r in rows if r is not None]
         if not found:
-            unknown_receiver(self, node)
+            if self.with_models:
+                unknown_receiver(self, node)
             return
         row = found[0]
+        if later(self, node, row, row.name):
+            return
         if isinstance(node.ctx, ast.Del):
             self.mark(node, row, row.name, "manual", "deleted here, which has no counterpart")
             return

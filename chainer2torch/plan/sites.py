@@ -23,6 +23,7 @@ from chainer2torch.plan.file_names import FileNames
 from chainer2torch.plan.members import Members
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.plan.skips import Skipped
+from chainer2torch.plan.stages import MODELS, Stages, later
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError, Bound
 
@@ -37,6 +38,7 @@ class Options:
     init: str = "chainer"
     chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
     kinds: bool = False  # also list what was inferred
+    only: frozenset[str] = frozenset()  # the parts of the project that are migrated; none named: all
 
 
 class Plan(FileNames, Members):
@@ -56,6 +58,9 @@ class Plan(FileNames, Members):
         self.initialized: set[ast.AST] = set()    # layers that a line of their own initialises
         self.extra_edits: list[StatementEdit] = []
         self.sites: dict[ast.AST, Site] = {}
+        self.stages = Stages.of(analysis, choices.only)
+        self.with_models = MODELS in self.stages.chosen  # tensors, functions and links change in this run
+        self.kept: dict[ast.AST, Site] = {}       # references that another stage migrates
         self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
         self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
@@ -125,7 +130,7 @@ class Plan(FileNames, Members):
         for node in self.source.nodes:
             if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
                 visit = _OPERATIONS.get(type(node))
-                if visit is not None:
+                if visit is not None and self.with_models:
                     visit(self, node)
                 continue
             kind = self.analysis.kind(node)
@@ -138,7 +143,7 @@ class Plan(FileNames, Members):
                     self._member(node)
             elif isinstance(node, ast.Attribute):
                 self._member(node)
-            elif isinstance(node, ast.Call):
+            elif isinstance(node, ast.Call) and self.with_models:
                 self._object_call(node)
         return self
 
@@ -174,6 +179,8 @@ class Plan(FileNames, Members):
         if node in self.sites:
             return
         row = self.rules.rows.get(name)
+        if later(self, node, row, name):
+            return
         parent = self.source.parents.get(node)
         if isinstance(parent, ast.pattern):  # a pattern is no expression: nothing can be put in its place
             self.mark(node, row, name, "manual", "in a pattern of `match`; write this case as an `if`", "C2T011")

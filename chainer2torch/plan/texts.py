@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import Const, Ref, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.residue import runs_text
 from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.stages import later
 
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _RUN = "named in a text that runs; the text is kept as it is and needs Chainer"
@@ -88,6 +89,9 @@ def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant, text: str) -> 
     if not names:
         return
     row = plan.rules.rows.get(names[0])
+    if later(plan, node, row, names[0]):
+        aliases.keep(text)
+        return
     if row is not None and isinstance(inner, (ast.Name, ast.Attribute)) and not plan.skipped.node(node):
         plan.value(node, row)
     else:

@@ -18,7 +18,7 @@ def unresolved(plan: Plan) -> None:
                 and kind.name in plan.analysis.libraries}
     if not imported:
         return
-    known = plan.consumed | {_root(site) for site in plan.sites}
+    known = plan.consumed | {_root(site) for site in (*plan.sites, *plan.kept)}
     local: dict[ast.AST, frozenset[str]] = {}
     for node in plan.source.of(ast.Name):
         if node.id in imported and not isinstance(node.ctx, ast.Store) and \

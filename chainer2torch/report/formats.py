@@ -28,6 +28,9 @@ def to_json(report: Report) -> str:
             "mentions": [{**({"cell": mention.cell.cell} if mention.cell else {}), "line": mention.own_line,
                           "column": mention.column, "symbol": mention.symbol, "where": mention.where}
                          for mention in row.mentions],
+            **({"kept": [{**({"cell": site.cell.cell} if site.cell else {}), "line": site.own_line,
+                          "column": site.column, "symbol": site.symbol, "message": site.message}
+                         for site in row.kept]} if row.kept else {}),
         } for row in report.files],
         "symbols": report.symbols(),
         "problems": [{"path": problem.path, **({"cell": problem.cell} if problem.cell else {}), "line": problem.line,
@@ -70,6 +73,8 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
         if len(open_sites) > _MARKDOWN_SITES:
             lines.append(f"- ... and {len(open_sites) - _MARKDOWN_SITES} more")
         lines.append("")
+    if report.kept:
+        lines += [f"Kept for other stages: {len(report.kept)} Chainer sites.", ""]
     if report.mentions:
         lines += ["## Named in strings and comments", "", "These stay as they are.", ""]
         lines += [f"- {_code(f'{row.path}:{mention.place}')} {_code(mention.symbol)} ({mention.where})"

@@ -91,6 +91,7 @@ class FileRow:
     before: str | None = dataclasses.field(default=None, repr=False, compare=False)
     after: str | None = dataclasses.field(default=None, repr=False, compare=False)
     mentions: tuple[MentionRow, ...] = ()
+    kept: tuple[SiteRow, ...] = ()  # what another stage migrates (migrate --only); they are no sites of this run
 
 
 @dataclasses.dataclass
@@ -116,6 +117,11 @@ class Report:
     def mentions(self) -> list[tuple[FileRow, MentionRow]]:
         """Names of Chainer's in strings, docstrings and comments, which stay as they are."""
         return [(row, mention) for row in self.files for mention in row.mentions]
+
+    @property
+    def kept(self) -> list[tuple[FileRow, SiteRow]]:
+        """What this run was told to leave to another stage."""
+        return [(row, site) for row in self.files for site in row.kept]
 
     def totals(self) -> dict[str, int]:
         """The numbers of the JSON report's ``totals``."""

@@ -15,7 +15,7 @@ _WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Ch
 
 def to_text(report: Report, extras: Extras | None = None) -> str:
     """Every site (with a baseline: what is new), what strings and comments name, then the summary."""
-    return sites(report, extras) + named(report) + summary(report, extras=extras)
+    return sites(report, extras) + kept(report) + named(report) + summary(report, extras=extras)
 
 
 def sites(report: Report, extras: Extras | None = None) -> str:
@@ -27,6 +27,12 @@ def sites(report: Report, extras: Extras | None = None) -> str:
         tail = f": {' '.join(site.message.split())}" if site.message else ""
         lines.append(f"{row.path}:{site.place}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
     return "".join(lines)
+
+
+def kept(report: Report) -> str:
+    """One line for each site that another stage migrates."""
+    return "".join(f"{row.path}:{site.place}:{site.column}: kept ({site.message}): {site.symbol}\n"
+                   for row, site in report.kept)
 
 
 def named(report: Report) -> str:
@@ -45,7 +51,10 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         states = ", ".join(f"{totals[state]} {state}" for state in STATES)
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
-        lines.append(f"left in the output: {_count(report.left, 'reference')} to Chainer")
+        lines.append(f"left in the output{' of this stage' * bool(report.kept)}: {_count(report.left, 'reference')} to "
+                     "Chainer")
+    if report.kept:
+        lines.append(f"kept for other stages: {_count(len(report.kept), 'Chainer site')}")
     if report.mentions:
         lines.append(f"in strings and comments: {_count(len(report.mentions), 'name')} of Chainer's, not changed")
     if extras and extras.comparison:
@@ -69,6 +78,8 @@ def next_step(report: Report) -> str:
                 "`chainer2torch explain CODE` says why)")
     if totals["review"]:
         return "read the places in state review (`chainer2torch report` lists them), then `chainer2torch verify`"
+    if report.kept:
+        return "run the project with both frameworks; then `chainer2torch migrate --only` the next stage on it"
     if any(row.status == MIGRATED for row in report.files):
         return "compare both versions: `chainer2torch verify script SRC OUT -- SCRIPT ARGS`"
     return ""
