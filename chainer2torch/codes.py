@@ -83,6 +83,11 @@ def table() -> dict[str, Code]:
             "A dependency file (requirements.txt, setup.py, setup.cfg, pyproject.toml, Pipfile, environment.yml) asks"
             " for Chainer, CuPy or a library on Chainer. It becomes the packages that the migrated code imports; what"
             " the code still needs stays beside them. Pins of other packages are kept."),
+        "C2T017": Code(
+            "half way",
+            "`migrate --only` was asked for a part of the project. What belongs to another part is kept; it goes with "
+            "the stage that the message names. A place in state manual has no form in which the training and the "
+            "models are of different frameworks: migrate these two together (--only training,models), or all."),
         "C2T090": Code(
             "other Chainer name",
             "A Chainer name outside of the families below. " + _RULE),

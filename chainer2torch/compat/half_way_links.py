@@ -279,17 +279,15 @@ def reports_of_links() -> Iterator[None]:
 
 
 def as_torch_model(model: Any) -> Any:
-    """A Chainer link as a :class:`LinkAsTorchModel`, the same one each time; a torch module is itself.
+    """A Chainer link as a :class:`LinkAsTorchModel`, the same one each time.
 
-    A dict of models gives a dict. Raises TypeError for anything else.
+    A dict of models gives a dict. Anything else is itself: who takes a model says what is wrong with it.
     """
     import chainer
     if isinstance(model, Mapping):
         return {name: as_torch_model(one) for name, one in model.items()}
-    if isinstance(model, nn.Module):
-        return model
     if not isinstance(model, chainer.Link):
-        raise TypeError(f"a {type(model).__name__} is neither a chainer.Link nor a torch.nn.Module")
+        return model
     known = model.__dict__.get("_as_torch_model")
     if known is None or known.link is not model:
         known = LinkAsTorchModel(model)

@@ -91,7 +91,7 @@ def _chainer_paths(module: nn.Module, path: str = "") -> Iterator[tuple[str, Any
 
 
 def as_chainer_link(model: Any) -> Any:
-    """A torch module as a ``chainer.Chain`` for Chainer's optimizers and training; a link is itself.
+    """A torch module as a ``chainer.Chain`` for Chainer's optimizers and training; anything else is itself.
 
     Called with Variables or arrays it calls the module with tensors and gives Variables; ``chainer.config.train`` and
     ``no_backprop_mode`` count in the module, and what the module reports arrives at Chainer's reporter. Its parameters
@@ -103,10 +103,8 @@ def as_chainer_link(model: Any) -> Any:
     import chainer
     if isinstance(model, Mapping):
         return {name: as_chainer_link(one) for name, one in model.items()}
-    if isinstance(model, chainer.Link):
-        return model
     if not isinstance(model, nn.Module):
-        raise TypeError(f"a {type(model).__name__} is neither a torch.nn.Module nor a chainer.Link")
+        return model
     known = model.__dict__.get("_as_chainer_link")
     if known is None or known.module is not model:
         known = _new_link(model)

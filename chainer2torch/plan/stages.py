@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chainer2torch.rules import Row
 
 TRAINING, DATA, MODELS = "training", "data", "models"
-CODE = "C2T013"
+CODE = "C2T017"
 _TABLES = {
     **dict.fromkeys(("optimizer.toml", "optimizer_old_names.toml", "optimizer_hooks.toml", "optimizers.toml",
                      "extensions.toml", "training.toml", "triggers.toml", "updaters.toml", "snapshot_writers.toml",

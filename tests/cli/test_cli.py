@@ -175,11 +175,12 @@ def test_a_rule_table_of_the_user(project, tmp_path):
 
 @pytest.mark.parametrize("table, words", [
     ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
-    ("nonsense = 1", "known keys: rules, select, ignore, exclude, gitignore, jobs, init"),
+    ("nonsense = 1", "known keys: rules, select, ignore, exclude, only, gitignore, jobs, init"),
     ("inti = 'torch'", "did you mean 'init'?"),
     ("fail-under = 101", "fail-under must be a number from 0 to 100, not 101"),
     ("jobs = true", "jobs must be a whole number"),
     ("init = 'keras'", "init must be 'chainer' or 'torch'"),
+    ("only = ['model']", "only must be a list of training, data, models, not 'model'"),
     ("gitignore = 1", "gitignore must be true or false"),
     ("baseline = 3", "baseline must be a path"),
     ("exclude = 'a'", "exclude must be a list of strings"),
@@ -219,6 +220,39 @@ def test_initial_values_of_torch(tmp_path):
     assert "net = nn.Conv2d(3, 4, 3)\n" in done.stdout and "1 close" in done.stderr
     (tmp_path / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")
     assert "net = nn.Conv2d(3, 4, 3)\n" in run("migrate", tmp_path).stdout
+
+
+def test_one_part_at_a_time(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "import chainer\nimport chainer.links as L\nnet = L.Linear(3, 4)\n"
+        "it = chainer.iterators.SerialIterator([1], 1)\nopt = chainer.optimizers.SGD().setup(net)\n")
+    done = run("migrate", tmp_path, "--only", "training")
+    assert "compat.SGD().setup(compat.as_torch_model(net))" in done.stdout and "+net" not in done.stdout
+    assert done.returncode == 1 and "kept for other stages: 2 Chainer sites" in done.stderr  # a dry run changes something
+    assert run("migrate", tmp_path, "-o", tmp_path / "out", "--only", "training").returncode == 0
+    listed = run("report", tmp_path / "out").stdout
+    assert "chainer.links.Linear" in listed and "optimizers" not in listed
+    both = run("migrate", tmp_path, "--only", "training,data")
+    assert "compat.SerialIterator([1], 1)" in both.stdout and "+net" not in both.stdout
+    (tmp_path / "pyproject.toml").write_text("[tool.chainer2torch]\nonly = ['training', 'data']\n")
+    assert run("migrate", tmp_path).stdout == both.stdout
+    listed = run("report", tmp_path).stdout
+    assert "kept (not in this stage: goes with models): chainer.links.Linear" in listed
+    kept = json.loads(run("report", tmp_path, "--format", "json").stdout)["files"][0]["kept"]
+    assert [site["symbol"] for site in kept] == ["chainer.links.Linear"]
+    assert run("check", tmp_path).stdout.count("\n") >= 3, "check counts every part"
+    done = run("migrate", tmp_path, "--only", "model")
+    assert done.returncode == 2 and "--only model: no such stage; did you mean models?" in done.stderr
+
+
+def test_what_has_no_half_way_form(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import chainer\nfrom chainer.training import extensions, updaters\nimport chainer.links as L\n"
+        "net = L.Linear(3, 4)\nopt = chainer.optimizers.SGD().setup(net)\n"
+        "up = updaters.ParallelUpdater(it, opt, devices={'main': 0})\n")
+    done = run("migrate", tmp_path, "--only", "training")
+    assert "C2T017" in done.stdout and "migrate them together" in done.stdout and "1 manual" in done.stderr
+    assert "compat.ParallelUpdater" in run("migrate", tmp_path, "--only", "training,models").stdout
 
 
 def test_the_number_of_processes_changes_nothing(tmp_path):
