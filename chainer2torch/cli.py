@@ -85,17 +85,22 @@ def _common(command: F) -> F:
               help="Write a report: .txt, .json, .md, .html or .sarif.")
 @click.option("--init", type=click.Choice(["chainer", "torch"]),
               help="Whose initial values the layers of torch.nn start from (default: Chainer's).")
+@click.option("--parallel-updater", type=click.Choice(["ddp", "single"]),
+              help="ParallelUpdater and MultiprocessParallelUpdater: devices as before, in the processes that torchrun "
+              "starts (ddp, the default), or all shares on the first device.")
 @click.option("--only", multiple=True, metavar="STAGE", help="Migrate a part and leave a project that runs with both "
               "frameworks: training, data, models (in this order; several with commas).")
 @click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
               "what the code leaves open.")
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
-            report_file: Path | None, init: str | None, only: tuple[str, ...], trace: Path | None) -> int:
+            report_file: Path | None, init: str | None, only: tuple[str, ...], parallel_updater: str | None,
+            trace: Path | None) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
     if sum([out is not None, write, diff]) > 1:
         raise click.UsageError("choose one of -o, --write and --diff")
     options = dataclasses.replace(options, trace=trace, init=init or options.init,
-                                  only=commands.stages(only) or options.only)
+                                  only=commands.stages(only) or options.only,
+                                  parallel_updater=parallel_updater or options.parallel_updater)
     return commands.migrate(paths, options, out, write, force, report_file, diff)
 
 

@@ -59,6 +59,7 @@ class Settings:
     jobs: int = 0
     init: str = "chainer"
     only: tuple[str, ...] = ()
+    parallel_updater: str = "ddp"
     goal: Goal = Goal()
 
 
@@ -114,7 +115,7 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
     return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
                     (*base.exclude, *exclude), quiet, gitignore and base.gitignore, stdin,
                     chainer_version=base.chainer_version, jobs=base.jobs, init=base.init,
-                    only=base.only, goal=Goal(base.baseline, base.fail_under))
+                    only=base.only, parallel_updater=base.parallel_updater, goal=Goal(base.baseline, base.fail_under))
 
 
 def stages(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -151,7 +152,8 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
     def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
         settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
                                     "options": room.Options(options.init, chainer_version=options.chainer_version,
-                                                            kinds=kinds, only=frozenset(options.only))}
+                                                            kinds=kinds, only=frozenset(options.only),
+                                                            parallel_updater=options.parallel_updater)}
         if options.trace is not None:
             return trace.migrate_with_trace(texts, hints, **settings)
         return room.migrate_sources(texts, **settings)

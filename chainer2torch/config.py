@@ -29,6 +29,7 @@ class Config:
     jobs: int = 0
     init: str = "chainer"
     only: tuple[str, ...] = ()
+    parallel_updater: str = "ddp"
     chainer_version: int | None = None
     baseline: Path | None = None
     fail_under: float | None = None
@@ -40,7 +41,7 @@ STAGES = ("training", "data", "models")  # the parts of a project, in the order 
 _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "gitignore": (bool, "true or false"), "jobs": (int, "a whole number"), "init": (str, "'chainer' or 'torch'"),
     "chainer-version": (int, "a number from 1 to 7"), "baseline": (str, "a path"),
-    "fail-under": ((int, float), "a number from 0 to 100"),
+    "parallel-updater": (str, "'ddp' or 'single'"), "fail-under": ((int, float), "a number from 0 to 100"),
 }
 _KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
@@ -86,6 +87,7 @@ def read(path: Path) -> Config:
 def _value(path: Path, key: str, value: Any) -> Any:
     types, meaning = _VALUES[key]
     right = isinstance(value, types) and isinstance(value, bool) == (types is bool)
+    right = right and (key != "parallel-updater" or value in ("ddp", "single"))
     right = right and (key != "init" or value in ("chainer", "torch")) and (key != "fail-under" or 0 <= value <= 100)
     if not right or key == "jobs" and value < 0 or key == "chainer-version" and not 1 <= value <= 7:
         raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be {meaning}, not {value!r}")

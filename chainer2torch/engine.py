@@ -16,8 +16,8 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
-    array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, registration, shadowing, skips,
-    stages,
+    array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, parallel, registration,
+    shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.left_imports import empty_guards, left_imports
@@ -174,6 +174,8 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         links.classes(plan)
         overridden(plan)
         registration.unregistered(plan)
+    if plan.choices.parallel_updater == "single":
+        parallel.on_one_device(plan)
     stages.seams(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)

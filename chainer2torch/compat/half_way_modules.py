@@ -100,7 +100,6 @@ def as_chainer_link(model: Any) -> Any:
     Chainer's layout. The module may be lazy. A dict of models gives a dict. Source:
     chainer_pytorch_migration.TorchModule.
     """
-    import chainer
     if isinstance(model, Mapping):
         return {name: as_chainer_link(one) for name, one in model.items()}
     if not isinstance(model, nn.Module):

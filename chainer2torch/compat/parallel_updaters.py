@@ -90,6 +90,14 @@ class MultiprocessParallelUpdater(StandardUpdater):
             optimizer.new_epoch(auto=True)
 
 
+def one_device(devices: Sequence[Any] | Mapping[str, Any]) -> Any:
+    """The same list or dict of devices with the first of them (``'main'``) for all: the shares of a batch then follow
+    each other there, and the learning is that of several devices."""
+    if isinstance(devices, Mapping):
+        return dict.fromkeys(devices, devices["main"])
+    return [devices[0]] * len(devices)
+
+
 def _no_extension(*args: Any, **kwargs: Any) -> None:
     """``trainer.extend`` of a process that has no extensions."""
 

@@ -84,7 +84,7 @@ def test_a_link_under_an_optimizer_of_torch(name, dtype):
                  chainer.optimizer_hooks.WeightDecay)
     optimizer = getattr(optimizers, name)().setup(half_way_links.as_torch_model(ours))
     close(steps(ours, optimizer, dtype, hooks.WeightDecay), want, dtype)
-    for (path, a), (_, b) in zip(sorted(ours.namedparams()), sorted(theirs.namedparams())):
+    for (_, a), (_, b) in zip(sorted(ours.namedparams()), sorted(theirs.namedparams())):
         close(a.array, b.array, dtype)
     assert want[0] != want[-1]
 

@@ -94,6 +94,15 @@ def test_a_process_for_each_device(name, tmp_path):
         check(theirs, result[3], tmp_path / "ours")
 
 
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_all_shares_on_one_device(name, tmp_path):
+    places = parallel_updaters.one_device(["cpu", "cuda:0", "cuda:1"])
+    assert places == ["cpu"] * 3
+    assert parallel_updaters.one_device({"second": "cuda:1", "main": "cpu"}) == {"second": "cpu", "main": "cpu"}
+    theirs = by_chainer(name, str(tmp_path / "theirs"))
+    check(theirs, by_us(name, str(tmp_path / "ours"), places)[3], tmp_path / "ours")
+
+
 def test_wrong_arguments(monkeypatch):
     optimizer = optimizers.SGD().setup(torch.nn.Linear(1, 1))
     one, two = (iterators.SerialIterator([0] * n, 1) for n in (1, 2))
