@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from chainer2torch import commands
+from chainer2torch import commands, config
 from chainer2torch.commands import Failure, Goal, Settings
 
 PATH = click.Path(path_type=Path)
@@ -99,7 +99,7 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
     if sum([out is not None, write, diff]) > 1:
         raise click.UsageError("choose one of -o, --write and --diff")
     options = dataclasses.replace(options, trace=trace, init=init or options.init,
-                                  only=commands.stages(only) or options.only,
+                                  only=config.stages(only) or options.only,
                                   parallel_updater=parallel_updater or options.parallel_updater)
     return commands.migrate(paths, options, out, write, force, report_file, diff)
 

@@ -118,17 +118,6 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
                     only=base.only, parallel_updater=base.parallel_updater, goal=Goal(base.baseline, base.fail_under))
 
 
-def stages(given: tuple[str, ...]) -> tuple[str, ...]:
-    """The stages that ``--only`` names, several with commas."""
-    names = tuple(name.strip() for text in given for name in text.split(","))
-    unknown = [name for name in names if name not in config.STAGES]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], config.STAGES, 1)
-        raise Failure(f"--only {unknown[0]}: no such stage; " + (
-            f"did you mean {near[0]}?" if near else f"the stages are {', '.join(config.STAGES)}"))
-    return names
-
-
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
     """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
     project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)

@@ -46,6 +46,17 @@ _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
 _KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
 
+def stages(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The stages that ``--only`` names, several with commas."""
+    names = tuple(name.strip() for text in given for name in text.split(","))
+    unknown = [name for name in names if name not in STAGES]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], STAGES, 1)
+        raise ConfigError(f"--only {unknown[0]}: no such stage; " + (
+            f"did you mean {near[0]}?" if near else f"the stages are {', '.join(STAGES)}"))
+    return names
+
+
 def load(start: Path) -> Config:
     """The configuration that applies to ``start``: of the nearest pyproject.toml, in its folder or above."""
     start = start.resolve()

@@ -172,7 +172,8 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         arrays.crossings(plan)
         kept_states(plan)
         links.classes(plan)
-        overridden(plan)
+    overridden(plan)
+    if plan.with_models:
         registration.unregistered(plan)
     if plan.choices.parallel_updater == "single":
         parallel.on_one_device(plan)

@@ -27,17 +27,24 @@ def launched_rank(environ: Mapping[str, str] = os.environ) -> tuple[int, int]:
     for rank_name, size_name in _LAUNCHERS:
         if rank_name not in environ or size_name not in environ:
             continue
-        rank, size = int(environ[rank_name]), int(environ[size_name])
+        rank, size = _number(environ, rank_name), _number(environ, size_name)
         if not 0 <= rank < size:
             raise ValueError(f"{rank_name}={rank} does not fit a world of {size} processes ({size_name})")
-        stated = environ.get("WORLD_SIZE", str(size))
-        if int(stated) != size:
+        stated = _number(environ, "WORLD_SIZE") if "WORLD_SIZE" in environ else size
+        if stated != size:
             raise ValueError(f"the world size does not match: {size_name}={size} but WORLD_SIZE={stated}")
         return rank, size
     for names in _LAUNCHERS:
         if any(name in environ for name in names):
             raise ValueError(f"{' and '.join(names)} must be set together: start the program with torchrun or mpirun")
     return 0, 1
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    try:
+        return int(environ[name])
+    except ValueError:
+        raise ValueError(f"{name}={environ[name]} is not a whole number") from None
 
 
 def rendezvous_address(size: int, environ: Mapping[str, str] = os.environ) -> str:

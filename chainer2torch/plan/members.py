@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import Class, HostArray, Inst, Kind, Tensor, o
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
+from chainer2torch.plan.other_members import without_rule
 from chainer2torch.plan.receivers import attribute_of_array, unknown_receiver
 from chainer2torch.plan.stages import later
 from chainer2torch.rules import Row
@@ -34,8 +35,7 @@ class Members:
         rows = [self._member_row(k, node.attr) for k in kinds]
         found = [r for r in rows if r is not None]
         if not found:
-            if self.with_models:
-                unknown_receiver(self, node)
+            (unknown_receiver if self.with_models else without_rule)(self, node)
             return
         row = found[0]
         if later(self, node, row, row.name):

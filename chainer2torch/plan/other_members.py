@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, Kind, Ref, options
 from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.plan.stages import later
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -23,6 +24,8 @@ def without_rule(plan: Plan, node: ast.Attribute) -> None:
         owner = _owner(plan, kind, node.attr)
         if owner is not None and node.attr not in plan.analysis.once(stored):
             row = plan.rules.rows[owner]
+            if later(plan, node, row, f"{owner}.{node.attr}"):
+                return
             plan.mark(node, None, f"{owner}.{node.attr}", "manual",
                       f"no rule for this member of {owner.rpartition('.')[2]}; what it became may have none of this "
                       "name", row.code)
@@ -40,7 +43,7 @@ def overridden(plan: Plan) -> None:
             continue
         for name, method in info.methods.items():
             row = next((row for c in theirs for row in [plan.rules.member(c, name)] if row is not None), None)
-            if row is not None and row.state == "manual":
+            if row is not None and row.state == "manual" and not later(plan, method.node, row, row.name):
                 plan.mark(method.node, row, row.name, "manual", row.note)
 
 

@@ -40,6 +40,7 @@ def test_the_launcher_says_who_this_is(variables, expected):
 
 @pytest.mark.parametrize("variables, message", [
     ({"RANK": "4", "WORLD_SIZE": "4"}, "RANK=4 does not fit a world of 4"),
+    ({"RANK": "first", "WORLD_SIZE": "4"}, "RANK=first is not a whole number"),
     ({"WORLD_SIZE": "4"}, "RANK and WORLD_SIZE must be set together"),
     ({"OMPI_COMM_WORLD_RANK": "0"}, "must be set together"),
     ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "WORLD_SIZE": "4"}, "the world size does not match"),
