@@ -53,7 +53,7 @@ class VolatileTensor(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if any(_starts_a_graph(value) for value in _tensors((*args, *kwargs.values()))):
+        if any(_starts_a_graph(value) for value in _tensors_in((*args, *kwargs.values()))):
             raise ValueError("a volatile tensor meets one that is not: in Chainer ON and OFF cannot be mixed")
         with torch.no_grad():
             result = super().__torch_function__(func, types, args, kwargs)
@@ -66,12 +66,12 @@ class VolatileTensor(torch.Tensor):
 _DATA = torch.Tensor.data.__get__  # type: ignore[attr-defined]
 
 
-def _tensors(values: Iterable[Any]) -> Iterable[torch.Tensor]:
+def _tensors_in(values: Iterable[Any]) -> Iterable[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value
         elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
+            yield from _tensors_in(value)
 
 
 def _starts_a_graph(tensor: torch.Tensor) -> bool:

@@ -53,12 +53,16 @@ _WHOLE = frozenset({
 # the arguments of the training that are models
 _MODEL_ARGUMENTS = {
     "chainer.GradientMethod.setup": "link", "chainer.training.extensions.Evaluator": "target",
-    "chainer.training.extensions.snapshot_object": "target",
+    "chainer.training.extensions.snapshot_object": "target", "chainer.training.extensions.snapshot": "target",
 }
 _OF_LINKS = ("Trainer", "StandardUpdater", "Evaluator")
 _PLAIN = re.compile(rf"\bcompat\.({'|'.join(_OF_LINKS)})\b")
 # an adapter, and the stages between which it stands
 _ADAPTERS = {"as_torch_model": MODELS, "as_chainer_link": TRAINING, "as_chainer_iterator": TRAINING}
+# methods of the user's that Chainer's training calls
+_OWN_TRAINING = {"chainer.training.updaters.StandardUpdater": "update_core",
+                 "chainer.training.extensions.Evaluator": "evaluate"}
+_ARRAYS = "Chainer hands arrays to it and its model takes tensors by now; migrate the training with the models"
 _NO_HALF = "has no form in which the training and the models are of different frameworks; migrate them together"
 
 
@@ -174,6 +178,7 @@ def seams(plan: Plan) -> None:
         _wrap_models(plan, plan.sites, "compat.as_torch_model(value)", ("Evaluator",))
     if MODELS in stages.chosen and TRAINING in stages.out:
         _wrap_models(plan, plan.kept, "compat.as_chainer_link(value)", ())
+        _training_with_arrays(plan)
     if DATA in stages.chosen and TRAINING in stages.out:
         for node in plan.sites:
             call = plan.source.parents.get(node)
@@ -197,6 +202,24 @@ def _wrap_models(plan: Plan, sites: Iterable[ast.AST], template: str, own: tuple
             continue
         if name != "obj" or plan.analysis.kind(argument) == UNKNOWN:
             plan.wraps[argument] = Wrap(plan.source.span(argument), template)
+
+
+def _training_with_arrays(plan: Plan) -> None:
+    """Marks code that gets batches from Chainer's training, as arrays, and hands them to models that take tensors."""
+    for cls in plan.source.of(ast.ClassDef):
+        info = plan.analysis.classes.get(cls)
+        for base, method in _OWN_TRAINING.items() if info is not None else ():
+            own = info.methods.get(method) if info is not None else None
+            if own is not None and info is not None and plan.analysis.derives(info, base):
+                plan.mark(own.node, plan.rules.rows.get(base), f"{base}.{method}", "manual", _ARRAYS, CODE)
+    for node, site in list(plan.kept.items()):
+        call, row = plan.source.parents.get(node), plan.rules.rows.get(site.symbol)
+        for name in ("loss_func", "eval_func", "lossfun"):
+            given = _argument(call, row, name) if row is not None and isinstance(call, ast.Call) and \
+                call.func is node else None
+            if given is not None and not (isinstance(given, ast.Constant) and given.value is None):
+                del plan.kept[node]
+                plan.mark(node, row, site.symbol, "manual", _ARRAYS, CODE)
 
 
 def _is_adapted(plan: Plan, value: ast.expr) -> bool:

@@ -223,14 +223,16 @@ def test_initial_values_of_torch(tmp_path):
 
 
 def test_one_part_at_a_time(tmp_path):
+    out, tmp_path = tmp_path / "out", tmp_path / "source"
+    tmp_path.mkdir()
     (tmp_path / "net.py").write_text(
         "import chainer\nimport chainer.links as L\nnet = L.Linear(3, 4)\n"
         "it = chainer.iterators.SerialIterator([1], 1)\nopt = chainer.optimizers.SGD().setup(net)\n")
     done = run("migrate", tmp_path, "--only", "training")
     assert "compat.SGD().setup(compat.as_torch_model(net))" in done.stdout and "+net" not in done.stdout
     assert done.returncode == 1 and "kept for other stages: 2 Chainer sites" in done.stderr
-    assert run("migrate", tmp_path, "-o", tmp_path / "out", "--only", "training").returncode == 0
-    listed = run("report", tmp_path / "out").stdout
+    assert run("migrate", tmp_path, "-o", out, "--only", "training").returncode == 0
+    listed = run("report", out).stdout
     assert "chainer.links.Linear" in listed and "optimizers" not in listed
     both = run("migrate", tmp_path, "--only", "training,data")
     assert "compat.SerialIterator([1], 1)" in both.stdout and "+net" not in both.stdout
@@ -253,6 +255,15 @@ def test_what_has_no_half_way_form(tmp_path):
     done = run("migrate", tmp_path, "--only", "training")
     assert "C2T017" in done.stdout and "migrate them together" in done.stdout and "1 manual" in done.stderr
     assert "compat.ParallelUpdater" in run("migrate", tmp_path, "--only", "training,models").stdout
+    (tmp_path / "train.py").write_text(
+        "import chainer.functions as F\nfrom chainer import training\n\n\n"
+        "class Own(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        x = self.converter(self.get_iterator('main').next(), self.device)\n"
+        "        self.get_optimizer('main').update(lambda: F.sum(x))\n\n\n"
+        "it = training.updaters.StandardUpdater(it, opt, loss_func=F.sum)\n")
+    done = run("migrate", tmp_path, "--only", "models")
+    assert done.stdout.count("migrate the training with the models") == 3 and done.returncode == 1
+    assert "OfLinks" in run("migrate", tmp_path, "--only", "training").stdout
 
 
 def test_updaters_for_several_devices_on_one(tmp_path):
