@@ -81,6 +81,7 @@ class _Reading:
         self.cut: set[ast.Call] = set()
         self.kept: dict[ast.Call, set[str]] = {}
         self.seen: set[ast.Call] = set()
+        self.recording = True  # no backprop mode is on
 
     def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
         self._block(body, {})
@@ -105,7 +106,10 @@ class _Reading:
         if isinstance(node, (ast.With, ast.AsyncWith)):
             for item in node.items:
                 self._calls(item.context_expr, state)
-            return self._block(node.body, state)
+            outer, self.recording = self.recording, self.recording and not any(map(_stops_recording, node.items))
+            state = self._block(node.body, state)
+            self.recording = outer
+            return state
         if isinstance(node, ast.Try):
             state = _either(self._block(node.body, dict(state)), state)
             for handler in node.handlers:
@@ -129,9 +133,21 @@ class _Reading:
                 self._calls(node.test, inside)
             else:
                 self._calls(node.iter, inside)
-                self._assign(node.target, node.iter, inside)
+                self._assign_items(node.target, node.iter, inside)
             state = _either(state, self._block(node.body, inside))
         return self._block(node.orelse, state)
+
+    def _assign_items(self, target: ast.expr, items: ast.expr, state: State) -> None:
+        """The target of a loop: behind zip and enumerate each name has its own source."""
+        function = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        if isinstance(items, ast.Call) and function == "zip" and len(items.args) == len(parts):
+            for part, source in zip(parts, items.args):
+                self._assign_items(part, source, state)
+        elif isinstance(items, ast.Call) and function == "enumerate" and len(parts) == 2 and items.args:
+            self._assign_items(parts[1], items.args[0], state)
+        else:
+            self._assign(target, items, state)
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -151,7 +167,7 @@ class _Reading:
 
     def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
-        if not any(may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
+        if not self.recording or not any(may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
             return NOTHING
         found = self._names(node, state)
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
@@ -247,6 +263,16 @@ def _is_leaf(node: ast.expr) -> bool:
     function = node.func if isinstance(node, ast.Call) else None
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name in _LEAVES
+
+
+def _stops_recording(item: ast.withitem) -> bool:
+    """``with chainer.no_backprop_mode():`` and ``with chainer.using_config('enable_backprop', False):``."""
+    call = item.context_expr
+    name = call.func if isinstance(call, ast.Call) else call
+    spelled = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+    if spelled == "using_config" and isinstance(call, ast.Call):
+        return [ast.unparse(a) for a in call.args[:2]] == ["'enable_backprop'", "False"]
+    return spelled in ("no_backprop_mode", "no_grad")
 
 
 def _calls_in(node: ast.AST) -> Iterator[ast.Call]:

@@ -15,7 +15,7 @@ from . import chainer_double, chainer_gpu, chainer_legacy, chainer_noise, lockst
 def work(job, folder):
     """Runs the script. Each optimizer's initial weights go to ``weights-<number>.npz``, in the order of ``setup``."""
     recorder = lockstep.Recorder(folder, job["iterations"])
-    notes = {"targets": {}, "unverified": []}
+    notes = {"targets": {}, "unverified": [], "others": []}
     unshared = set()
     watch = _Watch(folder, recorder, notes)
     lockstep.seed_everything(job["seed"])
@@ -45,6 +45,8 @@ class _Watch(object):
         self.optimizers = []
         self.waiting = []
         self.pending = {}
+        self.known = {}  # links whose weights are kept, or that the script has loaded itself
+        self.calls = 0   # that have not returned
 
     def install(self):
         """Patches Variable.backward, Optimizer.setup and update, Reporter.report and Link.__call__."""
@@ -93,10 +95,24 @@ class _Watch(object):
             def recorded_call(self, *args, **kwargs):
                 if watch.waiting:
                     watch.first_forward()
-                return call(self, *args, **kwargs)
+                if not watch.calls:
+                    watch.other_link(self)
+                watch.calls += 1
+                try:
+                    return call(self, *args, **kwargs)
+                finally:
+                    watch.calls -= 1
             return recorded_call
 
         chainer_legacy.around_calls(wrap)
+        load = chainer.serializer.Deserializer.load
+
+        def recorded_load(self, obj):
+            load(self, obj)
+            if isinstance(obj, chainer.Link):
+                watch.know(obj)
+
+        chainer.serializer.Deserializer.load = recorded_load
 
     def _setup(self, setup):
         watch = self
@@ -136,6 +152,7 @@ class _Watch(object):
         """Before the first forward: what is initialised is kept, for running statistics change in the forward."""
         waiting, self.waiting = self.waiting, []
         for optimizer in waiting:
+            self.know(optimizer.target)
             lazy = {}
             for path, link in optimizer.target.namedlinks():
                 if getattr(link, "avg_mean", 0) is None:
@@ -143,6 +160,26 @@ class _Watch(object):
                     lazy[base + "avg_mean"] = (link, "_initial_avg_mean", 0.0, getattr(link, "_initial_avg_mean", None))
                     lazy[base + "avg_var"] = (link, "_initial_avg_var", 1.0, getattr(link, "_initial_avg_var", None))
             self.pending[self.optimizers.index(optimizer)] = (_serialized(optimizer.target), lazy)
+
+    def know(self, root):
+        """The links of a tree need not be looked at again; they are held, so that their numbers stay theirs."""
+        self.known.update((id(link), link) for link in root.links())
+
+    def other_link(self, link):
+        """Keeps the weights of what no optimizer trains (a loss network) when it is called for the first time.
+
+        A copy of a trained model is left out: what it holds is the script's own doing.
+        """
+        if id(link) in self.known:
+            return
+        targets = [optimizer.target for optimizer in self.optimizers]
+        trained = {type(part) for target in targets for part in target.links()}
+        self.know(link)
+        weights = _serialized(link)
+        if type(link) in trained or not weights:
+            return
+        numpy.savez(os.path.join(self.folder, "other-{}.npz".format(len(self.notes["others"]))), **weights)
+        self.notes["others"].append(type(link).__name__)
 
     def dump(self, optimizer):
         """Before the first update: lazy links have their shapes now, and no parameter has changed."""

@@ -209,7 +209,8 @@ def _run_both(job: Mapping[str, Any], trees: Mapping[str, Path], pythons: Mappin
             extra: dict[str, Any] = {"tree": str(copy)}
             if results:
                 extra["reference"] = str(results[0].folder)
-                extra["targets"] = results[0].records.get("end", {}).get("notes", {}).get("targets", {})
+                notes = results[0].records.get("end", {}).get("notes", {})
+                extra.update({"targets": notes.get("targets", {}), "others": notes.get("others", [])})
             results.append(run.run_worker(worker, folder, {**job, **extra}, python=pythons[name], timeout=timeout,
                                           cwd=copy, env=_environment()))
         return results
@@ -261,7 +262,8 @@ def _compare(left: run.WorkerResult, right: run.WorkerResult, script: str, rtol:
                       "PyTorch": bool(ends[1]["notes"]["on_gpu"])}
             problems += [f"--device {device}, but under {side} no parameter was on the GPU: give the script its own "
                          "option for it (such as -g 0)" for side, there in places.items() if not there]
-    facts = {"weights": ", ".join(sorted(set(loaded.values()))) or "none"}
+    others = ends[1]["notes"]["others"] if ends[1] else []
+    facts = {"weights": ", ".join(sorted({*loaded.values(), *others})) or "none"}
     return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
 
 

@@ -14,7 +14,7 @@ from . import chainer_patches, lockstep, torch_double, torch_noise
 def work(job: dict[str, Any], folder: str) -> None:
     """Runs the script and records what it computes update by update."""
     recorder = lockstep.Recorder(folder, job["iterations"])
-    notes: dict[str, Any] = {"loaded": {}, "problems": [], "on_gpu": []}
+    notes: dict[str, Any] = {"loaded": {}, "others": [], "problems": [], "on_gpu": []}
     lockstep.seed_everything(job["seed"])
     torch.manual_seed(job["seed"])
     torch_noise.noise_from(lockstep.Stream(job["seed"] + 2))
@@ -56,6 +56,7 @@ class _Watch:
         self.loaded: set[int] = set()
         self.modules: list[weakref.ref[torch.nn.Module]] = []
         self.loading = False
+        self.others = list(job["others"])  # classes of what Chainer called that no optimizer trains
 
     def install(self) -> None:
         """Installs the hooks for modules, optimizers, backward and the reporter."""
@@ -76,7 +77,7 @@ class _Watch:
             module_init(self, *args, **kwargs)
 
         torch.nn.Module.__init__ = recorded_module_init  # type: ignore[method-assign]
-        torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: watch.load())
+        torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: watch.load(module))
         register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: watch.before(optimizer))
         register_optimizer_step_post_hook(lambda optimizer, args, kwargs: watch.after(optimizer))
 
@@ -125,18 +126,34 @@ class _Watch:
         if optimizer in self.optimizers:
             self.recorder.after_update(self.optimizers.index(optimizer))
 
-    def load(self) -> None:
+    def load(self, module: torch.nn.Module) -> None:
         """Before a forward: loads the weights of every optimizer that has parameters and was not loaded yet."""
-        if self.loading or len(self.loaded) == len(self.optimizers):
+        if self.loading or len(self.loaded) == len(self.optimizers) and not self.others:
             return
         self.loading = True
         try:
+            if type(module).__name__ in self.others:
+                self._load_other(module)
             for number, optimizer in enumerate(self.optimizers):
                 if number not in self.loaded and any(group["params"] for group in optimizer.param_groups):
                     self.loaded.add(number)
                     self._load_one(number, optimizer)
         finally:
             self.loading = False
+
+    def _load_other(self, module: torch.nn.Module) -> None:
+        """The weights of a module that no optimizer trains: the first of its class that is called in either script."""
+        from . import compat_module
+        name = type(module).__name__
+        number = self.others.index(name)
+        self.others[number] = ""
+        path = os.path.join(self.job["reference"], f"other-{number}.npz")
+        try:
+            compat_module.helper("load_npz")(path, module, strict=False)
+        except Exception as error:
+            self.notes["problems"].append(f"the weights of {name}, which no optimizer trains, do not fit: {error}")
+        else:
+            self.notes["others"].append(name)
 
     def _load_one(self, number: int, optimizer: torch.optim.Optimizer) -> None:
         path = os.path.join(self.job["reference"], f"weights-{number}.npz")

@@ -92,6 +92,18 @@ def _backwards(text):
          losses[0].backward()
          sum(losses).backward()
      """, ["losses[0].backward(retain_graph=True)", "sum(losses).backward()"]),
+    # what a loop goes over has no graph, or its own
+    ("""
+     def f(model, x):
+         with chainer.no_backprop_mode():
+             targets = [F.tanh(x), F.sin(x)]
+         fixed = F.exp(x).array
+         for i in range(3):
+             loss = 0
+             for n, (t, y) in enumerate(zip(targets, [F.cos(x), F.exp(x)])):
+                 loss += F.sum((t - y) * fixed)
+             loss.backward()
+     """, ["loss.backward()"]),
     # what is detached has no graph
     ("""
      def f(x, w):

@@ -1,0 +1,68 @@
+"""Networks that no optimizer trains (a loss network, a fixed teacher) start from the same weights in lockstep, too."""
+from pathlib import Path
+
+from chainer2torch.verify.script import verify_script
+from tests.support import model_batch
+
+SCRIPT = '''
+import copy
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Features(chainer.Chain):
+    def __init__(self):
+        super(Features, self).__init__()
+        with self.init_scope():
+            self.b = L.Linear(6, 8)
+            self.a = L.Linear(None, 4)
+
+    def forward(self, x):
+        return self.a(F.leaky_relu(self.b(x)))
+
+
+class Student(chainer.Chain):
+    def __init__(self):
+        super(Student, self).__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 6)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+features, student = Features(), Student()
+old = copy.deepcopy(student)
+optimizer = chainer.optimizers.Adam(0.1).setup(student)
+for i in range(6):
+    x = np.random.rand(4, 3).astype("f")
+    loss = F.mean_squared_error(features(student(x)), features(F.sin(old(x))))
+    student.cleargrads()
+    loss.backward()
+    optimizer.update()
+    old.fc.W.array[...] = 0.5 * old.fc.W.array + 0.5 * student.fc.W.array
+'''
+
+
+def _verified(tmp_path):
+    return verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
+
+
+def test_all_networks_start_from_the_same_weights(tmp_path):
+    model_batch.migrated(tmp_path, SCRIPT)
+    report = _verified(tmp_path)
+    text = "\n".join(report.lines())
+    assert report.ok and "EQUAL: 6 values" in text and "weights Features, Student" in text, text
+
+
+def test_a_fault_in_such_a_network_is_found(tmp_path):
+    model_batch.migrated(tmp_path, SCRIPT)
+    script = Path(tmp_path / "out" / "net.py")
+    text = script.read_text()
+    assert "negative_slope=0.2" in text
+    script.write_text(text.replace("negative_slope=0.2", "negative_slope=0.01"))
+    report = _verified(tmp_path)
+    assert not report.ok and "first at iteration 1" in "\n".join(report.lines())
