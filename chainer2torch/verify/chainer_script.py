@@ -95,13 +95,15 @@ class _Watch(object):
             def recorded_call(self, *args, **kwargs):
                 if watch.waiting:
                     watch.first_forward()
-                if not watch.calls:
-                    watch.other_link(self)
+                keep = None if watch.calls else watch.other_link(self)
                 watch.calls += 1
                 try:
-                    return call(self, *args, **kwargs)
+                    result = call(self, *args, **kwargs)
                 finally:
                     watch.calls -= 1
+                if keep is not None:
+                    keep()
+                return result
             return recorded_call
 
         chainer_legacy.around_calls(wrap)
@@ -153,13 +155,7 @@ class _Watch(object):
         waiting, self.waiting = self.waiting, []
         for optimizer in waiting:
             self.know(optimizer.target)
-            lazy = {}
-            for path, link in optimizer.target.namedlinks():
-                if getattr(link, "avg_mean", 0) is None:
-                    base = path.strip("/") + "/" if path != "/" else ""
-                    lazy[base + "avg_mean"] = (link, "_initial_avg_mean", 0.0, getattr(link, "_initial_avg_mean", None))
-                    lazy[base + "avg_var"] = (link, "_initial_avg_var", 1.0, getattr(link, "_initial_avg_var", None))
-            self.pending[self.optimizers.index(optimizer)] = (_serialized(optimizer.target), lazy)
+            self.pending[self.optimizers.index(optimizer)] = _initialized(optimizer.target)
 
     def know(self, root):
         """The links of a tree need not be looked at again; they are held, so that their numbers stay theirs."""
@@ -168,18 +164,20 @@ class _Watch(object):
     def other_link(self, link):
         """Keeps the weights of what no optimizer trains (a loss network) when it is called for the first time.
 
-        A copy of a trained model is left out: what it holds is the script's own doing.
+        A copy of a trained model is left out: what it holds is the script's own doing. Gives a function to be called
+        after the forward, when lazy links have their shapes.
         """
         if id(link) in self.known:
-            return
+            return None
         targets = [optimizer.target for optimizer in self.optimizers]
         trained = {type(part) for target in targets for part in target.links()}
         self.know(link)
-        weights = _serialized(link)
-        if type(link) in trained or not weights:
-            return
-        numpy.savez(os.path.join(self.folder, "other-{}.npz".format(len(self.notes["others"]))), **weights)
+        if type(link) in trained or not _keys(link):
+            return None
+        path = os.path.join(self.folder, "other-{}.npz".format(len(self.notes["others"])))
         self.notes["others"].append(type(link).__name__)
+        before = _initialized(link)
+        return lambda: numpy.savez(path, **_completed(link, *before))
 
     def dump(self, optimizer):
         """Before the first update: lazy links have their shapes now, and no parameter has changed."""
@@ -190,18 +188,34 @@ class _Watch(object):
         number = self.optimizers.index(optimizer)
         if number not in self.pending:
             return
-        weights, lazy = self.pending.pop(number)
-        for key, value in _serialized(optimizer.target).items():
-            if key in lazy:
-                link, _, default, initial = lazy[key]
-                value = _initial_array(default if initial is None else initial, value)
-            weights.setdefault(key, value)
+        weights = _completed(optimizer.target, *self.pending.pop(number))
         missing = sorted(set(_keys(optimizer.target)) - set(weights))
         self.notes["targets"][str(number)] = {
             "optimizer": type(optimizer).__name__, "target": type(optimizer.target).__name__,
             "keys": sorted(weights), "uninitialized": missing,
             "on_gpu": any(chainer_gpu.is_on_gpu(param.data) for param in optimizer.target.params())}
         numpy.savez(os.path.join(self.folder, "weights-{}.npz".format(number)), **weights)
+
+
+def _initialized(root):
+    """Before a forward: the weights that are there, and what the running statistics that are not begin with."""
+    lazy = {}
+    for path, link in root.namedlinks():
+        if getattr(link, "avg_mean", 0) is None:
+            base = path.strip("/") + "/" if path != "/" else ""
+            lazy[base + "avg_mean"] = (0.0, getattr(link, "_initial_avg_mean", None))
+            lazy[base + "avg_var"] = (1.0, getattr(link, "_initial_avg_var", None))
+    return _serialized(root), lazy
+
+
+def _completed(root, weights, lazy):
+    """After the forward: what :func:`_initialized` gave, with all that has its shape by now."""
+    for key, value in _serialized(root).items():
+        if key in lazy:
+            default, initial = lazy[key]
+            value = _initial_array(default if initial is None else initial, value)
+        weights.setdefault(key, value)
+    return weights
 
 
 def _serialized(link):

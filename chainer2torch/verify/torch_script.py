@@ -148,6 +148,8 @@ class _Watch:
         number = self.others.index(name)
         self.others[number] = ""
         path = os.path.join(self.job["reference"], f"other-{number}.npz")
+        if not os.path.exists(path):  # its first forward failed, or the run ended in it
+            return
         try:
             compat_module.helper("load_npz")(path, module, strict=False)
         except Exception as error:
