@@ -14,12 +14,15 @@ from chainer2torch.plan.edits import (
     Wrap,
 )
 from chainer2torch.rewrite import imports, spans
-from chainer2torch.rewrite.kept import Kept, shorten
+from chainer2torch.rewrite.kept import Kept, Piece, shorten
 from chainer2torch.rewrite.layout import realign
 from chainer2torch.rewrite.names import Names
+from chainer2torch.rewrite.places import Places
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | StatementEdit
+# characters from which on functions and classes are rewritten by themselves: some 3,000 lines, 70 MB
+LARGE = 100_000
 
 
 @dataclasses.dataclass
@@ -39,36 +42,41 @@ def _parse(text: str) -> cst.Module:
 
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
-    wanted = {e.span for e in edits if isinstance(e, (Replace, Wrap))}
-    for edit in edits:
-        operands: Iterable[Any] = ()
-        if isinstance(edit, Replace):
-            operands = [*edit.operands.values(), *edit.extra, *(o for _, o in edit.extra_keywords)]
-        elif isinstance(edit, ReplaceStatement):
-            operands = edit.operands.values()
-        wanted |= {o.span for o in operands if o.span is not None}
-    starts = {e.start for e in edits if isinstance(e, StatementEdit)}
+    places = Places.of(source, edits)
     end = _end_of_code(source)
-    kept = shorten(source, end, {*starts, *(start for start, _ in wanted)},
-                   {e.start for e in edits if isinstance(e, Unwrap)})
+    kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
         module = _lower_markers(_parse(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(source.text[:end])
         module = _lower_markers(_parse(kept.text))
-    located = spans.locate(module, source, wanted, starts, kept.counts)
-    rewriter = _Rewriter(edits, located, names, module, source)
-    result = rewriter.rebuild(module)
-    found = {*located.expressions.values(), *located.statements.values(), *located.small.values()}
+    rewriter = _Rewriter(edits, names, source)
+    result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
+    config = cst.PartialParserConfig(default_indent=module.default_indent, default_newline=module.default_newline)
+    rewritten = {number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
+                 for number, piece in kept.apart.items()}
     failed = rewriter.failed + [
-        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in found]
+        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found]
     result = imports.insert(result, names.statements())
     if any(isinstance(e, GuardImport) for e in edits):
         result = imports.spaced(result)
-    code = kept.restore(result.code) if result.body or result.header else ""
+    code = kept.restore(result.code, rewritten) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
     return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])
+
+
+def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.PartialParserConfig, end: int) -> str:
+    """The new text of a function or class of a large file: its tree is gone when the next one comes."""
+    source = rewriter.source
+    kept = shorten(source, piece.stop, places.points, places.moved, within=piece)
+    try:
+        module = cst.parse_module(kept.text, config)
+    except cst.ParserSyntaxError:
+        _parse(source.text[:end])  # for the right line in the message
+        raise
+    located = spans.locate(module, source, places.spans, places.starts, kept.counts, [piece.node])
+    return kept.restore(rewriter.run(module, located).code)
 
 
 def _end_of_code(source: Source) -> int:
@@ -85,9 +93,9 @@ def _end_of_code(source: Source) -> int:
 class _Rewriter:
     """Rebuilds the nodes on the way to the edits, children first; everything else is kept as it is."""
 
-    def __init__(self, edits: Sequence[Edit], located: spans.Located, names: Names, module: cst.Module,
-                 source: Source):
-        self.located, self.names, self.source = located, names, source
+    def __init__(self, edits: Sequence[Edit], names: Names, source: Source):
+        self.names, self.source = names, source
+        self.located = spans.Located()
         self.replaces: dict[Span, Replace] = {e.span: e for e in edits if isinstance(e, Replace)}
         self.wraps: dict[Span, Wrap] = {e.span: e for e in edits if isinstance(e, Wrap)}
         self.statements: dict[int, list[StatementEdit]] = {}
@@ -97,7 +105,16 @@ class _Rewriter:
         self.updated: dict[Span, cst.BaseExpression] = {}
         self.failed: list[Edit] = []
         self.placed = False
-        self.top: set[cst.CSTNode] = set(module.body)
+        self.top: set[cst.CSTNode] = set()
+        self.found: set[Span | int] = set()
+
+    def run(self, module: cst.Module, located: spans.Located) -> cst.Module:
+        """The module with its edits; ``found`` gets their places."""
+        self.located, self.top, self.updated = located, set(module.body), {}
+        self.found.update(located.expressions.values(), located.statements.values(), located.small.values())
+        result = self.rebuild(module)
+        assert isinstance(result, cst.Module)
+        return result
 
     def rebuild(self, node: Any) -> Any:
         """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""

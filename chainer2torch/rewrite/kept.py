@@ -2,6 +2,9 @@
 
 Half of a typical file is functions, blocks and statements in which nothing changes. LibCST's parse is the dearest
 step of all, so it does not see them; byte for byte they stay what they were.
+
+LibCST's tree takes ten times the memory of ``ast``'s. In a large file functions and classes with edits are left out in
+the same way, and rewritten one after the other.
 """
 from __future__ import annotations
 
@@ -31,35 +34,53 @@ class Kept:
     statements: tuple[str, ...] = ()
     # how many statements of a suite each name stands for
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    # those of the statements that are to be rewritten by themselves, by their number
+    apart: Mapping[int, Piece] = dataclasses.field(default_factory=dict)
 
-    def restore(self, code: str) -> str:
-        """Puts the statements back into the rewritten text."""
+    def restore(self, code: str, rewritten: Mapping[int, str] | None = None) -> str:
+        """Puts the statements back into the rewritten text, some of them as they were rewritten."""
         if not self.statements:
             return code
         place = re.compile(rf"\bclass {self.name}(\d+)_: 0|\b{self.name}(\d+)_")
-        return place.sub(lambda match: self.statements[int(match[1] or match[2])], code)
+        texts = {**dict(enumerate(self.statements)), **(rewritten or {})}
+        return place.sub(lambda match: texts[int(match[1] or match[2])], code)
 
 
-def shorten(source: Source, end: int, points: Collection[int], moved: Collection[int]) -> Kept:
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A function or class by its place, up to the end of its last line."""
+
+    node: ast.stmt
+    start: int
+    stop: int
+
+
+def shorten(source: Source, end: int, points: Collection[int], moved: Collection[int],
+            apart: Collection[ast.stmt] = (), within: Piece | None = None) -> Kept:
     """The text up to ``end`` without the statements in which none of ``points`` (where edits are) lies.
 
-    Statements inside those that start at one of ``moved`` stay: they may get another indentation.
+    Statements inside those that start at one of ``moved`` stay: they may get another indentation. The statements of
+    ``apart`` are left out, too. With ``within`` the text is that of a piece of the source.
     """
-    text = source.text[:end]
+    at, body = (within.start, [within.node]) if within else (0, source.tree.body)
+    text = source.text[at:end]
     name = "c2t_kept_"
     while name in text:
         name += "_"
     parts: list[str] = []
     statements: list[str] = []
     counts: dict[str, int] = {}
-    at = 0
-    for run in _Walk(source, end, points, moved).suite(source.tree.body, end, outermost=True):
+    pieces: dict[int, Piece] = {}
+    walk = _Walk(source, points, moved, apart, indented=within is not None)
+    for run in walk.suite(body, end, outermost=True):
+        if run.apart is not None:
+            pieces[len(statements)] = Piece(run.apart, run.start, run.stop)
         new = f"{name}{len(statements)}_"
-        parts += [text[at:run.start], f"class {new}: 0" if run.ends_head else new]
-        statements.append(text[run.start:run.stop])
+        parts += [source.text[at:run.start], f"class {new}: 0" if run.ends_head else new]
+        statements.append(source.text[run.start:run.stop])
         counts[new] = run.count
         at = run.stop
-    return Kept("".join([*parts, text[at:]]), name, tuple(statements), counts)
+    return Kept("".join([*parts, source.text[at:end]]), name, tuple(statements), counts, pieces)
 
 
 @dataclasses.dataclass(slots=True)
@@ -71,15 +92,17 @@ class _Run:
     count: int
     ends_head: bool
     short: bool
+    apart: ast.stmt | None = None
 
 
 class _Walk:
     """Finds the outermost statements that can be left out."""
 
-    def __init__(self, source: Source, end: int, points: Collection[int], moved: Collection[int]):
-        self.source, self.end = source, end
-        self.points, self.moved = sorted(points), frozenset(moved)
-        self.indented = False  # LibCST takes the file's indentation from the first block: that one stays
+    def __init__(self, source: Source, points: Collection[int], moved: Collection[int], apart: Collection[ast.stmt],
+                 indented: bool):
+        self.source = source
+        self.points, self.moved, self.apart = sorted(points), frozenset(moved), frozenset(apart)
+        self.indented = indented  # LibCST takes the file's indentation from the first block: that one stays
 
     def suite(self, body: Sequence[ast.stmt], limit: int, outermost: bool = False) -> Iterator[_Run]:
         """The runs of statements to leave out, in a suite that ends at the offset ``limit`` and below it."""
@@ -91,7 +114,11 @@ class _Walk:
                 if run is not None and not run.short:
                     yield run
                 run = None
-                yield from self._inside(node, following)
+                line_end = self._line_end(node, start, stop, following) if node in self.apart else None
+                if line_end is not None:
+                    yield _Run(start, line_end, 1, True, False, node)
+                else:
+                    yield from self._inside(node, following)
                 continue
             ends_head = outermost and isinstance(node, _ENDS_HEAD)
             if run is None:
@@ -121,18 +148,23 @@ class _Walk:
         at = bisect_left(self.points, start)
         if at < len(self.points) and self.points[at] < stop:
             return True
-        compound = _is_compound(node)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             return True
+        return self._line_end(node, start, stop, following) is None
+
+    def _line_end(self, node: ast.stmt, start: int, stop: int, following: int) -> int | None:
+        """Where the last line of a statement ends; None when no name can stand for it."""
+        compound = _is_compound(node)
         if node is self.source.tree.body[0] or compound and not self.indented:
-            return True
+            return None
         line_end = _LINE_END.match(self.source.text, stop)
         if line_end is None or not self._begins_line(start):
-            return True
+            return None
         # a comment that is indented further belongs to the block above it
-        return compound and any(
-            len(found[1].expandtabs()) > self._indent(start)
-            for found in _COMMENT_LINE.finditer(self.source.text, line_end.end(), following))
+        if compound and any(len(found[1].expandtabs()) > self._indent(start)
+                            for found in _COMMENT_LINE.finditer(self.source.text, line_end.end(), following)):
+            return None
+        return line_end.end()
 
     def _start(self, node: ast.stmt) -> int:
         decorators = getattr(node, "decorator_list", None)

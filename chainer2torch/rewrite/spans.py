@@ -132,7 +132,7 @@ class _Locator:
         self.source, self.counts = source, counts
         self.starts = frozenset(starts)
         self.located = Located()
-        self.recorder = _Recorder(module, spans, self.located)
+        self.recorder = _Recorder(module, frozenset(spans), self.located)
         self.in_spans = sorted({start for start, _ in spans})
         self.points = sorted({*self.in_spans, *starts})
 
@@ -271,12 +271,13 @@ def _within(points: list[int], start: int, end: int) -> bool:
 
 
 def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int],
-           counts: Mapping[str, int]) -> Located:
+           counts: Mapping[str, int], body: Sequence[ast.stmt] | None = None) -> Located:
     """The expression nodes with these spans and the statement nodes with these starts.
 
+    ``body`` are the statements of which the module consists, when it is not the whole source.
     ``counts`` says of names that are statements of their own for how many statements of the source they stand.
     """
     locator = _Locator(module, source, spans, starts, counts)
-    if locator.block(module.body, source.tree.body):
+    if locator.block(module.body, source.tree.body if body is None else body):
         locator.located.paths.add(id(module))
     return locator.located

@@ -12,9 +12,11 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, join_all, options
 from chainer2torch.analysis.names import FuncInfo, Project
 from chainer2torch.analysis.source import Source
-from chainer2torch.engine import migrate_sources
+from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.plan.edits import Comment, Operand, RemoveImport, Replace
 from chainer2torch.rewrite import apply as apply_module
 from chainer2torch.rewrite.kept import Kept, shorten
+from chainer2torch.rewrite.places import Places
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 # every kind of statement, some with an edit in them and some without, with comments where they are hard to place
@@ -107,8 +109,65 @@ def f(x):
 '''
 
 
+# functions and classes that can be rewritten by themselves, and some that look like it
+PIECES = '''\
+import os
+if os.environ:
+    pass
+class Early:
+    """Above the import of Chainer."""
+    name = os.environ.get("a")
+    def f(self):
+        import chainer.functions as F
+        return F.relu(name)
+import chainer; import chainer.functions as F
+from chainer import cuda, Variable  # the second
+import numpy as np
+
+# about Net
+
+@F.decorated  # not of Chainer's
+# between
+class Net(chainer.Chain):  # Net
+    def forward(self, x):
+        """A text
+    that is indented otherwise."""
+        return F.relu(  # one
+            F.tanh(x),  # two
+        )  # the end
+    # further in
+
+def plain(x): return F.relu(x)  # on its line
+def removed(x):
+    y = F.tanh(x)
+    import chainer.links  # goes
+def marked(x, y):
+    return chainer.functions.nothing_of_chainers(x)
+def unwrapped(x, y=F.relu(np.zeros((3, 4), 'f'))):
+    with chainer.using_config('train', False):
+        x = F.dropout(x)
+    # behind
+    with cuda.get_device_from_id(0):
+        return F.relu(x)
+class Tail(chainer.Chain):
+    def __init__(self):
+        super(Tail, self).__init__(l1=chainer.links.Linear(3, 4))
+        with self.init_scope():
+            pass
+class Model(Tail):
+  def __call__(self, x):
+    return F.relu(x)
+  volatile = 'a name'
+F.relu(plain(Variable(np.zeros((3, 4), 'f')))); x = 3
+async def last(x):
+    return F.relu(x)
+    # at the end'''
+
+
 def programs():
     yield "program", PROGRAM
+    yield "pieces", PIECES
+    yield "pieces, CRLF", PIECES.replace("\n", "\r\n")
     yield "match", MATCH
     yield "CRLF", PROGRAM.replace("\n", "\r\n")
     yield "tabs", PROGRAM.replace("  ", "\t")
@@ -121,10 +180,15 @@ def programs():
 def test_same_bytes_as_with_everything_parsed(text, rules, monkeypatch):
     sources = {"module.py": text}
     short = migrate_sources(sources, rules=rules)["module.py"]
-    monkeypatch.setattr(apply_module, "shorten", lambda source, end, points, moved: Kept(source.text[:end]))
-    full = migrate_sources(sources, rules=rules)["module.py"]
+    with monkeypatch.context() as patch:
+        patch.setattr(apply_module, "shorten", lambda source, end, *rest: Kept(source.text[:end]))
+        full = migrate_sources(sources, rules=rules)["module.py"]
     assert short.code == full.code
     assert short == full
+    monkeypatch.setattr(apply_module, "LARGE", 0)
+    apart = migrate_sources(sources, rules=rules)["module.py"]
+    assert apart.code == full.code
+    assert apart == full
     assert short.error is None
 
 
@@ -139,6 +203,34 @@ def test_what_has_no_edit_is_left_out(rules, monkeypatch):
         assert left_out in code
     assert "F.relu(self.l1(x))" in text
     assert len(text) < 0.7 * len(PROGRAM)
+
+
+def test_a_large_file_is_parsed_in_parts(monkeypatch):
+    sizes = []
+    parse = libcst.parse_module
+    monkeypatch.setattr(libcst, "parse_module", lambda text, *rest: sizes.append(len(text)) or parse(text, *rest))
+    one = "def f(x):\n" + "    y = F.relu(x)\n" * 9 + "    return F.tanh(y)\nclass A:\n" + "    y = F.relu(x)\n" * 9
+    text = "import chainer.functions as F\n" + one * 400
+    assert len(text) > apply_module.LARGE
+    code = migrate_source(text).code
+    assert code.count("F.relu(x)") == 7200 and "import chainer" not in code
+    assert len(sizes) == 800 and max(sizes) < len(text) / 5  # the first function shows the indentation
+
+
+def test_what_has_to_do_with_other_statements_is_not_rewritten_by_itself():
+    source = Source(PIECES, ast.parse(PIECES))
+    nodes = {getattr(node, "name", None): node for node in source.tree.body}
+    inside = [source.start(nodes[name].body[-1]) for name in ("Early", "Net", "plain", "Tail", "last")]
+    edits = [Comment(start, "# a marker") for start in inside]
+    imports = [RemoveImport(source.start(node), frozenset({0})) for node in source.tree.body
+               if isinstance(node, (ast.Import, ast.ImportFrom))][1:]
+    names = [node.name for node in Places.of(source, [*edits, *imports]).apart()]
+    assert "Early" not in names and {"Net", "plain", "Tail", "last"} <= set(names)
+    elsewhere = Operand(source.span(nodes["last"].args.args[0]))
+    tied = Replace(source.span(nodes["plain"].body[0].value), "x", {"x": elsewhere})
+    above = Comment(source.start(nodes["Net"]), "# a marker")
+    names = [node.name for node in Places.of(source, [*edits, *imports, tied, above]).apart()]
+    assert "Tail" in names and not {"Net", "plain", "last"}.intersection(names)
 
 
 @pytest.mark.parametrize("text", [PROGRAM, MATCH])
@@ -194,18 +286,20 @@ def test_indentation_is_taken_from_the_first_block():
     assert libcst.parse_module(kept.text).default_indent == "  "
 
 
-def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatch):
+@pytest.mark.parametrize("large", [10**6, 0])
+def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatch, large):
+    monkeypatch.setattr(apply_module, "LARGE", large)
     bad = textwrap.dedent("""\
         import chainer.functions as F
         def kept():
             return 'a function without any edit in it, long enough to be left out'
-        y = F.relu(x)
+        def f(x): y = F.relu(x)
         """)
 
-    def parse(text, parse=libcst.parse_module):
+    def parse(text, *rest, parse=libcst.parse_module):
         if "F.relu" in text:  # as if LibCST did not know the syntax of line 4
-            return parse(text.replace("y = F.relu(x)", "y = = F.relu(x)"))
-        return parse(text)
+            return parse(text.replace("y = F.relu(x)", "y = = F.relu(x)"), *rest)
+        return parse(text, *rest)
 
     monkeypatch.setattr(libcst, "parse_module", parse)
     result = migrate_sources({"module.py": bad}, rules=rules)["module.py"]
