@@ -16,8 +16,8 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
-    array_modules, arrays, devices, exports, fold, imports, link_members, links, modes, parallel, registration,
-    shadowing, skips, stages,
+    array_modules, arrays, devices, exports, fold, imports, link_hooks, link_members, links, modes, parallel,
+    registration, shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.left_imports import empty_guards, left_imports
@@ -45,6 +45,7 @@ HARD_CASES: Mapping[str, HardCase] = {
     "device_send": devices.send,
     "astype": arrays.astype,
     "floating_reduction": arrays.floating_reduction,
+    "link_hook": link_hooks.link_hook,
 }
 
 

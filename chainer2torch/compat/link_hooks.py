@@ -2,14 +2,17 @@
 import functools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.modules.conv import _ConvTransposeNd
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.modules.module import (
+    _global_forward_pre_hooks, register_module_forward_hook, register_module_forward_pre_hook,
+)
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.convolution_links import DeconvolutionND
@@ -31,22 +34,29 @@ class LinkHook:
     """Base of hooks for one layer (``add_hook``) or, as a context manager, for every module that is called inside.
 
     Subclasses override ``added(link)`` and ``deleted(link)`` (None for the context manager),
-    ``forward_preprocess(args)`` and ``forward_postprocess(args)``. Source: chainer.LinkHook.
+    ``forward_preprocess(args)`` and ``forward_postprocess(args)``. A block inside a block of a hook of the same name
+    raises KeyError; of two hooks of one name, the layer's own is called. Source: chainer.LinkHook.
     """
 
     name = "LinkHook"
 
     def __enter__(self) -> "LinkHook":
+        for other in _global_forward_pre_hooks.values():
+            if isinstance(other, functools.partial) and other.func is _before_any and other.args[0].name == self.name:
+                raise KeyError(f"hook {self.name} already exists")
+        announced: list[int] = []
         self._handles = [
-            register_module_forward_pre_hook(lambda link, args: _before(self, link, args, {})),
-            register_module_forward_hook(lambda link, args, out: _after(self, link, args, {}, out))]
+            register_module_forward_pre_hook(functools.partial(_announce, announced)),
+            register_module_forward_pre_hook(functools.partial(_before_any, self)),  # type: ignore[arg-type]
+            register_module_forward_hook(functools.partial(_after_any, self), with_kwargs=True)]
+        announced.append(self._handles[1].id)
         self.added(None)
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        self.deleted(None)
         for handle in self._handles:
             handle.remove()
-        self.deleted(None)
 
     def added(self, link: nn.Module | None) -> None:
         """Called when the hook is registered."""
@@ -90,6 +100,29 @@ def delete_hook(link: nn.Module, name: str) -> None:
     hook.deleted(link)
     for handle in handles:
         handle.remove()
+
+
+def local_link_hooks(link: nn.Module) -> Mapping[str, LinkHook]:
+    """The hooks of a layer, by name. Source: chainer.Link.local_link_hooks."""
+    return MappingProxyType({name: hook for name, (hook, _) in vars(link).get("_chainer_link_hooks", {}).items()})
+
+
+def _announce(hook_ids: list[int], link: nn.Module, args: tuple[Any, ...]) -> None:
+    # a hook for all modules is not given the keyword arguments, one of a single module is if it stands here
+    link._forward_pre_hooks_with_kwargs.update(dict.fromkeys(hook_ids, True))
+
+
+def _before_any(hook: LinkHook, link: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for hook_id, other in _global_forward_pre_hooks.items():
+        if isinstance(other, functools.partial) and other.func is _before_any and other.args[0] is hook:
+            link._forward_pre_hooks_with_kwargs.pop(hook_id, None)
+    if hook.name not in local_link_hooks(link):
+        _before(hook, link, args, kwargs)
+
+
+def _after_any(hook: LinkHook, link: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+    if hook.name not in local_link_hooks(link):
+        _after(hook, link, args, kwargs, out)
 
 
 def _before(hook: LinkHook, link: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -1,6 +1,8 @@
 """Hooks of links against Chainer's, over several training steps and in test mode."""
 import copy
 import io
+import sys
+from pathlib import Path
 
 import chainer
 import numpy as np
@@ -10,7 +12,12 @@ import torch.nn as nn
 from chainer import link_hooks as CH
 from chainer import links as L
 
+import chainer2torch
 from chainer2torch.compat import convolution_links, link_hooks, linear
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules import load_rules
+from chainer2torch.verify import compat_module, given, snippets
+from chainer2torch.verify.callmatrix import Variant
 from tests.support.both_sides import both, check_class
 from tests.support.links import check_link
 
@@ -131,39 +138,155 @@ def test_a_discriminator_end_to_end():
     assert "compat.SpectralNormalization()" in code
 
 
+COUNTER = """
+class Counter(chainer.LinkHook):
+    name = 'Counter'
+
+    def __init__(self):
+        self.seen = []
+
+    def added(self, link):
+        self.seen.append('added' if link is None else 'added to one')
+
+    def deleted(self, link):
+        self.seen.append('deleted')
+
+    def forward_preprocess(self, args):
+        self.seen.append(('before', args.forward_name, len(args.args), sorted(args.kwargs),
+                          [x.shape for x in args.args]))
+
+    def forward_postprocess(self, args):
+        self.seen.append(('after', sorted(args.kwargs), args.out.shape))
+"""
+
+
 def test_hooks_of_the_users_own():
-    original, migrated = both("""
-        class Counter(chainer.LinkHook):
-            name = 'Counter'
+    original, migrated = both(COUNTER + """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.first = L.Linear(3, 4)
+            self.rest = chainer.Sequential(L.BatchNormalization(4), F.relu, L.Linear(4, 2))
 
-            def __init__(self):
-                self.seen = []
+    def forward(self, x, scale=1, *, shift=0):
+        return self.rest(self.first(x)) * scale + shift
 
-            def added(self, link):
-                self.seen.append('added' if link is None else 'added to one')
+def run(x):
+    model = Net()
+    inside, local, other = Counter(), Counter(), Counter()
+    model.first.add_hook(local, name='local')
+    with inside:
+        model(x, shift=2)
+        model(x=x, scale=3)
+    model(x)
+    assert list(model.first.local_link_hooks) == ['local']
+    model.first.delete_hook('local')
+    model.first.add_hook(other)
+    with inside:  # the layer has one of this name
+        model(x, scale=2)
+    model(x)
+    return inside.seen, local.seen, other.seen
+""")
+    x = np.zeros((5, 3), "f")
+    theirs = original["run"](x)
+    assert migrated["run"](torch.from_numpy(x)) == theirs
+    assert theirs[0][1] == ("before", "forward", 1, ["shift"], [(5, 3)]) and len(theirs[0]) == 30
 
-            def deleted(self, link):
-                self.seen.append('deleted')
+
+def test_blocks_inside_blocks():
+    def run(base, layer, x):
+        class Hook(base):
+            def __init__(self, name):
+                self.name, self.seen = name, events
 
             def forward_preprocess(self, args):
-                self.seen.append(('before', args.forward_name, len(args.args), args.args[0].shape))
+                self.seen.append(self.name + " before")
 
             def forward_postprocess(self, args):
-                self.seen.append(('after', args.out.shape))
+                self.seen.append(self.name + " after")
 
-        def run(x):
-            model = chainer.Sequential(L.Linear(3, 4), F.relu, L.Linear(4, 2))
-            inside, local = Counter(), Counter()
-            model[0].add_hook(local, name='local')
-            with inside:
-                model(x)
-            model(x)
-            model[0].delete_hook('local')
-            model(x)
-            return inside.seen, local.seen
-        """, left=["chainer.LinkHook"])
-    x = np.zeros((5, 3), "f")
-    assert migrated["run"](torch.from_numpy(x)) == original["run"](x)
+        events = []
+        with Hook("a"), Hook("b"):
+            with pytest.raises(KeyError, match="a already exists"), Hook("a"):
+                pass
+            layer(x)
+        layer(x)
+        return events
+
+    ours = run(link_hooks.LinkHook, nn.Linear(3, 2), torch.zeros(1, 3))
+    assert ours == run(chainer.LinkHook, L.Linear(3, 2), np.zeros((1, 3), "f")) and len(ours) == 4
+
+
+@pytest.mark.parametrize("difference, body", {
+    "looks at the layer": "    def forward_preprocess(self, args):\n        print(args.link)\n",
+    "hands it on": "    def forward_preprocess(self, args):\n        print(args)\n",
+    "looks where it is added": "    def added(self, link):\n        print(link)\n",
+    "a link with __call__": "    pass\n\nclass Net(chainer.Chain):\n    def __call__(self, x):\n        return x\n",
+}.items())
+def test_hooks_that_may_notice_a_difference(difference, body):
+    source = "import chainer\nclass Hook(chainer.LinkHook):\n" + body
+    states = {s.symbol: s.state for s in migrate_source(source).sites}
+    assert states["chainer.LinkHook"] == "review", difference
+    assert migrate_source(source.split("    ")[0] + "    pass\n").sites[0].state == "exact"
+
+
+def _events(base):
+    def shapes(value):
+        if isinstance(value, (list, tuple)):
+            return [shapes(item) for item in value]
+        return tuple(value.shape) if hasattr(value, "shape") else value
+
+    class Events(base):
+        def __init__(self):
+            self.seen = []
+
+        def forward_preprocess(self, args):
+            self.seen.append(("before", shapes(args.args), sorted(args.kwargs)))
+
+        def forward_postprocess(self, args):
+            self.seen.append(("after", shapes(args.out)))
+
+    return Events()
+
+
+ROWS = [name for name, row in load_rules().rows.items() if name.startswith("chainer.links.") and name.count(".") == 2
+        and row.examples and row.state == "exact"]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_layer_calls_hooks_as_chainer_s_link_does(name):
+    """With the layers inside of layers, in their order."""
+    rules = load_rules()
+    for example in rules.rows[name].examples[:2]:
+        source = snippets.build(Variant("", example.options.get("setup", ""), example.before), example.given)
+        arrays = example.options.get("arrays", ())
+        code = snippets.migrate(source, migrate_source, rules, snippets.hints(example.given, arrays)).code
+        values = {}
+        drawn = given.draw(example.given, name, "float32", values, "")
+        seen = []
+        for text, base, make in ((source, chainer.LinkHook, np.asarray), (code, compat().LinkHook, torch.from_numpy)):
+            namespace = {"__name__": "example"}
+            np.random.seed(0)
+            exec(compile(text, "<example>", "exec"), namespace)
+            hook = _events(base)
+            with hook:
+                namespace["run"](**{key: _decoded(value, values, make) for key, value in drawn.items()})
+            seen.append(hook.seen)
+        assert seen[0] == seen[1] and seen[0]
+
+
+def _decoded(value, arrays, make):
+    if isinstance(value, list):
+        return [_decoded(item, arrays, make) for item in value]
+    return make(arrays[value["array"]].copy()) if isinstance(value, dict) and "array" in value else value
+
+
+def compat():
+    """The helpers as migrated code imports them."""
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    return sys.modules["chainer_compat"]
 
 
 def test_timer():
