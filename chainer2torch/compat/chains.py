@@ -68,6 +68,24 @@ class ChainList(nn.ModuleList):
         return list(self)[index]
 
 
+class _ChainTest(type):
+    def __subclasscheck__(cls, other: type) -> bool:
+        if not issubclass(other, nn.Module) or issubclass(other, (nn.ModuleList, nn.Sequential)):
+            return False
+        return getattr(other, "_is_chain", not other.__module__.startswith("torch.nn."))
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return issubclass(type(instance), cls)
+
+
+class AnyChain(metaclass=_ChainTest):
+    """``isinstance(module, AnyChain)``: whether the module stands for a Chain of Chainer's.
+
+    True for modules of one's own and for layers that are made of layers with names; false for lists, for ``Sequential``
+    and for single layers. Source: ``isinstance(link, chainer.Chain)``.
+    """
+
+
 def add_links(module: nn.Module, given: Mapping[str, nn.Module] | None = None, /, **links: nn.Module) -> None:
     """Registers children by name, as ``add_link`` does. Source: the constructor of chainer.Chain."""
     for name, link in {**(given or {}), **links}.items():

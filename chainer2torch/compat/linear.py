@@ -1,7 +1,7 @@
 """Chainer's fully connected links and element-wise links with parameters."""
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn as nn
@@ -107,6 +107,8 @@ class Scale(ChainerLayer):
     Source: chainer.links.Scale.
     """
 
+    _is_chain: ClassVar[bool] = True
+
     def __init__(self, axis: int = 1, W_shape: Any = None, bias_term: bool = False, bias_shape: Any = None) -> None:
         super().__init__()
         self.axis = axis
@@ -207,6 +209,8 @@ class Maxout(ChainerLayer):
     ``initial_bias`` of None means no bias. Source: chainer.links.Maxout.
     """
 
+    _is_chain: ClassVar[bool] = True
+
     def __init__(self, in_size: Any, out_size: int, pool_size: int, initialW: Any = None,
                  initial_bias: Any = 0) -> None:
         super().__init__()
@@ -231,6 +235,8 @@ class Highway(ChainerLayer):
 
     The bias of the gate starts at -1. Source: chainer.links.Highway.
     """
+
+    _is_chain: ClassVar[bool] = True
 
     activate: Callable[[torch.Tensor], torch.Tensor]
 

@@ -47,7 +47,7 @@ class LinkHook:
         announced: list[int] = []
         self._handles = [
             register_module_forward_pre_hook(functools.partial(_announce, announced)),
-            register_module_forward_pre_hook(functools.partial(_before_any, self)),  # type: ignore[arg-type]
+            register_module_forward_pre_hook(functools.partial(_before_any, self)),
             register_module_forward_hook(functools.partial(_after_any, self), with_kwargs=True)]
         announced.append(self._handles[1].id)
         self.added(None)

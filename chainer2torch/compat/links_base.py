@@ -16,6 +16,7 @@ class ChainerLayer(nn.Module):
     """
 
     _chainer_names: ClassVar[dict[str, str]] = {"weight": "W", "bias": "b"}
+    _is_chain: ClassVar[bool] = False  # whether it is a Chain in Chainer, for `AnyChain`
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,6 +19,7 @@ class _NStepBase(nn.Module):
     order in which torch stacks them.
     """
 
+    _is_chain: ClassVar[bool] = False
     _gates: ClassVar[int] = 1
     _bidirectional: ClassVar[bool] = False
 

@@ -27,6 +27,7 @@ class StatefulLayer(ChainerLayer):
     The state moves with the layer to another device; a copy or pickle of the layer has the values, without their graph.
     """
 
+    _is_chain: ClassVar[bool] = True
     _state_names: ClassVar[tuple[str, ...]] = ("c", "h")
 
     def __init__(self) -> None:
@@ -64,6 +65,7 @@ class StatefulLayer(ChainerLayer):
 class _LSTMBase(ChainerLayer):
     """``upward`` (with a bias) and ``lateral`` (without), each with four interleaved gates for every unit."""
 
+    _is_chain: ClassVar[bool] = True
     upward: Linear
     lateral: Linear
 
@@ -229,6 +231,7 @@ class StatefulZoneoutLSTM(StatefulLayer):
 
 
 class _GRUBase(ChainerLayer):
+    _is_chain: ClassVar[bool] = True
     W_r: Linear
     U_r: Linear
     W_z: Linear
@@ -293,6 +296,8 @@ class GRU(StatefulGRU):
 
 class StatelessMGU(ChainerLayer):
     """One step of a minimal gated unit: ``h = layer(h, x)``; both (batch, size). Source: chainer.links.StatelessMGU."""
+
+    _is_chain: ClassVar[bool] = True
 
     def __init__(self, n_inputs: int, n_units: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Chainer's Sequential: links and plain functions in one list."""
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch.nn as nn
 
@@ -15,6 +15,8 @@ class Sequential(nn.Module):
     are registered as Chainer 7 counts them in files (see ``insert``), functions are not. Calling an empty one raises
     RuntimeError. Source: chainer.Sequential.
     """
+
+    _is_chain: ClassVar[bool] = False
 
     def __init__(self, *layers: Callable[..., Any]) -> None:
         super().__init__()

@@ -13,12 +13,13 @@ _LOOKS = "the hook looks at the layer itself, whose class and attributes have Py
 _CALLS = "Chainer calls no hooks for a link that defines `__call__`; here they are called for every module"
 
 
-def link_hook(plan: Plan, node: ast.expr, row: Row) -> None:
+def link_hook(plan: Plan, node: ast.AST, row: Row) -> None:
     """``class MyHook(chainer.LinkHook)``, or the class as a value: exact if the whole project makes no difference."""
     note = plan.analysis.once(_difference)
     if note:
         plan.mark(node, row, row.name, "review", note)  # the first mark of a node stands
     call = plan.source.parents.get(node)
+    assert isinstance(node, ast.expr)
     if isinstance(call, ast.Call) and call.func is node:
         plan.call(call, row, node)
     else:

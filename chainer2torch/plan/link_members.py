@@ -5,7 +5,7 @@ import ast
 import re
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Tensor, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.other_members import stored
@@ -24,6 +24,7 @@ _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
 _PRIVATE = frozenset({"_children", "_params", "_persistent"})
 _INNER = "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and " \
     "named_buffers(), not here"
+_LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
 _NO_ARGUMENTS = frozenset({"links", "params"})
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
@@ -36,7 +37,7 @@ def class_tests(plan: Plan) -> None:
             if isinstance(callee, Ref) and callee.name in ("builtins.isinstance", "builtins.issubclass"):
                 tested = node.args[1]
                 for cls in tested.elts if isinstance(tested, ast.Tuple) else [tested]:
-                    _class_test(plan, cls)
+                    _class_test(plan, cls, plan.analysis.kind(node.args[0]))
         elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
             _base_method(plan, node)
         elif isinstance(node, ast.Compare):
@@ -45,7 +46,7 @@ def class_tests(plan: Plan) -> None:
                     _compared(plan, cls)
 
 
-def _class_test(plan: Plan, node: ast.expr) -> None:
+def _class_test(plan: Plan, node: ast.expr, value: Kind) -> None:
     name = plan.reference(node)
     row = plan.rules.rows.get(name) if name else None
     if row is None or name is None or row.value is None or row.state == "manual":
@@ -53,9 +54,17 @@ def _class_test(plan: Plan, node: ast.expr) -> None:
     made = list(_torch_classes(row)) if name.startswith("chainer.links.") else []
     if name == "chainer.ChainList":
         made = ["compat.Sequential"] if _mentioned(plan, "Sequential") else []
-    state, note = row.state, ""
+        made += [str(other.value) for other in plan.rules.rows.values() if other.name.startswith(_LISTS)
+                 and other.value and _mentioned(plan, other.name.rpartition(".")[2])]
+    state, note, new = row.state, "", row.value
     if name == "chainer.Chain":
-        state, note = "review", "every layer is an nn.Module, one without children too"
+        new = "compat.AnyChain"
+        if plan.analysis.once(_bare_links):
+            state, note = "review", "a class of yours that derives from chainer.Link counts as a Chain here"
+    elif name == "chainer.Variable":
+        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in options(value)):
+            return
+        state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:
         return
     others = [plan.rules.rows[other] for other in plan.rules.rows
@@ -64,9 +73,15 @@ def _class_test(plan: Plan, node: ast.expr) -> None:
                   if other is not row and other.value and _torch_classes(other) & set(made))
     if also:
         state, note = "review", f"{' and '.join(also)} may become the same class"
-    plan.replace(node, f"({', '.join([*sorted(made), row.value])})" if made else row.value, {})
+    plan.replace(node, f"({', '.join([*sorted(made), new])})" if made else new, {})
     plan.use(node)
     plan.mark(node, row, row.name, state, note)
+
+
+def _bare_links(analysis: Analysis) -> bool:
+    """Whether classes of the project derive from chainer.Link itself: they become modules as Chains do."""
+    return any(next((c for c in analysis.mro(cls) if isinstance(c, str)), "") == "chainer.Link"
+               for cls in analysis.classes.values())
 
 
 def _base_method(plan: Plan, node: ast.Attribute) -> None:
@@ -93,6 +108,11 @@ def _compared(plan: Plan, node: ast.expr) -> None:
     """``type(x) is L.Linear``: one class in Chainer, several here."""
     name = plan.reference(node)
     row = plan.rules.rows.get(name) if name else None
+    if row is not None and name == "chainer.Chain":  # one of no class of its own
+        plan.replace(node, "compat.Chain", {})
+        plan.use(node)
+        plan.mark(node, row, row.name, row.state)
+        return
     if row is not None and row.value is not None and row.name.startswith("chainer.links.") and _torch_classes(row):
         plan.replace(node, row.value, {})
         plan.use(node)

@@ -442,3 +442,58 @@ def test_training_of_shared_parameters(tie, hook, optimizer):
                    hook=f"optimizer.add_hook(chainer.optimizer_hooks.{hook})" if hook else ""))
     x = np.random.RandomState(0).randn(3, 4).astype("f")
     assert migrated["train"](torch.from_numpy(x)) == pytest.approx(original["train"](x), rel=1e-4)
+
+
+CLASS_TESTS = """
+    class Leaf(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.p = chainer.Parameter(np.zeros(2, 'f'))
+
+    class Conv(L.Convolution2D):
+        pass
+
+    class Nets(chainer.ChainList):
+        pass
+
+    class Stack(chainer.Sequential):
+        pass
+
+    def run():
+        links = [Leaf(), Conv(1, 2, 3), Nets(), Stack(), chainer.Chain(), chainer.ChainList(), chainer.Sequential(),
+                 L.Linear(2, 3), L.Linear(None, 3), L.BatchNormalization(2), L.EmbedID(2, 3), L.LSTM(2, 3),
+                 L.StatefulMGU(2, 3), L.StatelessLSTM(2, 3), L.StatelessGRU(2, 3), L.StatefulGRU(2, 3), L.Scale(1, (3,)),
+                 L.Maxout(2, 3, 2), L.Highway(2), L.Classifier(L.Linear(2, 3)), L.NStepLSTM(1, 2, 3, 0.1),
+                 L.NStepBiGRU(1, 2, 3, 0.1), L.MLPConvolution2D(1, (2, 3), 1), L.Inception(1, 1, 1, 1, 1, 1, 1),
+                 L.StatefulPeepholeLSTM(2, 3), L.ChildSumTreeLSTM(2, 3), L.Bias(1, (3,)), L.PReLU(), 3, None]
+        one = [isinstance(x, chainer.Chain) for x in links]
+        several = [isinstance(x, (chainer.ChainList, chainer.Sequential)) for x in links]
+        lists = [isinstance(x, chainer.ChainList) for x in links]
+        any_link = [isinstance(x, chainer.Link) for x in links]
+        classes = [issubclass(type(x), chainer.Chain) for x in links]
+        plain = [type(x) is chainer.Chain for x in links]
+        return one, several, lists, any_link, classes, plain
+"""
+
+
+def test_which_links_are_chains_or_lists():
+    original, migrated = both(CLASS_TESTS)
+    found, expected = migrated["run"](), original["run"]()
+    assert found == expected
+    assert all(any(row) and not all(row) for row in expected)
+
+
+def test_a_link_of_one_s_own_cannot_be_told_from_a_chain():
+    code = "import chainer\nclass Own(chainer.Link):\n    pass\n\n\ndef f(x):\n" \
+        "    return isinstance(x, chainer.Chain)\n"
+    assert [s.state for s in migrate_source(code).sites if s.line == 7] == ["review"]
+
+
+@pytest.mark.parametrize("value, state", {
+    "x": "review", "chainer.Variable(np.zeros(3))": "exact", "np.zeros(3)": "exact", "None": "exact",
+    "chainer.Variable(np.zeros(3)).array": "review",
+}.items())
+def test_is_it_a_variable(value, state):
+    code = f"{HEAD}def f(x):\n    y = {value}\n    return isinstance(y, chainer.Variable)\n"
+    assert {s.state for s in migrate_source(code).sites if s.symbol == "chainer.Variable" and s.line == 7} == {state}
