@@ -463,7 +463,8 @@ CLASS_TESTS = """
     def run():
         links = [Leaf(), Conv(1, 2, 3), Nets(), Stack(), chainer.Chain(), chainer.ChainList(), chainer.Sequential(),
                  L.Linear(2, 3), L.Linear(None, 3), L.BatchNormalization(2), L.EmbedID(2, 3), L.LSTM(2, 3),
-                 L.StatefulMGU(2, 3), L.StatelessLSTM(2, 3), L.StatelessGRU(2, 3), L.StatefulGRU(2, 3), L.Scale(1, (3,)),
+                 L.StatefulMGU(2, 3), L.StatelessLSTM(2, 3), L.StatelessGRU(2, 3), L.StatefulGRU(2, 3),
+                 L.Scale(1, (3,)),
                  L.Maxout(2, 3, 2), L.Highway(2), L.Classifier(L.Linear(2, 3)), L.NStepLSTM(1, 2, 3, 0.1),
                  L.NStepBiGRU(1, 2, 3, 0.1), L.MLPConvolution2D(1, (2, 3), 1), L.Inception(1, 1, 1, 1, 1, 1, 1),
                  L.StatefulPeepholeLSTM(2, 3), L.ChildSumTreeLSTM(2, 3), L.Bias(1, (3,)), L.PReLU(), 3, None]
