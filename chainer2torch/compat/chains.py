@@ -67,6 +67,15 @@ class ChainList(nn.ModuleList):
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            links = list(self)
+            links[index] = value
+            del self[:]
+            self.extend(links)
+        else:
+            super().__setitem__(index, value)
+
 
 class _ChainTest(type):
     def __subclasscheck__(cls, other: type) -> bool:

@@ -24,6 +24,8 @@ _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
 _PRIVATE = frozenset({"_children", "_params", "_persistent"})
 _INNER = "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and " \
     "named_buffers(), not here"
+_WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
+_STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
 _NO_ARGUMENTS = frozenset({"links", "params"})
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
@@ -76,6 +78,15 @@ def _class_test(plan: Plan, node: ast.expr, value: Kind) -> None:
     plan.replace(node, f"({', '.join([*sorted(made), new])})" if made else new, {})
     plan.use(node)
     plan.mark(node, row, row.name, state, note)
+
+
+def _walk(plan: Plan, node: ast.Attribute) -> None:
+    """``model.params()`` where a recurrent layer of torch holds together what Chainer holds apart."""
+    row = plan.rules.rows.get(f"chainer.Link.{node.attr}")
+    if row is not None and node in plan.sites and plan.sites[node].symbol == row.name and any(
+            word.startswith("NStep") for word in plan.analysis.once(_words)):
+        del plan.sites[node]  # rewritten as ever, and marked
+        plan.mark(node, row, row.name, "review", _STACKED)
 
 
 def _bare_links(analysis: Analysis) -> bool:
@@ -145,6 +156,8 @@ def members(plan: Plan) -> None:
                 _attribute(plan, attribute)
         return
     for node in plan.source.of(ast.Subscript, ast.Attribute, ast.Call):
+        if isinstance(node, ast.Attribute) and node.attr in _WALKS:
+            _walk(plan, node)
         if isinstance(node, ast.Subscript):
             _subscript(plan, node)
         elif isinstance(node, ast.Attribute) and node not in plan.sites and node not in plan.edits:
@@ -156,6 +169,9 @@ def members(plan: Plan) -> None:
 def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """``chain['l1']``: what a Chain became has no subscripts."""
     kinds = options(plan.analysis.kind(node.value))
+    if any(isinstance(k, Inst) and str(k.cls).startswith("chainer.links.NStep") for k in kinds):
+        plan.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
+        return
     if node in plan.edits or not isinstance(node.ctx, ast.Load) or not all(
             isinstance(k, Inst) and k.cls != "chainer.Chain" and plan.analysis.derives(k.cls, "chainer.Chain")
             and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in plan.analysis.mro(k.cls))

@@ -12,6 +12,7 @@ from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, 
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
+_REGISTER = frozenset({"add_link", "add_param", "add_persistent", "register_persistent"})
 _INIT_LIKE_CHAINER = "compat.init_like_chainer({receiver})"
 
 
@@ -43,7 +44,8 @@ def initialize_layers(plan: Plan) -> None:
             continue
         statement = plan.source.statement(call)
         scope = plan.source.parents.get(statement)
-        if isinstance(scope, ast.With) and scope in scopes and _assigns_to_self(statement, call):
+        if isinstance(scope, ast.With) and scope in scopes and _assigns_to_self(statement, call) and \
+                not _looked_at(scope):
             covered.add(scope)
             continue
         if call not in plan.initialized:
@@ -59,6 +61,19 @@ def _is_plain_layer(plan: Plan, call: ast.AST, template: str) -> bool:
     return isinstance(call, ast.Call) and template.startswith("torch.nn.") and "functional" not in template and \
         any(plan.analysis.derives(k.cls, "chainer.Link") for k in options(plan.analysis.kind(call))
             if isinstance(k, Inst))
+
+
+def _looked_at(scope: ast.With) -> bool:
+    """Whether the scope itself may change or share a parameter, which must happen after the layers are filled."""
+    owner = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
+    made = {ast.unparse(t) for s in scope.body if isinstance(s, ast.Assign) for t in s.targets}
+    nodes = [n for statement in scope.body for n in ast.walk(statement)]
+    owners = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == owner]
+    members = [n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == owner]
+    called = {n.func for n in nodes if isinstance(n, ast.Call)}
+    return len(owners) > len(members) or any(
+        n in called and n.attr not in _REGISTER or isinstance(n.ctx, ast.Load) and ast.unparse(n) in made
+        for n in members)
 
 
 def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> bool:
