@@ -66,7 +66,8 @@ def _is_plain_layer(plan: Plan, call: ast.AST, template: str) -> bool:
 def _looked_at(scope: ast.With) -> bool:
     """Whether the scope itself may change or share a parameter, which must happen after the layers are filled."""
     owner = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
-    made = {ast.unparse(t) for s in scope.body if isinstance(s, ast.Assign) for t in s.targets}
+    made = {ast.unparse(t) for s in scope.body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call)
+            for t in s.targets}
     nodes = [n for statement in scope.body for n in ast.walk(statement)]
     owners = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == owner]
     members = [n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == owner]

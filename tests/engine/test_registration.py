@@ -108,9 +108,10 @@ def test_what_a_scope_does_to_its_own_layers_stays():
 
         def run():
             net = Net()
-            return net.tied.W is net.a.W, net.a.W.array.ravel().tolist(), net.set.b.array.tolist(), net.filled.b.array.tolist()
+            values = [x.array.ravel().tolist() for x in (net.a.W, net.set.b, net.filled.b)]
+            return net.tied.W is net.a.W, values
         """)
-    assert migrated["run"]() == original["run"]() == (True, [1.0] * 12, [5.0] * 4, [7.0] * 2)
+    assert migrated["run"]() == original["run"]() == (True, [[1.0] * 12, [5.0] * 4, [7.0] * 2])
     assert migrated["__code__"].count("compat.initialize(") == 4
     plain = both_sides.both("""
         class Net(chainer.Chain):
