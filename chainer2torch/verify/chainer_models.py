@@ -72,11 +72,17 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
 
 
 def _steps(case, inputs, namespace, model):
-    """Plain gradient descent: the outputs after each step, and the parameters at the end."""
+    """Plain gradient descent: the outputs after each step, and the parameters at the end.
+
+    No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
+    would show nothing but rounding.
+    """
     for step in range(1, case["steps"] + 1):
-        for _, param in sorted(model.namedparams()):
-            if param.grad is not None:
-                param.data -= case["rate"] * param.grad
+        params = [param for _, param in sorted(model.namedparams()) if param.grad is not None]
+        sizes = [float(abs(param.grad).max()) for param in params if param.size]
+        largest = max([1.0] + [size for size in sizes if size == size])
+        for param in params:
+            param.data -= case["rate"] / largest * param.grad
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         for key, value in arrays.items():
             if key.startswith("out"):

@@ -81,11 +81,11 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -
     try:
         inputs = reader.open_inputs(cls, made[0] if made else {})
     except Unclear as also:
-        return Left(target, str(also), required)
+        return Left(target, str(also), required, settled_by_table=True)
     if not made or not inputs:
-        return Left(target, why, required, list(inputs))
-    return Left(target, why, required, list(inputs),
-                attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls)))
+        return Left(target, why, required, list(inputs), settled_by_table=True)
+    tries = attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
+    return Left(target, why, required, list(inputs), tries, settled_by_table=True)
 
 
 def _side(cls: ClassInfo) -> int | None:

@@ -89,13 +89,15 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
 
 
 def _hints(src: Path, left: Sequence[Left]) -> list[str]:
-    """What a person can do about the models that were not verified: the first of them as an example."""
-    if not left:
-        return []
-    tables = left[0].table()
-    return [f"not verified: {', '.join(what.target for what in left)} (--verbose says why)",
-            f"to verify them: `chainer2torch trace`, or in {src / 'pyproject.toml'} what they are made from and called "
-            "with; a target may be a function that makes and returns the model:", *("    " + line for line in tables)]
+    """What a person can do about the models that were not verified, with a table for the first of them."""
+    missing = sorted({what.package for what in left if what.package})
+    hints = [f"the original imports what is not here: {', '.join(missing)}"] if missing else []
+    first = next((what for what in left if what.settled_by_table), None)
+    if first is not None:
+        hints += ["to verify them: `chainer2torch trace`, or what they are made from and called with, in "
+                  f"{src / 'pyproject.toml'} (a target may be a function that makes and returns the model):",
+                  *("    " + line for line in first.table())]
+    return hints
 
 
 def _named(target: str, names: Sequence[str]) -> bool:

@@ -102,12 +102,16 @@ def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> lis
 
 def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any],
            model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], compat_module.Pairs]) -> compat_module.Pairs:
-    """Plain gradient descent: the outputs after each step, and the parameters at the end."""
+    """Plain gradient descent, no value moving by more than the rate: the outputs after each step, and the parameters at
+    the end.
+    """
     for step in range(1, case["steps"] + 1):
         with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter.grad is not None:
-                    parameter.sub_(parameter.grad, alpha=case["rate"])
+            moved = [(p, p.grad) for p in model.parameters() if p.grad is not None]
+            sizes = [float(grad.abs().max()) for _, grad in moved if grad.numel()]
+            largest = max([1.0, *(size for size in sizes if size == size)])
+            for parameter, grad in moved:
+                parameter.sub_(grad, alpha=case["rate"] / largest)
         _, arrays = torch_snippets.run(case, inputs, job, namespace)
         yield from ((f"step/{step}/{key}", value) for key, value in arrays.items() if key.startswith("out"))
     if case["steps"]:

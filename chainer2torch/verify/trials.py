@@ -39,6 +39,9 @@ class Left:
     arguments: Sequence[str] = ()
     inputs: Sequence[str] = ()
     attempts: Sequence[ModelEntry] = ()
+    package: str = ""
+    # Whether a table in pyproject.toml would help: it can be imported, by its name.
+    settled_by_table: bool = False
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"
@@ -144,7 +147,8 @@ def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Pat
     for i, (target, entries, what) in enumerate(groups):
         record = result.records.get(f"m{i}")
         if record is None or record["status"] != "ok":
-            still.append(_refused(what or Left(target, ""), entries, record))
+            tried = Left(target, "", list(map(repr, entries[0].args)), list(entries[0].inputs), settled_by_table=True)
+            still.append(_refused(what or tried, entries, record))
             continue
         entry = entries[record["attempt"]]
         inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
@@ -156,6 +160,10 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
     """Why nothing that was tried is taken."""
     if record is None:
         return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
+    missing = re.search(r"No module named '([\w.]+)'", record["message"])
+    if missing and record["type"] in ("ImportError", "ModuleNotFoundError"):
+        return dataclasses.replace(what, package=missing[1], settled_by_table=False,
+                                   why=f"its module cannot be imported under Chainer: {record['message']}")
     arrays = ", ".join(map(str, entries[0].inputs.values()))
     said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
     said += f" (attempt 1 of {record.get('tried', 1)}: {entries[0].call()} of {arrays})"

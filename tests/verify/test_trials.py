@@ -153,12 +153,23 @@ def test_what_nothing_fits_is_not_verified(report, target, reason):
 
 def test_the_report_says_what_to_write(report):
     lines = report.lines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("not verified: "))
-    assert lines[at] == "not verified: net:Holder, net:Trees (--verbose says why)"
-    assert "pyproject.toml" in lines[at + 1]
-    assert [line.strip() for line in lines[at + 2:at + 6]] == [
+    at = next(i for i, line in enumerate(lines) if line.startswith("to verify them: "))
+    assert "pyproject.toml" in lines[at]
+    assert [line.strip() for line in lines[at + 1:at + 5]] == [
         "[[tool.chainer2torch.verify.model]]", 'target = "net:Holder"', "args = [..., ...]  # predictor, n_out",
         'inputs = ["f32[4,8]", "i32[4]<10"]  # x, t']
+
+
+def test_a_package_that_is_missing_is_named_once(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "net.py").write_text(NET.replace("import argparse", "import no_such_package"))
+    out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
+    report = verify_models(tmp_path / "src", out, timeout=100)
+    assert report.exit_code == 1 and {o.status for o in report.outcomes} == {UNVERIFIED}
+    lines = report.lines()
+    assert "the original imports what is not here: no_such_package" in lines
+    assert any("its module cannot be imported under Chainer: No module named 'no_such_package'" in line
+               for line in report.lines(verbose=True))
 
 
 def test_attempts_begin_with_what_is_likely():
