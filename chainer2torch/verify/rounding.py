@@ -60,9 +60,10 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
         if name not in exact or name not in expected or name not in actual:
             return None
         far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
-        if far is None or own is None or far > max(tolerances.ROUNDING, tolerances.ROUNDING_RATIO * own):
+        limit = tolerances.ROUNDING_OF_GRADIENTS if name.startswith(("grad/", "pgrad/")) else tolerances.ROUNDING
+        if far is None or own is None or far > max(limit, tolerances.ROUNDING_RATIO * own):
             return None
-        if far > tolerances.ROUNDING:
+        if far > limit:
             cancelling += 1
         else:
             worst = max(worst, (far, name))

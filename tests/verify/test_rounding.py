@@ -34,15 +34,23 @@ def test_a_cancelling_entry_is_rounding_if_it_is_small_beside_the_largest():
         "array's largest value away from float64: pgrad/model/W)" in outcome.notes[0]
 
 
-@pytest.mark.parametrize("chainer, torch", [
-    (EXACT, EXACT + OFF * 5),              # more than a thousandth of the largest value
-    (EXACT + OFF, EXACT + OFF * 5),        # and more than four times as much as Chainer's own
-    (EXACT, np.array([1000.0, np.nan, 1e-3])),
-    (EXACT, np.array([1000.0, np.inf, 1e-3])),
+@pytest.mark.parametrize("chainer, torch, name", [
+    (EXACT, EXACT + OFF * 5, "out"),                    # more than a thousandth of the largest value
+    (EXACT + OFF, EXACT + OFF * 5, "out"),              # and more than four times as much as Chainer's own
+    (EXACT, EXACT + OFF * 5, "state/model/bn/avg_mean"),
+    (EXACT, EXACT + OFF * 20, "pgrad/model/W"),         # of a gradient, more than a hundredth
+    (EXACT + OFF * 4, EXACT + OFF * 20, "grad/x/0"),
+    (EXACT, np.array([1000.0, np.nan, 1e-3]), "pgrad/model/W"),
+    (EXACT, np.array([1000.0, np.inf, 1e-3]), "pgrad/model/W"),
 ])
-def test_more_than_float32_explains_stays_failed(chainer, torch):
-    outcome = _explain(chainer, torch)
+def test_more_than_float32_explains_stays_failed(chainer, torch, name):
+    outcome = _explain(chainer, torch, name=name)
     assert outcome.status == FAILED and "of more than float32 explains" in outcome.reasons[-1]
+
+
+def test_gradients_jump_where_a_unit_switches():
+    assert _explain(EXACT, EXACT + OFF * 5).status == PASSED
+    assert _explain(EXACT + OFF * 6, EXACT + OFF * 20, name="grad/x/0").status == PASSED
 
 
 def test_what_is_zero_but_for_rounding_is_measured_by_chainers_own():
