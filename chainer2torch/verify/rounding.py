@@ -8,6 +8,7 @@ import numpy as np
 from chainer2torch.verify import tolerances
 from chainer2torch.verify.pairs import FAILED, PASSED, Outcome
 
+_GRADIENTS = ("grad/", "pgrad/")
 Arrays = Callable[[str], Mapping[str, np.ndarray]]
 
 
@@ -56,11 +57,12 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
                      f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})")
     expected, actual, exact = chainer(outcome.pair.id), torch(outcome.pair.id), chainer(double)
     worst, cancelling = (-1.0, ""), 0
+    backward = _of_gradients(expected, exact) if others else 0.0
     for name in others:
         if name not in exact or name not in expected or name not in actual:
             return None
         far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
-        limit = tolerances.ROUNDING_OF_GRADIENTS if name.startswith(("grad/", "pgrad/")) else tolerances.ROUNDING
+        limit = backward if name.startswith(_GRADIENTS) else tolerances.ROUNDING
         if far is None or own is None or far > max(limit, tolerances.ROUNDING_RATIO * own):
             return None
         if far > limit:
@@ -75,6 +77,13 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
         notes.append(f"{label}: {len(others)} arrays differ in float32 and not in float64: rounding "
                      f"({'; '.join(about)})")
     return notes
+
+
+def _of_gradients(single: Mapping[str, np.ndarray], double: Mapping[str, np.ndarray]) -> float:
+    """How far PyTorch's gradients may be from float64: by how far Chainer's own are, those apart that all cancel."""
+    own = [distance(single[name], double[name]) for name in single if name.startswith(_GRADIENTS) and name in double]
+    worst = max((far for far in own if far is not None and far <= tolerances.ROUNDING_MOST), default=0.0)
+    return max(tolerances.ROUNDING_OF_GRADIENTS, min(tolerances.ROUNDING_MOST, tolerances.ROUNDING_RATIO * worst))
 
 
 def distance(single: np.ndarray, double: np.ndarray) -> float | None:

@@ -12,8 +12,10 @@ EXACT = np.array([1000.0, 1.0, 1e-3])
 OFF = np.array([0.0, 1.0, 0.0], dtype=np.float32)
 
 
-def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W", more=()):
-    """The outcome of a float32 case with one array, which float64 (``double``) computes as ``exact``."""
+def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W", more=(), beside=0.0):
+    """The outcome of a float32 case with one array, which float64 (``double``) computes as ``exact``, and a gradient
+    that is equal and as far away from float64 as ``beside`` of its largest value.
+    """
     single, other = (Outcome(Pair(f"m0-train@{dtype}", "net:Net", f"{dtype}, train", "", "", dtype=dtype))
                      for dtype in ("float32", "float64"))
     other.status = double
@@ -21,7 +23,9 @@ def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W"
     for difference in more:
         note(single, difference)
     assert single.status == FAILED
-    sides = [{"m0-train@float32": {name: np.float32(x)}, "m0-train@float64": {name: exact}} for x in (chainer, torch)]
+    other = {"pgrad/model/b": np.float32([1 + beside])}, {"pgrad/model/b": np.float64([1])}
+    sides = [{"m0-train@float32": {name: np.float32(x), **other[0]}, "m0-train@float64": {name: exact, **other[1]}}
+             for x in (chainer, torch)]
     rounding.explain([single, other], sides[0].__getitem__, sides[1].__getitem__)
     assert single.rounded == (single.status == PASSED)
     return single
@@ -51,6 +55,12 @@ def test_more_than_float32_explains_stays_failed(chainer, torch, name):
 def test_gradients_jump_where_a_unit_switches():
     assert _explain(EXACT, EXACT + OFF * 5).status == PASSED
     assert _explain(EXACT + OFF * 6, EXACT + OFF * 20, name="grad/x/0").status == PASSED
+    # Chainer's own float32 says how far the pass as a whole is from float64, up to a tenth.
+    assert _explain(EXACT, EXACT + OFF * 50, beside=0.02).status == PASSED
+    assert _explain(EXACT, EXACT + OFF * 50, beside=0.01).status == FAILED
+    assert _explain(EXACT, EXACT + OFF * 150, beside=0.09).status == FAILED
+    assert _explain(EXACT, EXACT + OFF * 50, beside=5.0).status == FAILED  # one that cancels measures nothing
+    assert _explain(EXACT, EXACT + OFF * 50, beside=0.02, name="out").status == FAILED
 
 
 def test_what_is_zero_but_for_rounding_is_measured_by_chainers_own():
