@@ -171,6 +171,7 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
             outcome.status, outcome.reasons = UNVERIFIED, about or ["output: holds no array that can be compared"]
             return outcome
     outcome.notes += [f"names: {how}" for how in y.get("names", [])]
+    outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
     if "calls" not in x or "calls" not in y:
         return outcome
     outcome.layers = _layers(x["calls"], y["calls"], a, b)

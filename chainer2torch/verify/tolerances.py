@@ -28,8 +28,8 @@ EXACT = Tolerance(0.0, 0.0)
 # many times as far as Chainer's own float32 is, which measures how much the terms cancel.
 ROUNDING = 1e-3
 # Gradients jump: a unit whose input is within rounding of zero (relu) or of another (max pooling) may switch, and what
-# it contributes comes or goes, everywhere behind it. Chainer's own worst gradient measures that for the whole pass, too,
-# up to a tenth (GoogLeNet with batch normalization, 224 x 224: both frameworks' worst is 5e-2 away from float64).
+# it contributes comes or goes, everywhere behind it. Chainer's own worst gradient measures that for the whole pass, up
+# to a tenth (GoogLeNet with batch normalization, 224 x 224: both frameworks' worst is 5e-2 away from float64).
 ROUNDING_OF_GRADIENTS = 1e-2
 ROUNDING_MOST = 0.1
 ROUNDING_RATIO = 4.0

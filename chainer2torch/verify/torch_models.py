@@ -9,13 +9,14 @@ from typing import Any
 import numpy
 import torch
 
-from . import compat_module, lockstep, names, torch_gpu, torch_noise, torch_snippets, wire
+from . import compat_module, half_migrated, lockstep, names, torch_gpu, torch_noise, torch_snippets, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
     sys.path.insert(0, job["tree"])
+    half_migrated.patch_chainer_when_imported()
     # The project's own helpers keep its train mode: they must be there before the mode is set.
     with contextlib.suppress(ImportError):
         importlib.import_module("chainer_compat")
@@ -59,6 +60,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
                     # What was computed until then tells where the difference begins.
                     record = wire.failure(phase, error)
             record["names"] = named.how if named else []
+            record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
             for _, outputs in calls:
                 arrays.update(outputs)

@@ -135,3 +135,13 @@ def test_a_model_that_chainer_cannot_run_is_not_verified(tmp_path):
     report = _verify(tmp_path, chainer=CHAINER.replace("F.relu", "F.undefined"))
     assert report.exit_code == 1
     assert {outcome.status for outcome in report.outcomes} == {"not verified"}
+
+
+@pytest.mark.parametrize("head, said", [
+    ("import chainer\nfrom chainer import config\n", True),  # as a file with a leftover does
+    ("", False),
+])
+def test_a_module_that_is_migrated_in_part_may_import_chainer(tmp_path, head, said):
+    report = _verify(tmp_path, torch=head + TORCH, steps=0)
+    assert report.exit_code == 0, report.lines()
+    assert ("net:Net: its migrated module still imports chainer" in report.lines()) == said

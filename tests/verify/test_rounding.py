@@ -23,9 +23,10 @@ def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W"
     for difference in more:
         note(single, difference)
     assert single.status == FAILED
-    other = {"pgrad/model/b": np.float32([1 + beside])}, {"pgrad/model/b": np.float64([1])}
-    sides = [{"m0-train@float32": {name: np.float32(x), **other[0]}, "m0-train@float64": {name: exact, **other[1]}}
-             for x in (chainer, torch)]
+    equal = {"m0-train@float32": {"pgrad/model/b": np.float32([1 + beside])},
+             "m0-train@float64": {"pgrad/model/b": np.float64([1])}}
+    sides = [{"m0-train@float32": {name: np.float32(x), **equal["m0-train@float32"]},
+              "m0-train@float64": {name: exact, **equal["m0-train@float64"]}} for x in (chainer, torch)]
     rounding.explain([single, other], sides[0].__getitem__, sides[1].__getitem__)
     assert single.rounded == (single.status == PASSED)
     return single
