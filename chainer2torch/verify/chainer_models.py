@@ -79,7 +79,7 @@ def _steps(case, inputs, namespace, model):
     """
     for step in range(1, case["steps"] + 1):
         params = [param for _, param in sorted(model.namedparams()) if param.grad is not None]
-        sizes = [float(abs(param.grad).max()) for param in params if param.size]
+        sizes = [max(float(param.grad.max()), -float(param.grad.min())) for param in params if param.size]
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:
             param.data -= case["rate"] / largest * param.grad

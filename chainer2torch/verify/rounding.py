@@ -8,6 +8,7 @@ import numpy as np
 from chainer2torch.verify import tolerances
 from chainer2torch.verify.pairs import FAILED, PASSED, Outcome
 
+_TINY = 1e-30
 _GRADIENTS = ("grad/", "pgrad/")
 Arrays = Callable[[str], Mapping[str, np.ndarray]]
 
@@ -57,13 +58,18 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
                      f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})")
     expected, actual, exact = chainer(outcome.pair.id), torch(outcome.pair.id), chainer(double)
     worst, cancelling = (-1.0, ""), 0
-    backward = _of_gradients(expected, exact) if others else 0.0
+    backward, zero = _of_gradients(expected, exact) if others else (0.0, 0.0)
     for name in others:
         if name not in exact or name not in expected or name not in actual:
             return None
         far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
         limit = backward if name.startswith(_GRADIENTS) else tolerances.ROUNDING
-        if far is None or own is None or far > max(limit, tolerances.ROUNDING_RATIO * own):
+        if far is None or own is None:
+            return None
+        limits = [limit, tolerances.ROUNDING_RATIO * own]
+        if name.startswith(_GRADIENTS) and own > tolerances.ROUNDING_MOST:
+            limits.append(zero / max(_largest(exact[name]), _TINY))
+        if far > max(limits):
             return None
         if far > limit:
             cancelling += 1
@@ -79,11 +85,15 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
     return notes
 
 
-def _of_gradients(single: Mapping[str, np.ndarray], double: Mapping[str, np.ndarray]) -> float:
-    """How far PyTorch's gradients may be from float64: by how far Chainer's own are, those apart that all cancel."""
-    own = [distance(single[name], double[name]) for name in single if name.startswith(_GRADIENTS) and name in double]
+def _of_gradients(single: Mapping[str, np.ndarray], double: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """How far PyTorch's gradients may be from float64: by how far Chainer's own are, those apart that all cancel; and
+    how large those may be that should be zero.
+    """
+    names = [name for name in single if name.startswith(_GRADIENTS) and name in double]
+    own = [distance(single[name], double[name]) for name in names]
     worst = max((far for far in own if far is not None and far <= tolerances.ROUNDING_MOST), default=0.0)
-    return max(tolerances.ROUNDING_OF_GRADIENTS, min(tolerances.ROUNDING_MOST, tolerances.ROUNDING_RATIO * worst))
+    limit = max(tolerances.ROUNDING_OF_GRADIENTS, min(tolerances.ROUNDING_MOST, tolerances.ROUNDING_RATIO * worst))
+    return limit, tolerances.ROUNDING_OF_ZERO * max((_largest(double[name]) for name in names), default=0.0)
 
 
 def distance(single: np.ndarray, double: np.ndarray) -> float | None:
@@ -95,4 +105,8 @@ def distance(single: np.ndarray, double: np.ndarray) -> float | None:
     if not (np.isfinite(single).all() and np.isfinite(double).all()):
         return None
     gap = float(np.max(np.abs(single.astype(np.float64) - double)))
-    return gap / max(float(np.max(np.abs(double))), 1e-30)
+    return gap / max(_largest(double), _TINY)
+
+
+def _largest(array: np.ndarray) -> float:
+    return float(np.max(np.abs(array))) if array.size else 0.0

@@ -32,6 +32,8 @@ ROUNDING = 1e-3
 # to a tenth (GoogLeNet with batch normalization, 224 x 224: both frameworks' worst is 5e-2 away from float64).
 ROUNDING_OF_GRADIENTS = 1e-2
 ROUNDING_MOST = 0.1
+# A gradient that is zero but for rounding in Chainer's float32, too: of the largest gradient of the case.
+ROUNDING_OF_ZERO = 1e-5
 ROUNDING_RATIO = 4.0
 
 # Losses of a training script, iteration by iteration: each carries the roundings of all iterations before it.

@@ -110,7 +110,7 @@ def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: di
     for step in range(1, case["steps"] + 1):
         with torch.no_grad():
             moved = [(p, p.grad) for p in model.parameters() if p.grad is not None]
-            sizes = [float(grad.abs().max()) for _, grad in moved if grad.numel()]
+            sizes = [max(float(grad.max()), -float(grad.min())) for _, grad in moved if grad.numel()]
             largest = max([1.0, *(size for size in sizes if size == size)])
             for parameter, grad in moved:
                 parameter.sub_(grad, alpha=case["rate"] / largest)

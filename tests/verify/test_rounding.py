@@ -12,9 +12,9 @@ EXACT = np.array([1000.0, 1.0, 1e-3])
 OFF = np.array([0.0, 1.0, 0.0], dtype=np.float32)
 
 
-def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W", more=(), beside=0.0):
+def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W", more=(), beside=0.0, largest=1.0):
     """The outcome of a float32 case with one array, which float64 (``double``) computes as ``exact``, and a gradient
-    that is equal and as far away from float64 as ``beside`` of its largest value.
+    of ``largest`` that is equal and as far away from float64 as ``beside`` of that.
     """
     single, other = (Outcome(Pair(f"m0-train@{dtype}", "net:Net", f"{dtype}, train", "", "", dtype=dtype))
                      for dtype in ("float32", "float64"))
@@ -23,8 +23,8 @@ def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W"
     for difference in more:
         note(single, difference)
     assert single.status == FAILED
-    equal = {"m0-train@float32": {"pgrad/model/b": np.float32([1 + beside])},
-             "m0-train@float64": {"pgrad/model/b": np.float64([1])}}
+    equal = {"m0-train@float32": {"pgrad/model/b": np.float32([largest * (1 + beside)])},
+             "m0-train@float64": {"pgrad/model/b": np.float64([largest])}}
     sides = [{"m0-train@float32": {name: np.float32(x), **equal["m0-train@float32"]},
               "m0-train@float64": {name: exact, **equal["m0-train@float64"]}} for x in (chainer, torch)]
     rounding.explain([single, other], sides[0].__getitem__, sides[1].__getitem__)
@@ -70,6 +70,11 @@ def test_what_is_zero_but_for_rounding_is_measured_by_chainers_own():
     outcome = _explain(noise, -noise, exact=noise * 1e-12)
     assert outcome.status == PASSED and "(1 are sums that cancel, as far away under Chainer)" in outcome.notes[0]
     assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12).status == FAILED
+    # Or by the largest gradient of the case.
+    noise = np.array([300.0, -100.0, 200.0])  # beside a gradient of 1e8
+    assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12, largest=1e8).status == PASSED
+    assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12, largest=1e7).status == FAILED
+    assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12, largest=1e8, name="out").status == FAILED
 
 
 @pytest.mark.parametrize("double, words", [
