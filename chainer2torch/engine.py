@@ -16,7 +16,7 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
-    array_modules, arrays, devices, exports, fold, imports, link_hooks, link_members, links, modes, parallel,
+    array_modules, arrays, devices, eras, exports, fold, imports, link_hooks, link_members, links, modes, parallel,
     registration, shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
@@ -41,6 +41,7 @@ _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
+    "collect_parameters": eras.collect_parameters,
     "train_value": modes.train_value,
     "device_send": devices.send,
     "astype": arrays.astype,

@@ -69,9 +69,13 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
 
 
 def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
-    """Whether a parameter that the call leaves out had another default in version 1."""
+    """Whether a parameter that is left out had another default in version 1, or decided what a mode decides now.
+
+    ``F.dropout(x)`` of version 1 drops in every mode.
+    """
     assert row.signature is not None and old.signature is not None
-    return any(default != row.signature.defaults.get(name, default)
+    return any(name in _MODES and name not in row.signature.names
+               or default != row.signature.defaults.get(name, default)
                for name, default in old.signature.defaults.items() if name not in then.given)
 
 
@@ -103,6 +107,19 @@ def _doubt(now: Bound, then: Bound) -> str:
     new, old = pairs[0] if pairs else ("another argument", "this one")
     return f"the argument that is `{new}` since version 2 was `{old}` in version 1 of Chainer, and nothing here says " \
         "which version this was written for; pass it by name, or say --chainer-version"
+
+
+def collect_parameters(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``optimizer.setup(model.collect_parameters())`` takes the model itself; a pair of lists is made nowhere."""
+    call = plan.source.parents.get(node)
+    setup = plan.source.parents.get(call) if isinstance(call, ast.Call) and call.func is node else None
+    if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and isinstance(setup, ast.Call) and \
+            isinstance(setup.func, ast.Attribute) and setup.func.attr == "setup" and call in setup.args:
+        plan.replace(call, "self", {"self": plan.operand(node.value)})
+        plan.mark(node, row, row.name, "exact")
+    else:
+        plan.mark(node, row, row.name, "manual", "version 1's pair of lists, of parameters and of gradients, is not "
+                  "made; read the parameters by name from named_parameters(), and their .grad")
 
 
 def call_of_link(plan: Plan, call: ast.Call) -> None:

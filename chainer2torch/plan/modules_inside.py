@@ -61,7 +61,7 @@ class ModulesInside:
             links = [e for e in _candidates(part) if self._plan.analysis.is_link(self._plan.analysis.kind(e))]
             if links:
                 self._add(links, translate, loops)
-        self._unknown(node.func, translate)
+        self._unknown(node.func, translate, loops)
         for kind in options(self._plan.analysis.kind(node.func)):
             receiver = node.func
             if isinstance(receiver, ast.Attribute) and isinstance(kind, Func):
@@ -74,7 +74,7 @@ class ModulesInside:
                 self._seen.add(kind.info)
                 self._function(kind.info, node, receiver, translate)
 
-    def _unknown(self, callee: ast.expr, translate: _Translate) -> None:
+    def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
         kind = self._plan.analysis.kind
         if UNKNOWN not in options(kind(callee)) or not _is_path(callee) or not isinstance(
@@ -87,7 +87,10 @@ class ModulesInside:
             asked = callee.value
         elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
             return
-        text = translate(asked)
+        over = loops.get(asked.id) if isinstance(asked, ast.Name) else None
+        text = translate(asked) if over is None else self._container(over, translate)
+        if text and text.startswith(_COVERED):
+            return
         if text:
             self._found[text] = None
         elif text is None and asked is callee:

@@ -32,6 +32,9 @@ def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str,
 @pytest.mark.parametrize("before, after, state", [
     ("y = F.dropout(x, 0.3, train)", "y = F.dropout(x, p=0.3, training=train)", "exact"),
     ("y = F.dropout(x, train=train)", "y = F.dropout(x, training=train)", "exact"),
+    # it drops in every mode
+    ("y = F.dropout(x, 0.3)", "y = F.dropout(x, p=0.3, training=True)", "exact"),
+    ("y = F.dropout(x)", "y = F.dropout(x, training=True)", "exact"),
     ("y = F.relu(x, False)", "y = F.relu(x)", "exact"),
     ("y = F.softmax(x, use_cudnn=False)", "y = F.softmax(x, dim=1)", "exact"),
     ("y = F.softmax(x, False)", "y = F.softmax(x, dim=1)", "exact"),
@@ -195,8 +198,9 @@ def test_a_doubt_about_the_version_outlives_the_words_that_raised_it():
 def test_what_optimizers_of_version_1_were_given():
     text = "import chainer\nfrom chainer import FunctionSet, optimizers\nimport chainer.functions as F\n\n" \
         "model = FunctionSet(l1=F.Linear(3, 2))\noptimizer = optimizers.SGD()\n" \
-        "optimizer.setup(model.collect_parameters())\nmodel.copy_parameters_from([])\noptimizer.prepare()\n"
+        "optimizer.setup(model.collect_parameters())\nmodel.copy_parameters_from([])\noptimizer.prepare()\n" \
+        "params, grads = model.collect_parameters()\n"
     result = migrate_source(text)
     assert "optimizer.setup(model)" in result.code
     assert [s.symbol for s in result.sites if s.state == "manual"] == [
-        "chainer.Link.copy_parameters_from", "chainer.GradientMethod.prepare"]
+        "chainer.Link.copy_parameters_from", "chainer.GradientMethod.prepare", "chainer.Link.collect_parameters"]
