@@ -89,8 +89,6 @@ class ModulesInside:
             return
         over = loops.get(asked.id) if isinstance(asked, ast.Name) else None
         text = translate(asked) if over is None else self._container(over, translate)
-        if text and text.startswith(_COVERED):
-            return
         if text:
             self._found[text] = None
         elif text is None and asked is callee:

@@ -287,6 +287,9 @@ def test_the_standard_library_is_untouched(rules, with_import):
             assert result.code == sources[path]
         else:
             kept = result.code.removeprefix("import chainer.functions as _unlikely_\n")
+            # a text that runs may name Chainer: such lines are marked, and nothing else
+            kept = "".join(line for line in kept.splitlines(keepends=True)
+                           if not line.lstrip().startswith("# TODO(chainer2torch C2T090): builtins."))
             assert kept == sources[path].split("\n", 1)[1], path
 
 

@@ -156,7 +156,8 @@ def test_signatures() -> None:
         found = resolve(row.name)
         if found is not None and row.name not in OTHER_SIGNATURES and (how := difference(row, found)):
             wrong.append(f"{row.table} [{row.name}] {how}")
-        if found is None and row.name not in NOT_IN_CHAINER:
+        # what only version 1 had has tables of its own
+        if found is None and row.name not in NOT_IN_CHAINER and not row.table.startswith("eras/"):
             wrong.append(f"{row.table} [{row.name}] Chainer has no such name")
     assert not wrong, "\n".join(wrong)
 
