@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 _BROKEN = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "SyntaxError", "LookupError",
                      "UnboundLocalError"})
 _RULES_ARE_ABOUT = "7.8"
+_WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
 _COMPAT_DIR = Path(__file__).resolve().parent.parent / "compat"
 
 
@@ -102,11 +105,25 @@ def run_pairs(pairs: Sequence[Pair], *, chainer_python: str | None = None, torch
     Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not
     reached as failed, and its problem in ``problems``.
     """
-    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
-    try:
-        return _run(pairs, root, chainer_python, torch_python, device, timeout)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    def run(part: Sequence[Pair]) -> Batch:
+        root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+        try:
+            return _run(part, root, chainer_python, torch_python, device, timeout)
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+    # PyTorch waits for Chainer's weights: two halves, each with workers of its own, keep two cores busy
+    if len(pairs) < _WORTH_HALVING or device != "cpu" or (os.cpu_count() or 1) < 2:
+        return run(pairs)
+    with ThreadPoolExecutor(2) as pool:
+        return _joined(pairs, list(pool.map(run, (pairs[::2], pairs[1::2]))))
+
+
+def _joined(pairs: Sequence[Pair], batches: Sequence[Batch]) -> Batch:
+    """The batches of parts as one, in the order of all pairs."""
+    by_id = {outcome.pair.id: outcome for batch in batches for outcome in batch.outcomes}
+    problems = dict.fromkeys(problem for batch in batches for problem in batch.problems)
+    return Batch([by_id[pair.id] for pair in pairs], batches[0].versions, list(problems))
 
 
 def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_python: str | None, device: str,

@@ -143,3 +143,16 @@ def test_planted_fault_in_a_link_is_found(batch, name):
     outcome = batch[f"broken-{name}".replace(" ", "_")]
     assert outcome.status == FAILED
     assert outcome.reasons
+
+
+def test_halves_are_joined_in_order(monkeypatch):
+    rows = [_pair("equal", name, *EQUAL[name]) for name in ("leaky_relu", "argmax", "both")]
+    rows.insert(1, _pair("fault", "slope", *FAULTS["slope"]))
+    whole = run_pairs(rows, timeout=120)
+    monkeypatch.setattr("chainer2torch.verify.pairs._WORTH_HALVING", 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    halves = run_pairs(rows, timeout=120)
+    assert [o.pair for o in halves.outcomes] == [o.pair for o in whole.outcomes] == rows
+    assert [o.status for o in halves.outcomes] == [o.status for o in whole.outcomes] == [PASSED, FAILED, PASSED, PASSED]
+    assert [o.forward for o in halves.outcomes] == [o.forward for o in whole.outcomes]
+    assert halves.versions == whole.versions and halves.problems == whole.problems == []
