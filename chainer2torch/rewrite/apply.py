@@ -52,7 +52,8 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         module = _lower_markers(_parse(kept.text))
     rewriter = _Rewriter(edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
-    config = cst.PartialParserConfig(default_indent=module.default_indent, default_newline=module.default_newline)
+    indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in _parse
+    config = cst.PartialParserConfig(default_indent=indent, default_newline=module.default_newline)
     rewritten = {number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
                  for number, piece in kept.apart.items()}
     failed = rewriter.failed + [

@@ -38,7 +38,7 @@ class Net(chainer.Chain):
 
 
 def hold(x):
-    return x if isinstance(x, chainer.Variable) else chainer.Variable(x)
+    return chainer.as_variable(x)
 
 
 def run(x):

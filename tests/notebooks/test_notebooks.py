@@ -71,7 +71,7 @@ def test_names_and_kinds_flow_through_the_cells(folder, tmp_path):
     assert cells[2].startswith("class Net(nn.Module):\n") and "negative_slope=0.2" in cells[2]
     assert cells[3] == "%%time\nmodel = Net()"
     assert cells[4] == USE.replace("F.tanh(model(x))", "torch.tanh(model(torch.as_tensor(x)))").replace(
-        "y.data", "y.detach()")
+        "y.data", "y.detach().cpu().numpy()")
     assert cells[5:] == ["", "# chainer, later", "%%bash\nls\n"]
     assert (tmp_path / "out" / "chainer_compat.py").is_file()
     again = run("migrate", tmp_path / "out", cwd=tmp_path)

@@ -22,6 +22,7 @@ class Result:
     left: int = 0
     error: str | None = None
     mentions: tuple = ()
+    kept: tuple = ()
 
     @property
     def changed(self):

@@ -238,6 +238,7 @@ def _environment(names, given=()):
         "is_tensor": lambda x: isinstance(x, torch.Tensor), "is_array": lambda x: isinstance(x, np.ndarray),
         "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool), "is_tuple": lambda x: isinstance(x, tuple),
         "is_none": lambda x: x is None, "is_callable": callable, "is_name": lambda x: True,
+        "graph_shared": lambda: False, "graph_cut": lambda: False,
         "TRAINING": modes.is_training(), "LONG": lambda t: t.long(), "CONST": lambda value: value,
     }
     return {"torch": torch, "numpy": np, "compat": compat_namespace(), **guards, **names}
