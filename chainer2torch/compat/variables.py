@@ -176,13 +176,16 @@ def unchain_backward(y: torch.Tensor) -> None:
 def live(state: Any) -> Any:
     """``state``, detached if :func:`unchain_backward` has cut the graph behind it.
 
-    Tuples, lists and dicts are followed; what is no tensor is left as it is.
+    Lists and dicts keep their identity, their items are replaced; tuples are made anew. What is none of these and no
+    tensor is left as it is.
 
     Source: what chainer.Variable.unchain_backward does to the variables that a link keeps.
     """
-    if isinstance(state, dict):
-        return type(state)((key, live(item)) for key, item in state.items())
-    if isinstance(state, (list, tuple)):
+    if isinstance(state, (list, dict)):
+        for key, item in list(state.items() if isinstance(state, dict) else enumerate(state)):
+            state[key] = live(item)
+        return state
+    if isinstance(state, tuple):
         items = (live(item) for item in state)
         return type(state)(*items) if hasattr(state, "_fields") else type(state)(items)
     step: Any = state.grad_fn if isinstance(state, torch.Tensor) else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_LEAVES = frozenset({"Variable", "Parameter", "as_variable"})
+_LEAVES = frozenset({"Variable", "Parameter"})
 _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
 
@@ -167,8 +167,11 @@ class _Reading:
 
     def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
-        if not self.recording or not any(may_hold_graph(k) for k in options(self.kind(node))) or _is_leaf(node):
+        if not self.recording or not any(may_hold_graph(k) for k in options(self.kind(node))) or \
+                _called(node) in _LEAVES:  # `chainer.Variable(x)`: nothing was computed for it
             return NOTHING
+        if isinstance(node, ast.Call) and node.args and _called(node) == "as_variable":  # a Variable stays what it is
+            return self._value(node.args[0], state)
         found = self._names(node, state)
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
             step = Step(next(self.numbers))
@@ -258,11 +261,10 @@ def may_hold_graph(kind: Kind) -> bool:
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
 
 
-def _is_leaf(node: ast.expr) -> bool:
-    """Whether an expression makes a variable that nothing was computed for: ``chainer.Variable(x)``."""
+def _called(node: ast.expr) -> str:
+    """The last part of the name of what an expression calls."""
     function = node.func if isinstance(node, ast.Call) else None
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in _LEAVES
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _stops_recording(item: ast.withitem) -> bool:

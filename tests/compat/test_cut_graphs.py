@@ -81,7 +81,10 @@ def test_what_is_kept_between_steps_is_let_go_wherever_it_stands():
     y, z = torch.tanh(x), torch.tanh(x * 2)
     pair = collections.namedtuple("Pair", "first second")(y, None)
     variables.unchain_backward(y)
-    kept = variables.live({"a": [y, (z, 3)], "b": pair})
+    state = {"a": [y, (z, 3)], "b": pair}
+    inner = state["a"]
+    kept = variables.live(state)
+    assert kept is state and kept["a"] is inner, "what is appended to a list afterwards is not lost"
     assert not kept["a"][0].requires_grad and kept["a"][1][0] is z and kept["a"][1][1] == 3
     assert type(kept["b"]) is type(pair) and not kept["b"].first.requires_grad and kept["b"].second is None
     assert torch.equal(kept["a"][0], y.detach())

@@ -113,6 +113,14 @@ def _backwards(text):
          a.backward()
          b.backward()
      """, ["a.backward()", "b.backward()"]),
+    # a Variable that is passed through keeps its graph
+    ("""
+     def f(x, w):
+         h = chainer.as_variable(F.tanh(x * w))
+         g = chainer.as_variable(h)
+         F.sum(h).backward()
+         F.sum(g * g).backward()
+     """, ["torch.sum(h).backward(retain_graph=True)", "torch.sum(g * g).backward()"]),
     # cut in between: the second backward ends there
     ("""
      def f(x, w, v):
