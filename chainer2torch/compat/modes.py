@@ -1,5 +1,6 @@
 """Train and test mode: what ``chainer.config.train`` says, for code outside a module and for whole modules."""
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +36,7 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
     Args:
         train: The mode of the block.
         modules: The modules that the block calls. Of any other object, the modules are switched that it keeps in its
-            attributes, or whose method it is.
+            attributes, whose method it is, or that it uses as a function.
     """
     found = [module for item in modules for module in _modules_in(item)]
     own_modes = [(part, part.training) for module in found for part in module.modules()]
@@ -54,16 +55,32 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
 
 
 def _modules_in(x: Any, inner: bool = True) -> list[torch.nn.Module]:
-    """The modules that an object is or holds: in its attributes, in lists and dicts of them, behind its methods."""
+    """The modules that an object is or holds: in its attributes, in lists and dicts, behind a method or function."""
     if isinstance(x, torch.nn.Module):
         return [x]
+    if isinstance(x, functools.partial):
+        return [module for item in (x.func, x.args, x.keywords) for module in _modules_in(item, inner)]
     if isinstance(x, (list, tuple)):
         return [module for item in x for module in _modules_in(item, False)]
     if isinstance(x, dict):
         return _modules_in(list(x.values()), False)
+    if not inner:
+        return []
     owner = getattr(x, "__self__", None)
-    held = [*([owner] if owner is not None else []), *getattr(x, "__dict__", {}).values()] if inner else []
-    return [module for item in held for module in _modules_in(item, item is owner)]
+    held = [*getattr(x, "__dict__", {}).values(), *_used_by(getattr(x, "__func__", x))]
+    return _modules_in(owner) + _modules_in(held) if owner is not None else _modules_in(held)
+
+
+def _used_by(function: Any) -> list[Any]:
+    """What a function takes from the scopes around it, ``lambda x: model(x)``: enclosing functions, its module."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return []
+    found = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a name that is not bound yet
+            found.append(cell.cell_contents)
+    return found
 
 
 @contextlib.contextmanager

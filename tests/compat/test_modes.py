@@ -1,4 +1,6 @@
 """The train flag and the context managers of compat.modes."""
+import types
+import functools
 import threading
 
 import chainer
@@ -98,3 +100,34 @@ def test_as_decorator():
 
     assert predict() is False and predict() is False  # a decorator serves more than one call
     assert modes.is_training()
+
+
+_GLOBAL = torch.nn.Dropout(0.5)
+
+
+def _uses_a_global(x):
+    return _GLOBAL(x)
+
+
+def _closure(model):
+    return lambda x: model(x)
+
+
+@pytest.mark.parametrize("wrapped", [
+    lambda model: _closure(model), lambda model: functools.partial(_closure(model), x=torch.ones(3)),
+    lambda model: functools.partial(torch.nn.Module.__call__, model), lambda model: [model], lambda model: {"a": model},
+    lambda model: model.forward, lambda model: types.SimpleNamespace(inner=[model]),
+])
+def test_modules_behind_functions_and_objects_are_found(wrapped):
+    model = torch.nn.Dropout(0.5)
+    with modes.eval_mode(wrapped(model)):
+        assert not model.training
+    assert model.training
+
+
+def test_a_module_of_the_functions_own_file_is_found():
+    with modes.eval_mode(_uses_a_global):
+        assert not _GLOBAL.training
+    assert _GLOBAL.training
+    with modes.eval_mode(len, 3, None, _closure):
+        assert _GLOBAL.training
