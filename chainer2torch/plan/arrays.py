@@ -133,7 +133,7 @@ def _call(plan: Plan, call: ast.Call) -> None:
         _numpy_call(plan, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
-    elif isinstance(callee, Ref) and takes_host_arrays(plan, callee.name):
+    elif isinstance(callee, Ref) and takes_host_arrays(callee.name):
         for argument in arguments:
             to_host_if_array(plan, argument)
     elif writes_text(plan, call, callee):

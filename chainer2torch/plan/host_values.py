@@ -3,16 +3,16 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 
 from chainer2torch.analysis.kinds import Const, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 
-_STORES = frozenset({"pickle", "cPickle", "_pickle"})  # what they write is read elsewhere, without PyTorch
-_OF_TENSORS = (
-    "builtins", "chainer", "cupy", "ignite", "numpy", "onnx", "pytorch", "six", "tensorboardX", "torch", "tqdm",
-)
+# libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
+_OF_HOST_ARRAYS = frozenset({
+    "PIL", "cPickle", "cv2", "h5py", "imageio", "joblib", "librosa", "matplotlib", "pandas", "pickle", "pylab",
+    "scipy", "seaborn", "skimage", "sklearn", "soundfile",
+})
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
@@ -43,11 +43,9 @@ def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
 
 
-def takes_host_arrays(plan: Plan, name: str) -> bool:
+def takes_host_arrays(name: str) -> bool:
     """Whether a function is of a library that knows arrays of NumPy only: ``cv2.imwrite``, ``PIL.Image.fromarray``."""
-    root = name.partition(".")[0]
-    return root in _STORES or not (
-        root in sys.stdlib_module_names or root.startswith(_OF_TENSORS) or name in plan.analysis.libraries)
+    return name.partition(".")[0] in _OF_HOST_ARRAYS
 
 
 def _items(kind: Kind) -> tuple[Kind, ...]:

@@ -13,6 +13,7 @@ import json
 import math
 import pickle
 import cv2
+import somewhere
 import numpy as np
 from PIL import Image
 import chainer
@@ -52,6 +53,7 @@ def f(x, g, n, model=M()):
     ("print(y)", "print(y)"),
     ("print(x, n)", "print(x, n)"),
     ("n(y.data)", "n(y.detach())"),
+    ("somewhere.loss(y.data)", "somewhere.loss(y.detach())"),
 ])
 def test_arrays_leave_as_arrays(before, after):
     code = migrate_source(f"{HEAD}    {before}\n").code
