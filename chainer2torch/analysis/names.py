@@ -16,7 +16,7 @@ _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
 _LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class ModuleInfo:
     """One source file."""
 
@@ -26,6 +26,9 @@ class ModuleInfo:
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
+
+    def __repr__(self) -> str:  # the whole index hangs on each of these classes: a generated text would never end
+        return f"ModuleInfo({self.path!r})"
 
     @property
     def tree(self) -> ast.Module:
@@ -38,7 +41,7 @@ class ModuleInfo:
         return posixpath.dirname(self.path)
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class FuncInfo:
     """A function or method and what is known of it so far."""
 
@@ -58,6 +61,9 @@ class FuncInfo:
     # whether parameters that no call feeds have got what Chainer's protocols say of them
     seeded: bool = False
 
+    def __repr__(self) -> str:
+        return f"FuncInfo({self.name!r}, {self.module!r})"
+
     @functools.cached_property
     def listed(self) -> frozenset[str]:
         """The names that its body treats as lists of things, which a batch in one tensor is not."""
@@ -74,7 +80,7 @@ class FuncInfo:
         return frozenset(found)
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class ClassInfo:
     """A class of the project: bases, methods, and the kinds of its attributes joined over all assignments."""
 
@@ -84,6 +90,9 @@ class ClassInfo:
     bases: list[Kind] = dataclasses.field(default_factory=list)
     methods: dict[str, FuncInfo] = dataclasses.field(default_factory=dict)
     attrs: dict[str, Kind] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"ClassInfo({self.name!r}, {self.module!r})"
 
 
 class Project:

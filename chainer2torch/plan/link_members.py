@@ -169,7 +169,7 @@ def members(plan: Plan) -> None:
 def _subscript(plan: Plan, node: ast.Subscript) -> None:
     """``chain['l1']``: what a Chain became has no subscripts."""
     kinds = options(plan.analysis.kind(node.value))
-    if any(isinstance(k, Inst) and str(k.cls).startswith("chainer.links.NStep") for k in kinds):
+    if any(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith("chainer.links.NStep") for k in kinds):
         plan.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
         return
     if node in plan.edits or not isinstance(node.ctx, ast.Load) or not all(
@@ -235,7 +235,7 @@ def _lost(plan: Plan, kind: Inst, node: ast.Attribute) -> bool:
     classes = plan.analysis.mro(kind.cls)
     if any(isinstance(c, ClassInfo) for c in classes):
         return False  # derives from the helper, which has Chainer's attributes
-    row = plan.rules.rows.get(str(kind.cls))
+    row = plan.rules.rows.get(kind.cls) if isinstance(kind.cls, str) else None
     return row is not None and row.name.startswith("chainer.links.") and bool(_torch_classes(row)) \
         and plan.rules.member(row.name, node.attr) is None and not _is_set(plan, node.attr)
 

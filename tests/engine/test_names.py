@@ -1,5 +1,11 @@
 """Which dotted name a reference is: aliases, from-imports, star imports, re-exports, folders, conditions."""
+import ast
+
 import pytest
+
+from chainer2torch.analysis.kinds import Inst, Unknown
+from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import Source
 
 SPELLINGS = [
     "import chainer\n{}chainer.functions.tanh(x)",
@@ -147,3 +153,16 @@ def test_mutual_imports_end(project):
     })
     for path in ("a.py", "b.py", "c.py"):
         assert "torch.tanh(x)" in results[path].code
+
+
+def test_what_is_known_of_a_class_has_a_short_text(project) -> None:
+    """Classes hang together through their attributes: a text with all of them would take all the memory there is."""
+    names = [f"C{i}" for i in range(60)]
+    made = "class {0}(object):\n    def __init__(self):\n        self.a = {1}()\n        self.b = {1}()\n"
+    text = "import chainer\n" + "".join(made.format(*pair) for pair in zip(names, [*names[1:], "dict"]))
+    result = project({"m.py": text + "def f():\n    c = C0()\n    return c['l1']\n"})["m.py"]
+    assert result.error is None and "return c['l1']" in result.code
+    source = Source(text, ast.parse(text))
+    cls = ClassInfo("C", source.tree.body[1], ModuleInfo("m.py", source), attrs={"a": Unknown()})
+    assert repr(cls) == "ClassInfo('C', ModuleInfo('m.py'))"
+    assert repr(Inst(cls)) == f"Inst(cls={cls!r}, site=0)"
