@@ -10,6 +10,7 @@ from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.other_members import stored
 from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.variable_tests import harmless
 from chainer2torch.rules import Row
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
@@ -39,7 +40,7 @@ def class_tests(plan: Plan) -> None:
             if isinstance(callee, Ref) and callee.name in ("builtins.isinstance", "builtins.issubclass"):
                 tested = node.args[1]
                 for cls in tested.elts if isinstance(tested, ast.Tuple) else [tested]:
-                    _class_test(plan, cls, plan.analysis.kind(node.args[0]))
+                    _class_test(plan, cls, node)
         elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
             _base_method(plan, node)
         elif isinstance(node, ast.Compare):
@@ -48,7 +49,7 @@ def class_tests(plan: Plan) -> None:
                     _compared(plan, cls)
 
 
-def _class_test(plan: Plan, node: ast.expr, value: Kind) -> None:
+def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
     name = plan.reference(node)
     row = plan.rules.rows.get(name) if name else None
     if row is None or name is None or row.value is None or row.state == "manual":
@@ -64,7 +65,9 @@ def _class_test(plan: Plan, node: ast.expr, value: Kind) -> None:
         if plan.analysis.once(_bare_links):
             state, note = "review", "a class of yours that derives from chainer.Link counts as a Chain here"
     elif name == "chainer.Variable":
-        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in options(value)):
+        kinds = options(plan.analysis.kind(test.args[0]))
+        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or \
+                harmless(plan.source, test):
             return
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:

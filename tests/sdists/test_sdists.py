@@ -30,8 +30,8 @@ INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # Lower the last numbers when they are beaten. Raise one only when what was said to be exact turned out not to be (the
 # reviews of `isinstance(x, chainer.Variable)` and `isinstance(x, chainer.Chain)` are such).
 RATCHET = {
-    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 262, "manual": 59, "left": 51},
-    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 72, "manual": 20, "left": 17},
+    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 259, "manual": 59, "left": 51},
+    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 61, "manual": 20, "left": 17},
 }
 
 
