@@ -33,6 +33,7 @@ class GraphUse:
     shared: bool = False          # a later backward() passes it again
     cut: bool = False             # unchain_backward() has cut it before
     kept: tuple[str, ...] = ()    # of an unchain_backward(): what holds a tensor of the cut part and is used again
+    later: tuple[ast.expr, ...] = ()  # the uses of such names that may have no value yet where the graph is cut
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,9 +52,11 @@ class Value:
     heads: frozenset[int] = frozenset()        # the steps that it may be the result of
     behind: frozenset[Step] = frozenset()      # these and all that they were computed from
     let_go: frozenset[ast.Call] = frozenset()  # the unchain_backward() calls that it has to heed
+    bound: bool = False                        # the name has a value on every way to here
 
     def __or__(self, other: Value) -> Value:
-        return Value(self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go)
+        return Value(self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go,
+                     self.bound and other.bound)
 
 
 State = dict[str, Value]
@@ -80,12 +83,15 @@ class _Reading:
         self.shared: set[ast.Call] = set()
         self.cut: set[ast.Call] = set()
         self.kept: dict[ast.Call, set[str]] = {}
+        self.later: dict[ast.Call, list[ast.expr]] = {}
+        self.held: dict[ast.Call, dict[str, bool]] = {}  # the names that a cut reached, and whether all were bound
         self.seen: set[ast.Call] = set()
         self.recording = True  # no backprop mode is on
 
     def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
         self._block(body, {})
-        return {call: GraphUse(call in self.shared, call in self.cut, tuple(sorted(self.kept.get(call, ()))))
+        return {call: GraphUse(call in self.shared, call in self.cut, tuple(sorted(self.kept.get(call, ()))),
+                               tuple(self.later.get(call, ())))
                 for call in self.seen}
 
     # -- statements ------------------------------------------------------------------------------------------------
@@ -123,7 +129,7 @@ class _Reading:
             self._assign(node.target, node.value, state)
         elif isinstance(node, ast.AugAssign):
             name = ast.unparse(node.target)
-            state[name] = state.get(name, NOTHING) | self._value(node.value, state)
+            state[name] = _joined(state, name, self._value(node.value, state))
         return state
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State:
@@ -159,11 +165,12 @@ class _Reading:
                 self._assign(part.value if isinstance(part, ast.Starred) else part, part_value, state)
         elif isinstance(target, ast.Subscript):
             name = ast.unparse(target.value)
-            state[name] = state.get(name, NOTHING) | self._value(value, state)
+            state[name] = _joined(state, name, self._value(value, state))
         else:
             name = ast.unparse(target)
-            state[name] = self._value(value, state) if any(
+            held = self._value(value, state) if any(
                 may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
+            state[name] = dataclasses.replace(held, bound=True)
 
     def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
@@ -186,9 +193,17 @@ class _Reading:
                 value = state.get(name, NOTHING)
                 if not asked_only(self.source, part):
                     for call in value.let_go:
-                        self.kept[call].add(name)
+                        self._uses(call, name, part)
                 found |= value
         return found
+
+    def _uses(self, call: ast.Call, name: str, part: ast.expr) -> None:
+        """A name that holds what was cut is used; one that got it later, from another name, has it from there."""
+        bound = self.held[call].get(name)
+        if bound:
+            self.kept[call].add(name)
+        elif bound is not None and part not in self.later[call]:
+            self.later[call].append(part)
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -207,7 +222,7 @@ class _Reading:
             elif function.attr in _GROWS:
                 name = ast.unparse(function.value)
                 for argument in call.args:
-                    state[name] = state.get(name, NOTHING) | self._value(argument, state)
+                    state[name] = _joined(state, name, self._value(argument, state))
 
     def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
         self.seen.add(call)
@@ -226,11 +241,14 @@ class _Reading:
         """Names that hold a tensor of the cut part let go of the graph; what was computed from them ends there."""
         self.seen.add(call)
         self.kept.setdefault(call, set())
+        self.later.setdefault(call, [])
+        held = self.held.setdefault(call, {})
         numbers = {step.made for step in behind}
         for name, value in state.items():
             if value.heads & numbers:
                 left = value.heads - numbers
-                state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call})
+                state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call}, value.bound)
+                held[name] = held.get(name, True) and value.bound
         _change(state, numbers, lambda step: dataclasses.replace(step, cut=True))
 
 
@@ -239,6 +257,11 @@ def _change(state: State, numbers: set[int], change: Callable[[Step], Step]) -> 
         if any(step.made in numbers for step in value.behind):
             behind = frozenset(change(step) if step.made in numbers else step for step in value.behind)
             state[name] = dataclasses.replace(value, behind=behind)
+
+
+def _joined(state: State, name: str, value: Value) -> Value:
+    """What a name holds that gets another part: a list that grows, a sum."""
+    return dataclasses.replace(state.get(name, NOTHING) | value, bound=True)
 
 
 def _either(one: State, other: State) -> State:

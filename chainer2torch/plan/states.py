@@ -38,12 +38,16 @@ def _cuts_graphs(analysis: Analysis) -> bool:
 def _names_behind(plan: Plan, call: ast.Call) -> None:
     """``loss.unchain_backward()``: the names of the function that hold a part of its graph and are used again."""
     edit, statement = plan.edits.get(call), plan.source.parents.get(call)
-    kept = graph_use(plan, call).kept
+    use = graph_use(plan, call)
+    kept = use.kept
     if kept and isinstance(edit, Replace) and isinstance(statement, ast.Expr):
         del plan.edits[call]
         lines = [edit.template, *(f"{name} = compat.live({name})" for name in kept)]
         plan.edits[statement] = ReplaceStatement(
             plan.source.start(statement), "\n".join(lines), edit.operands, edit.training)
+    for node in use.later if edit is not None else ():
+        if node not in plan.wraps:
+            plan.wraps[node] = Wrap(plan.source.span(node), "compat.live(value)")
 
 
 def _attributes_of_link(plan: Plan, cls: ClassInfo) -> None:

@@ -226,6 +226,47 @@ def test_names_that_hold_a_cut_tensor_let_go_of_it():
     assert code.count("= compat.live(h)\n") == 1 and "total.backward()" in code
 
 
+def test_a_name_that_may_have_no_value_yet_lets_go_where_it_is_used():
+    code = _code("""
+        def f(x, flag):
+            if flag:
+                y = F.tanh(x)
+                z = F.sum(y)
+            else:
+                z = F.sum(x)
+            z.unchain_backward()
+            if flag:
+                return F.sum(F.relu(y))
+    """)
+    assert "    compat.unchain_backward(z)\n    if flag:" in code and "y = compat.live" not in code
+    code = _code("""
+        def f(x, flag):
+            if flag:
+                y = F.tanh(x)
+                z = F.sum(y)
+            else:
+                z = F.sum(x)
+            z.unchain_backward()
+            if flag:
+                w = F.relu(y)
+                print(w)
+    """)
+    assert "w = F.relu(compat.live(y))" in code and "y = compat.live" not in code
+
+
+def test_a_name_that_is_made_behind_the_cut_is_no_part_of_it():
+    code = _code("""
+        def f(items, x):
+            for h in items:
+                h.unchain_backward()
+            for h in items:
+                s = h.shape[2]
+                y = F.pad(h, s, 'constant')
+                print(s, y)
+    """)
+    assert "= compat.live(" not in code.replace("`h = compat.live(h)`", "")
+
+
 STATE = """
 class Net(chainer.Chain):
     def __init__(self):
