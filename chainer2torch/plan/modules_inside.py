@@ -18,7 +18,9 @@ _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
-_BUILTINS = frozenset(dir(builtins))
+_BUILTINS = frozenset(dir(builtins)) | {  # those of Python 2, too: what `2to3` left is no module
+    "basestring", "long", "raw_input", "reduce", "unichr", "unicode", "xrange",
+}
 # methods of files, containers, numbers and progress bars: nothing of theirs runs a module
 _OF_HOST_OBJECTS = frozenset({
     "add", "add_image", "add_scalar", "append", "astype", "clear", "close", "copy", "count", "extend", "flush",

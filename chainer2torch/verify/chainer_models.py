@@ -7,17 +7,16 @@ Written for Python 3.6 and Chainer 3 and newer.
 import contextlib
 import gc
 import os
-import sys
 
 import numpy
 
-from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, wire
+from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, roots, wire
 
 
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
-    sys.path.insert(0, job["tree"])
+    folders = roots.Roots(job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
@@ -27,6 +26,7 @@ def work(job, folder):
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
+            folders.enter(case["module"])
             arrays = results.array_file(case["id"])
             record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]

@@ -8,13 +8,12 @@ right and tried again. Written for Python 3.6 and Chainer 3 and newer.
 import gc
 import os
 import re
-import sys
 import time
 
 import chainer
 import numpy
 
-from . import chainer_legacy, chainer_snippets, wire
+from . import chainer_legacy, chainer_snippets, roots, wire
 
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
@@ -24,11 +23,12 @@ _LARGEST = 1 << 13
 def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
-    sys.path.insert(0, job["tree"])
+    folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
     results = wire.Results(folder)
     for case in job["cases"]:
+        folders.enter(case["module"])
         record = run_case(case, job["seconds"], defaults)
         record["id"] = case["id"]
         results.add(record)

@@ -123,7 +123,8 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         return VerifyReport([], [], {}, device)
     inputs: dict[str, np.ndarray] = {}
     try:
-        cases = [dict(case_of(pair, inputs), steps=steps, rate=_RATE, source=pair.chainer) for pair in pairs]
+        cases = [dict(case_of(pair, inputs), steps=steps, rate=_RATE, source=pair.chainer,
+                      module=pair.row.partition(":")[0]) for pair in pairs]
     except GivenError as error:
         raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
     folders = {name: root / name for name in ("chainer", "torch")}
@@ -157,7 +158,9 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
     outcome = Outcome(pair)
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
-        outcome.leave(f"{'Chainer' if x is None else 'PyTorch'}: the worker ended before this case")
+        name, ended = ("Chainer", left) if x is None else ("PyTorch", right)
+        outcome.leave(f"{name}: " + ("the worker ended before this case" if ended.status is not None else
+                                     "its time was up before this case (--timeout, or name the models one by one)"))
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")

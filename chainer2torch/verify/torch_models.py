@@ -9,22 +9,23 @@ from typing import Any
 import numpy
 import torch
 
-from . import compat_module, half_migrated, lockstep, names, torch_gpu, torch_noise, torch_snippets, wire
+from . import compat_module, half_migrated, lockstep, names, roots, torch_gpu, torch_noise, torch_snippets, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
-    sys.path.insert(0, job["tree"])
+    folders = roots.Roots(job["tree"])
     half_migrated.patch_chainer_when_imported()
-    # The project's own helpers keep its train mode: they must be there before the mode is set.
-    with contextlib.suppress(ImportError):
-        importlib.import_module("chainer_compat")
     noise = lockstep.Stream(job["seed"] + 2)
     torch_noise.noise_from(noise)
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
+            folders.enter(case["module"])
+            # The project's own helpers keep its train mode: they must be there before the mode is set.
+            with contextlib.suppress(ImportError):
+                importlib.import_module("chainer_compat")
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
             record["id"] = case["id"]

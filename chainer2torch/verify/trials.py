@@ -138,9 +138,9 @@ def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Pat
     try:
         result = run.run_cases(run.CHAINER_WORKER, root, {
             "kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": [
-                {"id": f"m{i}", "attempts": [{"source": entry.text(), "inputs": {
+                {"id": f"m{i}", "module": target.partition(":")[0], "attempts": [{"source": entry.text(), "inputs": {
                     name: _plain(spec) for name, spec in entry.inputs.items()}} for entry in entries]}
-                for i, (_, entries, _) in enumerate(groups)]}, python=python, timeout=timeout)
+                for i, (target, entries, _) in enumerate(groups)]}, python=python, timeout=timeout)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     chosen, still = [], [what for what in left if not what.attempts]

@@ -1,0 +1,67 @@
+"""Models of a folder of scripts are imported as its scripts import them: with what stands beside them."""
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chainer2torch.verify.models import verify_models
+from chainer2torch.verify.pairs import PASSED
+from chainer2torch.verify.roots import Roots
+
+NET = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from parts import FACTOR
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 4)
+
+    def forward(self, x):
+        return F.leaky_relu(self.l(x)) * FACTOR
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    src = tmp_path / "src"
+    for name, factor in (("one", 2), ("two", 3)):
+        (src / name).mkdir(parents=True)
+        (src / name / "parts.py").write_text(f"FACTOR = {factor}\n", encoding="utf-8")
+        (src / name / "net.py").write_text(NET, encoding="utf-8")
+    return src
+
+
+def _migrate(src: Path, out: Path) -> None:
+    command = [sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_folders_of_scripts_have_their_own_neighbours(tree, tmp_path):
+    out = tmp_path / "out"
+    _migrate(tree, out)
+    report = verify_models(tree, out, steps=1)
+    assert {(o.pair.row, o.status) for o in report.outcomes} == {("one.net:Net", PASSED), ("two.net:Net", PASSED)}
+    port = out / "two" / "parts.py"
+    port.write_text("FACTOR = 5\n", encoding="utf-8")
+    report = verify_models(tree, out, steps=1)
+    assert {o.pair.row for o in report.outcomes if o.status != PASSED} == {"two.net:Net"}
+
+
+def test_the_root_of_a_module_is_above_its_packages(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("code/pack/__init__.py", "code/pack/net.py", "code/train.py", "net.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    roots = Roots(str(tmp_path))
+    code = str(tmp_path / "code")
+    assert [roots.root_of(m) for m in ("code.pack.net", "code.pack", "code.train", "net", "json")] == [
+        code, code, code, str(tmp_path), str(tmp_path)]
+    assert roots.enter("code.train") and not roots.enter("code.pack.net") and sys.path[:2] == [code, str(tmp_path)]
+    assert roots.enter("net") and sys.path[0] == str(tmp_path) and code not in sys.path
