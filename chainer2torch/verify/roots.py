@@ -1,4 +1,4 @@
-"""Where the imports of a project's modules start: a model of ``src/net.py`` finds its neighbours as a script in ``src``.
+"""Where imports of a project start: a model of ``src/net.py`` finds its neighbours as a script in ``src`` does.
 
 Written for Python 3.6: both workers use it.
 """
