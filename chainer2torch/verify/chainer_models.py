@@ -43,6 +43,9 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             namespace = chainer_snippets.execute(case)
             phase = "first forward"
             prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
+            # Initializers with a dtype of their own: the port's parameters get the pass's, too.
+            prepared = {name: value.astype(case["dtype"]) if value.dtype.kind == "f" else value
+                        for name, value in prepared.items()}
             del namespace
             gc.collect()  # links and their parameters may lie in cycles
             phase = "build"
