@@ -86,7 +86,7 @@ def _common(command: F) -> F:
 @click.option("--init", type=click.Choice(["chainer", "torch"]),
               help="Whose initial values the layers of torch.nn start from (default: Chainer's).")
 @click.option("--parallel-updater", type=click.Choice(["ddp", "single"]),
-              help="ParallelUpdater and MultiprocessParallelUpdater: devices as before, in the processes that torchrun "
+              help="ParallelUpdater and MultiprocessParallelUpdater: DistributedDataParallel in the processes that torchrun "
               "starts (ddp, the default), or all shares on the first device.")
 @click.option("--only", multiple=True, metavar="STAGE", help="Migrate a part and leave a project that runs with both "
               "frameworks: training, data, models (in this order; several with commas).")

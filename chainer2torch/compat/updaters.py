@@ -1,14 +1,13 @@
 """Updaters: one iteration of the training, with Chainer's protocol for custom ones (``update_core``)."""
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from chainer2torch.compat.convert import _call_converter, concat_examples
-from chainer2torch.compat.devices import _send, get_device, using_device
+from chainer2torch.compat.devices import _send, get_device
 from chainer2torch.compat.state import SerializableState, StateReader, serialize_part
 
 
@@ -154,87 +153,3 @@ class StandardUpdater(Updater):
             serialize_part(serializer["optimizer:" + name], optimizer)
         iteration = serializer("iteration", self.iteration)
         self.iteration = int(iteration) if isinstance(serializer, StateReader) else self.iteration
-
-
-class ParallelUpdater(StandardUpdater):
-    """Splits each batch over copies of the model on several devices and sums their gradients.
-
-    Args:
-        models: the copies by name, with ``'main'``; None makes them from the optimizer's target.
-        devices: device of each copy, with ``'main'``.
-    Raises:
-        ValueError: neither ``models`` nor ``devices`` is given. KeyError: ``devices`` has no ``'main'``.
-    Source: chainer.training.updaters.ParallelUpdater. Each copy's loss is the mean over its part, and the gradients
-    are summed, as there.
-    """
-
-    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
-                 models: dict[str, torch.nn.Module] | None = None, devices: dict[str, Any] | None = None,
-                 loss_func: Callable[..., Any] | None = None, loss_scale: float | None = None,
-                 auto_new_epoch: bool = True) -> None:
-        super().__init__(iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale,
-                         auto_new_epoch=auto_new_epoch)
-        target = self.get_optimizer("main").target
-        if models is None:
-            if devices is None:
-                raise ValueError("either models or devices must be specified")
-            if "main" not in devices:
-                raise KeyError("'devices' must contain a 'main' key.")
-            models = {"main": target}
-            for name in devices:
-                if name != "main":
-                    models[name] = copy.deepcopy(target).to(get_device(devices[name]))
-            target.to(get_device(devices["main"]))
-        self._models = models
-        self._devices: Mapping[str, Any] = devices or dict.fromkeys(models)
-
-    def connect_trainer(self, trainer: Any) -> None:
-        """Lets the copies report under their names."""
-        for name, model in self._models.items():
-            if model is not self.get_optimizer("main").target:
-                trainer.reporter.add_observer(name, model)
-
-    def update_core(self) -> None:
-        """One iteration over all copies."""
-        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
-        main = optimizer.target
-        batch = iterator.next()
-        for model in self._models.values():
-            model.zero_grad()
-        losses = []
-        for i, (name, model) in enumerate(self._models.items()):
-            device = None if self._devices[name] is None else get_device(self._devices[name])
-            inputs = _send(_call_converter(self.converter, batch[i::len(self._models)], device), device)
-            loss_func = self.loss_func or model
-            with using_device(-1 if device is None else device):
-                if isinstance(inputs, tuple):
-                    losses.append(loss_func(*inputs))
-                elif isinstance(inputs, dict):
-                    losses.append(loss_func(**inputs))
-                else:
-                    losses.append(loss_func(inputs))
-        for model in self._models.values():
-            model.zero_grad()
-        for loss in losses:
-            (loss if self.loss_scale is None else loss * self.loss_scale).backward()
-        others = [model for model in self._models.values() if model is not main]
-        _add_gradients(main, others)
-        optimizer.update()
-        for model in others:
-            _copy_parameters(main, model)
-        if self.auto_new_epoch and iterator.is_new_epoch:
-            optimizer.new_epoch(auto=True)
-
-
-def _add_gradients(main: torch.nn.Module, others: list[torch.nn.Module]) -> None:
-    for other in others:
-        for param, copied in zip(main.parameters(), other.parameters(), strict=True):
-            if copied.grad is not None:
-                grad = copied.grad.to(param.device)
-                param.grad = grad if param.grad is None else param.grad.add_(grad)
-
-
-@torch.no_grad()
-def _copy_parameters(main: torch.nn.Module, other: torch.nn.Module) -> None:
-    for param, copied in zip(main.parameters(), other.parameters(), strict=True):
-        copied.copy_(param)

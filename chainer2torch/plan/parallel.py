@@ -9,7 +9,7 @@ from chainer2torch.plan.sites import Plan
 from chainer2torch.signature import BindError
 
 _UPDATERS = ("chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater")
-_SAME = "works for all shares on the first device, one after the other: the learning is the same, no time is won"
+ON_ONE_DEVICE = "works for all shares on the first device, one after the other: the learning is the same, no time is won"
 _NOT_HERE = "asked for on one device, but the call does not name its devices here; give every model the same device"
 
 
@@ -31,7 +31,7 @@ def on_one_device(plan: Plan) -> None:
             plan.mark(node, row, site.symbol, "review", _NOT_HERE)
             continue
         plan.wraps[devices] = Wrap(plan.source.span(devices), "compat.one_device(value)")
-        plan.mark(node, dataclasses.replace(row, next=""), site.symbol, "review", _SAME)
+        plan.mark(node, dataclasses.replace(row, next=""), site.symbol, "review", ON_ONE_DEVICE)
 
 
-__all__ = ["on_one_device"]
+__all__ = ["ON_ONE_DEVICE", "on_one_device"]

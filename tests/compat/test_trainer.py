@@ -607,17 +607,3 @@ def test_progress_bar(tmp_path, capsys):
         made.run()
         lines.append([line for line in capsys.readouterr().out.splitlines() if "iters/sec" not in line])
     assert lines[0] == lines[1] and any("this epoch" in line for line in lines[0])
-
-
-def test_parallel_updater(tmp_path):
-    logs = []
-    for api, parallel in ((Theirs, chainer_training.updaters.ParallelUpdater), (Ours, updaters.ParallelUpdater)):
-        made = set_up(api, tmp_path / api.__name__)
-        iterator, opt = made.updater.get_iterator("main"), made.updater.get_optimizer("main")
-        updater = parallel(iterator, opt, devices={"main": -1, "second": -1})
-        made = api.Trainer(updater, (2, "epoch"), out=str(tmp_path / api.__name__))
-        made.extend(api.extensions.LogReport())
-        made.run()
-        logs.append(log_of(tmp_path / api.__name__))
-    same_log(*logs)
-    assert "second/loss" in logs[0][0]
