@@ -9,7 +9,8 @@ from chainer2torch.plan.sites import Plan
 from chainer2torch.signature import BindError
 
 _UPDATERS = ("chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater")
-ON_ONE_DEVICE = "works for all shares on the first device, one after the other: the learning is the same, no time is won"
+ON_ONE_DEVICE = ("works for all shares on the first device, one after the other: the learning is the same, "
+                 "no time is won")
 _NOT_HERE = "asked for on one device, but the call does not name its devices here; give every model the same device"
 
 
