@@ -86,8 +86,8 @@ def _common(command: F) -> F:
 @click.option("--init", type=click.Choice(["chainer", "torch"]),
               help="Whose initial values the layers of torch.nn start from (default: Chainer's).")
 @click.option("--parallel-updater", type=click.Choice(["ddp", "single"]),
-              help="ParallelUpdater and MultiprocessParallelUpdater: DistributedDataParallel in the processes that torchrun "
-              "starts (ddp, the default), or all shares on the first device.")
+              help="ParallelUpdater and MultiprocessParallelUpdater: DistributedDataParallel in the processes of "
+              "torchrun (ddp, the default), or all shares on the first device.")
 @click.option("--only", multiple=True, metavar="STAGE", help="Migrate a part and leave a project that runs with both "
               "frameworks: training, data, models (in this order; several with commas).")
 @click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
