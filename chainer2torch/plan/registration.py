@@ -5,7 +5,7 @@ import ast
 from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.sites import Plan
@@ -38,11 +38,12 @@ def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
     assert node.value is not None
     if not _is_ours(plan, target) or _in_init_scope(plan, node):
         return
-    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value, called):
-        return
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
+    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value, called) and not (
+            name == "__init__" and _may_be_parameter(plan, node.value)):
+        return
     if name in built and name not in mixed:
         return
     if name in mixed:
@@ -93,6 +94,12 @@ def _registers(plan: Plan, value: ast.expr) -> bool:
         return True
     return isinstance(value, ast.Call) and isinstance(made := plan.analysis.kind(value.func), Ref) and \
         made.name in ("chainer.Parameter", "chainer.variable.Parameter")
+
+
+def _may_be_parameter(plan: Plan, value: ast.expr) -> bool:
+    """A Variable that a constructor is given or takes from another link: most likely that link's parameter."""
+    return isinstance(value, (ast.Name, ast.Attribute)) and all(
+        isinstance(k, Tensor) and not k.array for k in options(plan.analysis.kind(value)))
 
 
 def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr,

@@ -54,6 +54,41 @@ def test_only_init_scope_registers():
     assert isinstance(migrated["build"]().scale, torch.nn.Parameter)
 
 
+_TIED = """
+class Output(chainer.Chain):
+    def __init__(self, W, scale):
+        super().__init__()
+        self.W = W
+        self.scale = scale
+        self.own = scale
+
+    def forward(self, x):
+        return F.linear(x, self.W)
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(3, 4)
+            self.out = Output(self.embed.W, 2)
+
+def names():
+    return sorted(name for name, _ in Net().namedparams())
+
+def tied():
+    net = Net()
+    return net.out.W is net.embed.W
+"""
+
+
+def test_a_parameter_of_another_link_stays_that_links():
+    original, migrated = both_sides.both(_TIED)
+    assert migrated["names"]() == original["names"]() == ["/embed/W"]
+    assert migrated["tied"]() and original["tied"]()
+    code = migrate_source("import chainer\nimport chainer.functions as F\nimport chainer.links as L\n" + _TIED).code
+    assert "set_unregistered(self, 'W', W)" in code and "self.scale = scale" in code
+
+
 @pytest.mark.parametrize("line", ["self.a = self.b = L.Linear(2, 2)", "self.a, self.b = L.Linear(2, 2), L.Linear(1)"])
 def test_other_forms_are_shown_to_a_person(line):
     head = "import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"
