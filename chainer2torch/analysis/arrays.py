@@ -265,6 +265,11 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
     if name in ("random.rand", "random.randn"):
         plain = all(k == UNKNOWN or scalar_type(k) == "int" for k in args)  # not `*shape`
         return HostArray(len(args) if plain else None, dtype or "float64") if args else UNKNOWN
+    if name in ("eye", "identity"):
+        return HostArray(2, dtype or (None if "dtype" in keywords or len(args) > 1 else "float64"))
+    if name in ("linspace", "logspace"):
+        plain = len(args) <= 3 and not keywords.keys() - {"start", "stop", "num", "endpoint"}
+        return HostArray(1 if plain else None, dtype or ("float64" if plain else None))
     if name in _DRAWS:
         at = _DRAWS[name]
         size = keywords.get("size", args[at] if len(args) > at else None)
@@ -273,9 +278,9 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
             return UNKNOWN
         return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None))
     if name in ("concatenate", "stack", "vstack", "hstack", "transpose", "dot", "matmul", "tensordot", "tile", "repeat",
-                "broadcast_to", "reshape", "expand_dims", "squeeze", "eye", "linspace", "cumsum", "argsort", "ravel",
-                "ascontiguousarray", "outer", "einsum", "loadtxt", "genfromtxt", "fromfile", "frombuffer", "identity",
-                "logspace", "delete", "append", "insert", "diff", "tril", "triu", "random.multivariate_normal",
+                "broadcast_to", "reshape", "expand_dims", "squeeze", "cumsum", "argsort", "ravel",
+                "ascontiguousarray", "outer", "einsum", "loadtxt", "genfromtxt", "fromfile", "frombuffer",
+                "delete", "append", "insert", "diff", "tril", "triu", "random.multivariate_normal",
                 "random.multinomial", "random.dirichlet"):
         return HostArray()
     if name == "where":
@@ -295,10 +300,10 @@ def convert(value: Kind, dtype: str | None) -> Kind:
     while isinstance(element, (Lst, Tup)):
         rank += 1
         element = element.element if isinstance(element, Lst) else element.items[0] if element.items else UNKNOWN
-    if isinstance(element, HostArray) and element.rank is not None:
+    if isinstance(element, (HostArray, Tensor)) and element.rank is not None:
         return HostArray(rank + element.rank, dtype or element.dtype)
     if scalar_type(element) is not None:
-        return HostArray(rank, dtype)
+        return HostArray(rank, dtype or ("float64" if scalar_type(element) == "float" else None))
     return HostArray(None, dtype)
 
 

@@ -98,6 +98,8 @@ class Expressions:
             return _fold(op, a, b)
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
             return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
+        if isinstance(b, Lst) and isinstance(op, ast.Mult):
+            return b
         if isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add):
             return Tup(a.items + b.items)
         ta, tb = scalar_type(a), scalar_type(b)

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
+from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.sites import Plan
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _CODE = "C2T203"
+_OWN_ACCESS = {
+    "__setattr__": ("review", "assignments to its links pass through this method: PyTorch registers every module that "
+                    "reaches nn.Module's __setattr__, Chainer only those inside init_scope"),
+    "__getattr__": ("manual", "PyTorch finds parameters and modules through nn.Module's own __getattr__, which this "
+                    "one hides; begin it with `try: return super().__getattr__(name)`, `except AttributeError: pass`"),
+}
 
 
 def unregistered(plan: Plan) -> None:
@@ -31,12 +38,17 @@ def unregistered(plan: Plan) -> None:
                                   "it; give it a statement of its own", _CODE)
         elif isinstance(node, ast.Call) and node not in plan.edits:
             _by_name(plan, node)
+    for method in plan.source.of(ast.FunctionDef):
+        if method.name in _OWN_ACCESS and (cls := plan.enclosing_class(method)) is not None and \
+                plan.source.parents.get(method) is cls.node and plan.analysis.derives(cls, "chainer.Link"):
+            state, message = _OWN_ACCESS[method.name]
+            plan.mark(method, plan.rules.rows.get("chainer.Link"), f"chainer.Link.{method.name}", state, message, _CODE)
 
 
 def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, built: frozenset[str],
                mixed: frozenset[str], called: dict[ast.ClassDef, frozenset[str]]) -> None:
     assert node.value is not None
-    if not _is_ours(plan, target) or _in_init_scope(plan, node):
+    if not _is_ours(plan, target) or _in_init_scope(plan, node) or _has_own_setattr(plan, target.value):
         return
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
@@ -60,7 +72,8 @@ def _by_name(plan: Plan, call: ast.Call) -> None:
     """``setattr(self, name, L.Linear(3, 4))``."""
     callee = plan.analysis.kind(call.func)
     if not (isinstance(callee, Ref) and callee.name == "builtins.setattr" and len(call.args) == 3 and not call.keywords
-            and _is_link(plan, call.args[0]) and _registers(plan, call.args[2])) or _in_init_scope(plan, call):
+            and _is_link(plan, call.args[0]) and _registers(plan, call.args[2])) or _in_init_scope(plan, call) or \
+            _has_own_setattr(plan, call.args[0]):
         return
     plan.replace(call, "compat.set_unregistered(owner, name, value)",
                  dict(zip(("owner", "name", "value"), map(plan.operand, call.args))))
@@ -86,6 +99,13 @@ def _is_ours(plan: Plan, target: ast.Attribute) -> bool:
 def _is_link(plan: Plan, node: ast.expr) -> bool:
     return all(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link")
                for k in options(plan.analysis.kind(node)))
+
+
+def _has_own_setattr(plan: Plan, node: ast.expr) -> bool:
+    """Whether a class of the project decides itself what an assignment to its links does."""
+    return any(isinstance(cls, ClassInfo) and "__setattr__" in cls.methods
+               for k in options(plan.analysis.kind(node)) if isinstance(k, Inst)
+               for cls in plan.analysis.mro(k.cls))
 
 
 def _registers(plan: Plan, value: ast.expr) -> bool:

@@ -26,7 +26,7 @@ def work(job, folder):
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            folders.enter(case["module"])
+            folders.enter(case["module"], case["root"])
             arrays = results.array_file(case["id"])
             record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]

@@ -28,7 +28,7 @@ def work(job, folder):
     defaults.install()
     results = wire.Results(folder)
     for case in job["cases"]:
-        folders.enter(case["module"])
+        folders.enter(case["module"], case["root"])
         record = run_case(case, job["seconds"], defaults)
         record["id"] = case["id"]
         results.add(record)

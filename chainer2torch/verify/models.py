@@ -16,7 +16,7 @@ from chainer2torch.verify.entries import ModelEntry, ModelsError, read_entries, 
 from chainer2torch.verify.given import GivenError
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, case_of, judge, note
 from chainer2torch.verify.report import VerifyReport
-from chainer2torch.verify.trials import Left, choose
+from chainer2torch.verify.trials import Left, choose, helpers_root
 
 __all__ = ["ModelEntry", "ModelsError", "read_entries", "read_names", "verify_models"]
 
@@ -69,7 +69,8 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
         found = [entry for entry in found if _named(entry.target, names)]
         inferred = [some for some in inferred if _named(some[0].target, names)]
         unclear = [what for what in unclear if _named(what.target, names)]
-    chosen, unclear = choose(inferred, unclear, src.resolve(), python=chainer_python, timeout=timeout)
+    chosen, unclear = choose(inferred, unclear, src.resolve(), out.resolve(), python=chainer_python,
+                             timeout=timeout)
     found += chosen
     # What was inferred runs apart: a worker that it ends takes nothing with it that was given.
     reports = [_run_apart(part, src.resolve(), out.resolve(), steps, seed,
@@ -124,7 +125,8 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
     inputs: dict[str, np.ndarray] = {}
     try:
         cases = [dict(case_of(pair, inputs), steps=steps, rate=_RATE, source=pair.chainer,
-                      module=pair.row.partition(":")[0]) for pair in pairs]
+                      module=pair.row.partition(":")[0],
+                      root=helpers_root(out, pair.row.partition(":")[0])) for pair in pairs]
     except GivenError as error:
         raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
     folders = {name: root / name for name in ("chainer", "torch")}

@@ -9,39 +9,43 @@ import sys
 
 
 class Roots:
-    """The folders of a tree from which its modules are imported, one at a time besides the tree itself."""
+    """The folders of a tree from which a module's imports start, for one module after the other."""
 
     def __init__(self, tree):
         self.tree = os.path.abspath(tree)
-        self.root = self.tree
+        self.inner = []
         sys.path.insert(0, self.tree)
 
-    def enter(self, module):
+    def enter(self, module, own=""):
         """Makes what stands beside ``module`` (a dotted name from the tree on) importable by its own name.
 
-        Modules of another folder are forgotten: two folders may have a ``net.py`` each. Returns whether it changed.
+        ``own`` is a folder below the tree that the scripts of the project start from, though it is a package.
+        Modules of other folders are forgotten: two folders may have a ``net.py`` each. Returns whether it changed.
         """
-        root = self.root_of(module)
-        if root == self.root:
+        inner = self.inside(module)
+        start = os.path.join(self.tree, *own.split("/")) if own else self.tree
+        if start != self.tree and start not in inner:
+            inner.append(start)
+        if inner == self.inner:
             return False
-        if self.root != self.tree:
-            sys.path.remove(self.root)
-        if root != self.tree:
-            sys.path.insert(0, root)
-        self.root = root
+        sys.path[:] = inner + [path for path in sys.path if path not in self.inner]
+        self.inner = inner
         for name, found in list(sys.modules.items()):
             file = getattr(found, "__file__", None)
             if file and os.path.abspath(file).startswith(self.tree + os.sep):
                 del sys.modules[name]
         return True
 
-    def root_of(self, module):
-        """The folder above the packages that ``module`` is in; the tree itself where it has no file there."""
+    def inside(self, module):
+        """The folders below the tree that are no packages, from the module's own on; none where it has no file."""
         folder = os.path.join(self.tree, *module.split("."))
         if not os.path.isfile(os.path.join(folder, "__init__.py")):
             if not os.path.isfile(folder + ".py"):
-                return self.tree
+                return []
             folder = os.path.dirname(folder)
-        while folder != self.tree and os.path.isfile(os.path.join(folder, "__init__.py")):
+        found = []
+        while folder != self.tree:
+            if not os.path.isfile(os.path.join(folder, "__init__.py")):
+                found.append(folder)
             folder = os.path.dirname(folder)
-        return folder
+        return found

@@ -22,7 +22,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            folders.enter(case["module"])
+            folders.enter(case["module"], case["root"])
             # The project's own helpers keep its train mode: they must be there before the mode is set.
             with contextlib.suppress(ImportError):
                 importlib.import_module("chainer_compat")
@@ -44,8 +44,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             namespace = torch_snippets.execute(case)
             model = namespace["model"]
             phase = "weights"
-            path = os.path.join(job["reference"], case["weights"]["model"])
-            named = _load(path, model, case, inputs, job)
+            saved = case["weights"].get("model")  # none of a model without parameters
+            named = _load(os.path.join(job["reference"], saved), model, case, inputs, job) if saved else None
             arrays_of = named.arrays if named else compat_module.chainer_arrays
             if case["dtype"] == "float64":
                 model.double()

@@ -120,14 +120,15 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
                    for name, array in known.items()]
 
 
-def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Path, *, python: str | None = None,
-           timeout: float = 600) -> tuple[list[ModelEntry], list[Left]]:
+def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Path, out: Path, *,
+           python: str | None = None, timeout: float = 600) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
     Args:
         found: Models whose arguments and inputs the code tells, each with the variants that are tried, too.
         left: What the code does not tell.
         src: The tree of the original; its modules are imported.
+        out: The migrated tree, whose helpers lie where the project's imports start.
         python, timeout: As of ``verify models``.
     """
     groups: list[tuple[str, Sequence[ModelEntry], Left | None]] = [(some[0].target, some, None) for some in found]
@@ -138,7 +139,8 @@ def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Pat
     try:
         result = run.run_cases(run.CHAINER_WORKER, root, {
             "kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": [
-                {"id": f"m{i}", "module": target.partition(":")[0], "attempts": [{"source": entry.text(), "inputs": {
+                {"id": f"m{i}", "module": (module := target.partition(":")[0]), "root": helpers_root(out, module),
+                 "attempts": [{"source": entry.text(), "inputs": {
                     name: _plain(spec) for name, spec in entry.inputs.items()}} for entry in entries]}
                 for i, (target, entries, _) in enumerate(groups)]}, python=python, timeout=timeout)
     finally:
@@ -154,6 +156,15 @@ def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Pat
         inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
         chosen.append(dataclasses.replace(entry, inputs=inputs, tried=inputs != entries[0].inputs or what is not None))
     return chosen, still
+
+
+def helpers_root(out: Path, module: str) -> str:
+    """The folder of ``out`` above a module in which its helpers lie, where its imports start; empty for ``out``."""
+    parts = module.split(".")[:-1]
+    for number in range(len(parts), 0, -1):
+        if (out.joinpath(*parts[:number]) / "chainer_compat.py").is_file():
+            return "/".join(parts[:number])
+    return ""
 
 
 def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any] | None) -> Left:

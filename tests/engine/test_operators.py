@@ -61,6 +61,13 @@ def test_an_index_that_cannot_be_evaluated_twice():
     ("x + x.xp.ones(3)", "x + compat.array_module(x).ones(3).to(x)"),
     ("x.xp.random.randn(*x.shape) * x", "compat.array_module(x).random.randn(*x.shape).to(x) * x"),
     ("x * x.xp.ones(3, dtype='f')", "x * compat.array_module(x).ones(3, dtype='f')"),
+    ("x * x.xp.eye(3)", "x * compat.array_module(x).eye(3).to(x)"),
+    ("x * x.xp.eye(3, dtype=x.dtype)", "x * compat.array_module(x).eye(3, dtype=x.dtype)"),
+    ("x + x.xp.linspace(0, 1, 5)", "x + compat.array_module(x).linspace(0, 1, 5).to(x)"),
+    ("x + x.xp.array(3 * [x.xp.eye(3)])",
+     "x + compat.array_module(x).array(3 * [compat.array_module(x).eye(3)]).to(x)"),
+    ("x + np.array([0.5, 2.5])", "x + torch.as_tensor(np.array([0.5, 2.5])).to(x)"),
+    ("x + x.xp.array([1, 2])", "x + compat.array_module(x).array([1, 2])"),
     ("x.data * x.xp.ones(3)", "x.detach() * compat.array_module(x).ones(3)"),
 ])
 def test_a_variable_keeps_its_dtype_beside_an_array(before, after):

@@ -89,6 +89,34 @@ def test_a_parameter_of_another_link_stays_that_links():
     assert "set_unregistered(self, 'W', W)" in code and "self.scale = scale" in code
 
 
+def test_a_class_that_registers_in_its_own_way_is_left_to_do_so():
+    code = migrate_source("""
+import chainer
+import chainer.links as L
+class Base(chainer.Chain):
+    def __setattr__(self, name, value):
+        with self.init_scope():
+            super().__setattr__(name, value)
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.a = L.Linear(2, 2)
+        setattr(self, 'b', L.Linear(2, 2))
+""").code
+    assert "self.a = compat.Linear(2, 2)" in code and "set_unregistered" not in code
+
+
+@pytest.mark.parametrize("name, state", [("__setattr__(self, name, value)", "review"),
+                                         ("__getattr__(self, name)", "manual")])
+def test_own_access_to_attributes_is_shown_to_a_person(name, state):
+    method = f"    def {name}:\n        pass\n\n"
+    text = f"import chainer\nclass Net(chainer.Chain):\n{method}class Other:\n{method}"
+    result = migrate_source(text)
+    assert [s.state for s in result.sites if s.symbol.endswith(name.partition("(")[0])] == [state]
+    assert result.code.count("C2T203)") == 1 and result.code.index("TODO") < result.code.index(name)
+
+
 @pytest.mark.parametrize("line", ["self.a = self.b = L.Linear(2, 2)", "self.a, self.b = L.Linear(2, 2), L.Linear(1)"])
 def test_other_forms_are_shown_to_a_person(line):
     head = "import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"

@@ -8,6 +8,7 @@ import pytest
 from chainer2torch.verify.models import verify_models
 from chainer2torch.verify.pairs import PASSED
 from chainer2torch.verify.roots import Roots
+from chainer2torch.verify.trials import helpers_root
 
 NET = """
 import chainer
@@ -54,14 +55,19 @@ def test_folders_of_scripts_have_their_own_neighbours(tree, tmp_path):
     assert {o.pair.row for o in report.outcomes if o.status != PASSED} == {"two.net:Net"}
 
 
-def test_the_root_of_a_module_is_above_its_packages(tmp_path, monkeypatch):
+def test_a_module_sees_the_folders_around_its_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("code/pack/__init__.py", "code/pack/net.py", "code/train.py", "net.py"):
+    for name in ("code/pack/__init__.py", "code/pack/net.py", "code/parts/net.py", "code/train.py", "net.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
     roots = Roots(str(tmp_path))
-    code = str(tmp_path / "code")
-    assert [roots.root_of(m) for m in ("code.pack.net", "code.pack", "code.train", "net", "json")] == [
-        code, code, code, str(tmp_path), str(tmp_path)]
-    assert roots.enter("code.train") and not roots.enter("code.pack.net") and sys.path[:2] == [code, str(tmp_path)]
-    assert roots.enter("net") and sys.path[0] == str(tmp_path) and code not in sys.path
+    code, parts, tree = str(tmp_path / "code"), str(tmp_path / "code" / "parts"), str(tmp_path)
+    assert [roots.inside(m) for m in ("code.pack.net", "code.pack", "code.train", "code.parts.net", "net", "json")] == [
+        [code], [code], [code], [parts, code], [], []]
+    assert roots.enter("code.train") and not roots.enter("code.pack.net") and sys.path[:2] == [code, tree]
+    assert roots.enter("code.parts.net") and sys.path[:3] == [parts, code, tree]
+    assert roots.enter("net") and sys.path[0] == tree and code not in sys.path
+    pack = str(tmp_path / "code" / "pack")  # a package whose scripts import each other by their own names
+    assert roots.enter("code.pack.net", "code/pack") and sys.path[:3] == [code, pack, tree]
+    (tmp_path / "code" / "pack" / "chainer_compat.py").write_text("", encoding="utf-8")
+    assert (helpers_root(tmp_path, "code.pack.net"), helpers_root(tmp_path, "net")) == ("code/pack", "")

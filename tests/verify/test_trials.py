@@ -189,7 +189,7 @@ def test_a_worker_that_an_attempt_ends_leaves_the_others(tmp_path):
     (tmp_path / "net.py").write_text(NET)
     known = [variants(entry) for name in ("ends:Net", "net:Trees", "net:Sized")
              for entry in attempts(name, [([], {})], {"x": "f32[2,1,12,12]"})]
-    chosen, left = choose(known, [Left("a:B", "why")], tmp_path, timeout=60)
+    chosen, left = choose(known, [Left("a:B", "why")], tmp_path, tmp_path / "out", timeout=60)
     assert [entry.target for entry in chosen] == ["net:Sized"]
     assert [what.target for what in left] == ["a:B", "ends:Net", "net:Trees"]
     assert "WorkerDied" in left[1].why and "IndexError" in left[2].why
