@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.parallel import spread
 from chainer2torch.verify import run, snippets
 from chainer2torch.verify.callmatrix import variants
 from chainer2torch.verify.given import GivenError, is_float
@@ -17,6 +19,7 @@ _METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")
 _POSITIONAL = ("numpy.", "cupy.", "xp.")
 # How programs import them.
 _SHORT = {"F": "chainer.functions", "L": "chainer.links"}
+_WORTH_FORKING = 100  # examples
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
@@ -41,10 +44,8 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
     if migrate_source is None:
         from chainer2torch.engine import migrate_source
     assert migrate_source is not None
-    plan = Plan(rules, migrate_source, matrix)
     rows = list(select(rules, names))
-    for row in rows:
-        plan.add(row)
+    plan = _planned(rows, rules, migrate_source, matrix)
     if plan.pairs:
         batch = run_pairs(plan.pairs, chainer_python=chainer_python, torch_python=torch_python, device=device,
                           timeout=timeout)
@@ -56,6 +57,25 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report
+
+
+def _planned(rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any], matrix: bool) -> Plan:
+    """What all rows need: in two processes where they are many, as migrating the calls keeps one core busy for long."""
+    by_name = {row.name: row for row in rows}
+
+    def one(name: str) -> tuple[list[Pair], list[Outcome]]:
+        plan = Plan(rules, migrate_source, matrix)
+        plan.add(by_name[name])
+        return plan.pairs, plan.outcomes
+
+    sizes = {name: len(row.examples) for name, row in by_name.items()}
+    parts = dict(spread(one, sizes, 1 if sum(sizes.values()) < _WORTH_FORKING else min(2, os.cpu_count() or 1)))
+    whole = Plan(rules, migrate_source, matrix)
+    for name in by_name:
+        pairs, outcomes = parts[name]
+        whole.pairs += [dataclasses.replace(pair, id=f"c{len(whole.pairs) + i}") for i, pair in enumerate(pairs)]
+        whole.outcomes += outcomes
+    return whole
 
 
 def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:

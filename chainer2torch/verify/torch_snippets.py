@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch.nn.parameter import is_lazy
 
 from . import compat_module, torch_gpu, wire
 
@@ -156,7 +157,9 @@ def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: d
     """Many runs of a random function: the values of each output and gradient in one long row."""
     samples: dict[str, list[Any]] = {}
     record: dict[str, Any] = {}
-    for _ in range(case["repeat"]):
+    for runs in range(case["repeat"]):
+        if wire.is_enough(runs, samples):
+            break
         record, arrays = run(case, inputs, job, namespace)
         for name, array in arrays.items():
             samples.setdefault(name, []).append(array.ravel())
@@ -164,7 +167,7 @@ def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: d
 
 
 def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that several builds start with, each after a first forward (for lazy modules), stacked by name."""
+    """The parameters that several builds start with, lazy ones after a first forward, stacked by name."""
     found: dict[str, list[Any]] = {}
     for build in range(case.get("initial", 0) if case.get("weights") else 0):
         source = dict(case, seed=case["seed"] + build + 1, differentiated=[])
@@ -172,7 +175,9 @@ def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str
         modules = find_modules(namespace)
         for module in modules.values():
             module.train(case.get("mode", "train") == "train")
-        run(source, inputs, job, namespace)
+        if any(is_lazy(tensor) or bool(tensor.isnan().any()) for module in modules.values()
+               for tensor in (*module.parameters(), *module.buffers())):
+            run(source, inputs, job, namespace)
         for name in case["weights"]:
             for key, value in compat_module.chainer_arrays(modules[name]):
                 found.setdefault(f"init/{name}/{key}", []).append(value)

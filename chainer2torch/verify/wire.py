@@ -197,6 +197,16 @@ def failure(phase, error):
             "trace": "".join(frames)[-3000:]}
 
 
+# So many values of each output and gradient are a sample: what gives many at a time is repeated less often.
+SAMPLE = 40000
+_SAMPLE_RUNS = 20
+
+
+def is_enough(runs, samples):
+    """Whether a random function that ran so often has given enough of each: lists of arrays by name."""
+    return runs >= _SAMPLE_RUNS and all(sum(part.size for part in parts) >= SAMPLE for parts in samples.values())
+
+
 # A worker ends with this status when its GPU can no longer be used; what it had not reached runs in a new one.
 BROKEN_DEVICE = 75
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from chainer2torch.signature import Signature
-from chainer2torch.verify import given, snippets
+from chainer2torch.verify import given, snippets, wire
 from chainer2torch.verify.callmatrix import Variant, variants
+from chainer2torch.verify.compare import compare_moments
 from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED
 from chainer2torch.verify.rules import verify_rules
 
@@ -143,3 +144,19 @@ def test_verify_rules(tmp_path):
     assert nothing.exit_code == 1 and "nothing was compared" in "\n".join(nothing.lines())
     with pytest.raises(LookupError, match="no rule is named nothing"):
         verify_rules(["nothing"], rules=rules, migrate_source=migrate_source)
+
+
+def test_a_random_function_runs_until_its_sample_is_large_enough():
+    few, many = [np.zeros(10)] * 20, [np.zeros(10_000)] * 20
+    assert wire.is_enough(20, {"out": many})
+    assert not wire.is_enough(19, {"out": many})
+    assert not wire.is_enough(20, {"out": many, "grad/x/0": few})
+    assert wire.is_enough(4_000, {"out": many * 200, "grad/x/0": few * 200})
+
+
+def test_samples_are_told_apart_by_the_largest_gap_between_their_frequencies():
+    rng = np.random.RandomState(0)
+    a, b = rng.uniform(-1, 1, 20_000), rng.choice([-1, 1], 20_000) * np.sqrt(rng.uniform(0, 1 / 1.5, 20_000))
+    assert compare_moments("x", a, rng.uniform(-1, 1, 20_000)).equal
+    assert "distributions differ" in compare_moments("x", a, b / b.std() * a.std()).reason
+    assert compare_moments("x", np.repeat([0.0, 1.0], 5_000), np.tile([1.0, 0.0], 5_000)).equal
