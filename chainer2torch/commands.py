@@ -223,14 +223,17 @@ def kinds(paths: tuple[Path, ...], options: Settings) -> int:
 
 def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: Goal | None = None) -> int:
     """``check``: prints every place that needs Chainer; status 1 when there is one."""
-    from chainer2torch.report import formats
     from chainer2torch.report import text as text_report
     goal = (goal or Goal()).over(options.goal)
     options = dataclasses.replace(options, only=())  # whatever is being migrated: everything counts here
     report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
     extras = _extras(report, options, goal)
     found = bool(report.leftovers())
-    shown = text_report.sites(report, extras) if form == "text" else formats.render(form, report, extras)
+    if form == "text":
+        shown = text_report.sites(report, extras)
+    else:
+        from chainer2torch.report import formats
+        shown = formats.render(form, report, extras)
     text_report.show(shown, sys.stdout)
     _show_problems(report)
     if not options.quiet:

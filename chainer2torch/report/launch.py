@@ -1,7 +1,6 @@
 """How to start the programs that ran under MPI, or that started processes themselves."""
 from __future__ import annotations
 
-from chainer2torch.plan.parallel import ON_ONE_DEVICE
 from chainer2torch.report.model import Report
 
 _STARTED_BY_TORCHRUN = ("chainermn.create_communicator", "chainer.training.updaters.MultiprocessParallelUpdater",
@@ -11,8 +10,12 @@ _NAMED = 5
 
 def launch_command(report: Report) -> str:
     """The command that starts N processes of the scripts that need it; empty when there are none."""
-    scripts = sorted({row.path for row in report.files for site in row.sites
-                      if site.symbol in _STARTED_BY_TORCHRUN and site.message != ON_ONE_DEVICE})
+    sites = [(row.path, site) for row in report.files for site in row.sites if site.symbol in _STARTED_BY_TORCHRUN]
+    if not sites:
+        return ""
+    # only here: it takes the planner along, and files without Chainer are decided in less time than that
+    from chainer2torch.plan.parallel import ON_ONE_DEVICE
+    scripts = sorted({path for path, site in sites if site.message != ON_ONE_DEVICE})
     if not scripts:
         return ""
     command = "torchrun --nproc_per_node N "
