@@ -16,8 +16,8 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
-    array_modules, arrays, devices, eras, exports, fold, imports, link_hooks, link_members, links, modes, parallel,
-    registration, shadowing, skips, stages,
+    array_modules, arrays, devices, eras, exports, fold, imports, link_hooks, link_members, link_names, links, modes,
+    parallel, registration, shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.left_imports import empty_guards, left_imports
@@ -47,6 +47,8 @@ HARD_CASES: Mapping[str, HardCase] = {
     "astype": arrays.astype,
     "floating_reduction": arrays.floating_reduction,
     "link_hook": link_hooks.link_hook,
+    "link_name": link_names.link_name,
+    "parameter_name": link_names.parameter_name,
 }
 
 
@@ -168,8 +170,11 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         fold.conditions(plan)
         array_modules.modules(plan)
         link_members.class_tests(plan)
+        devices.class_tests(plan)
     plan.run()
     if plan.with_models:
+        link_names.names(plan)
+        devices.texts(plan)
         link_members.members(plan)
         arrays.crossings(plan)
         kept_states(plan)

@@ -24,6 +24,8 @@ _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 # what moves an array to a device
+# methods that only links have: what they give is known whatever they are called on
+_OF_LINKS_ONLY = frozenset({"namedlinks", "namedparams"})
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 _STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
 
@@ -76,6 +78,9 @@ class Calls:
                 self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self._call_ref(callee.name, args, keywords, node, starred)
+        if callee == UNKNOWN and node is not None and isinstance(node.func, ast.Attribute) and \
+                node.func.attr in _OF_LINKS_ONLY:
+            return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)
         return UNKNOWN
 
     # -- functions and classes of the project ----------------------------------------------------------------------

@@ -37,6 +37,27 @@ def get_device(device_spec: Any) -> torch.device:
     raise ValueError(f"Invalid device specifier: {device_spec!r}")
 
 
+def device_name(device: Any) -> str:
+    """Chainer's text for a device: ``'@numpy'``, ``'@cupy:0'``; what is no ``torch.device`` as ``str`` writes it.
+
+    Source: chainer.backend.Device.name (of NumPy's and CuPy's devices; ChainerX's and iDeep's have none here).
+    """
+    if not isinstance(device, torch.device):
+        return str(device)
+    if device.type == "cpu":
+        return "@numpy"
+    number = torch.cuda.current_device() if device.index is None else device.index
+    return f"@cupy:{number}"
+
+
+def is_device(device: Any, kind: str) -> bool:
+    """Whether ``device`` is a ``torch.device`` of a type (``'cpu'``, ``'cuda'``).
+
+    Source: ``isinstance(device, chainer.backend.CpuDevice)``, and GpuDevice.
+    """
+    return isinstance(device, torch.device) and device.type == kind
+
+
 def use_device(device: Any) -> torch.device:
     """Makes ``device`` the current CUDA device (nothing happens for the CPU) and returns it.
 

@@ -5,17 +5,29 @@ from typing import Any
 
 import numpy as np
 import torch
-
 from chainer2torch.compat.array_dtypes import numpy_dtype
 from chainer2torch.compat.array_module import array_module
 from chainer2torch.compat.devices import get_device
-from chainer2torch.compat.link_tree import copyparams, namedlinks, namedparams, zerograds
+from chainer2torch.compat.link_tree import (
+    addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params, zerograds,
+)
+from chainer2torch.compat.parameters import parameter_is_initialized
 from chainer2torch.compat.variables import unchain_backward
 
 
 def array_of(x: Any) -> Any:
-    """The array of a Variable (``x.array``): a tensor without its graph; of any other object its own ``array``."""
-    return x.detach() if isinstance(x, torch.Tensor) else x.array
+    """The array of a Variable (``x.array``): a tensor without its graph; of any other object its own ``array``.
+
+    That of a parameter that has no shape yet is None.
+    """
+    if isinstance(x, torch.Tensor):
+        return x.detach() if parameter_is_initialized(x) else None
+    return x.array
+
+
+def data_of(x: Any) -> Any:
+    """``x.data``, which is None of a parameter that has no shape yet."""
+    return None if isinstance(x, torch.Tensor) and not parameter_is_initialized(x) else x.data
 
 
 def to_host(x: Any) -> Any:
@@ -115,6 +127,43 @@ def namedparams_of(x: Any, include_uninit: bool = True) -> Any:
 def namedlinks_of(x: Any, skipself: bool = False) -> Any:
     """Chainer's paths and modules below a module (or what another object's ``namedlinks`` gives)."""
     return namedlinks(x, skipself) if isinstance(x, torch.nn.Module) else x.namedlinks(skipself)
+
+
+def params_of(x: Any, include_uninit: bool = True) -> Any:
+    """The parameters of a module in Chainer's order (or what another object's ``params`` gives)."""
+    if isinstance(x, torch.nn.Module):
+        return params(x, include_uninit)
+    return x.params() if include_uninit is True else x.params(include_uninit)
+
+
+def links_of(x: Any, skipself: bool = False) -> Any:
+    """A module and all below it in Chainer's order (or what another object's ``links`` gives)."""
+    if isinstance(x, torch.nn.Module):
+        return links(x, skipself)
+    return x.links() if skipself is False else x.links(skipself)
+
+
+def children_of(x: Any) -> Any:
+    """The modules in a module in Chainer's order (or what another object's ``children`` gives)."""
+    return children(x) if isinstance(x, torch.nn.Module) else x.children()
+
+
+def count_params_of(x: Any) -> Any:
+    """How many numbers the parameters of a module hold (or what another object's ``count_params`` gives)."""
+    return count_params(x) if isinstance(x, torch.nn.Module) else x.count_params()
+
+
+def addgrads_of(x: Any, link: Any) -> None:
+    """Adds the gradients of ``link`` to those of a module (or calls the ``addgrads`` of another object)."""
+    if isinstance(x, torch.nn.Module):
+        addgrads(x, link)
+    else:
+        x.addgrads(link)
+
+
+def copy_of(x: Any, mode: str = "share") -> Any:
+    """A copy of a module as Chainer makes it (or what another object's ``copy`` gives)."""
+    return copy_link(x, mode) if isinstance(x, torch.nn.Module) and not hasattr(x, "copy") else x.copy(mode)
 
 
 def copyparams_of(x: Any, link: Any, copy_persistent: bool = True) -> None:

@@ -164,7 +164,7 @@ class LinkAsTorchModel(nn.Module):
                 known[id(param)] = ChainerParameter(param)
                 if param.array is None:
                     _watched(param, known[id(param)])
-                known[id(param)]._chainer_name = path.rsplit("/", 1)[-1]
+                known[id(param)]._chainer_names = {id(link): path.rsplit("/", 1)[-1]}
             self.register_parameter(path.lstrip("/"), known[id(param)])
 
     def __getattr__(self, name: str) -> Any:

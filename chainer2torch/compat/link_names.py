@@ -5,8 +5,10 @@ import torch
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parameter import is_lazy
 
-from chainer2torch.compat.link_slots import parameter_names
+from chainer2torch.compat.link_slots import link_children, parameter_names
 
 
 def link_attribute(obj: Any, name: str) -> Any:
@@ -24,25 +26,87 @@ def link_attribute(obj: Any, name: str) -> Any:
     return getattr(obj, name)
 
 
-def parameter_name(param: torch.Tensor) -> str:
+def parameter_name(param: torch.Tensor, owner: nn.Module | None = None) -> str:
     """What Chainer calls a parameter in its link: ``'W'``, ``'b'``, ``'gamma'``. Source: chainer.Parameter.name.
 
+    Args:
+        param: the parameter.
+        owner: the module that holds it, if it is known.
     Raises:
-        AttributeError: nothing has told its name so far. ``setup`` of an optimizer does, and so do ``params`` and
-            ``namedparams``.
+        AttributeError: nothing has told its name so far (``setup`` of an optimizer does, and so do ``params`` and
+            ``namedparams``), or several modules hold it under different names.
     """
-    try:
-        return param._chainer_name  # type: ignore[attr-defined]
-    except AttributeError:
-        raise AttributeError("the name of this tensor is not known: parameters get theirs from the setup() of an "
-                             "optimizer, or from compat.namedparams(model)") from None
+    if isinstance(owner, nn.Module):
+        name_own_parameters(owner)
+    return _the_name(vars(param).get("_chainer_names"), "parameters get theirs from the setup() of an optimizer, or "
+                     "from compat.namedparams(model)")
+
+
+def link_name(link: nn.Module, parent: nn.Module | None = None) -> str | None:
+    """What a module is called in the one that holds it; the position in a list as text. Source: chainer.Link.name.
+
+    Args:
+        link: the module.
+        parent: the module that holds it, if it is known.
+    Raises:
+        AttributeError: nothing has told its name so far (``setup`` of an optimizer does for what the model holds, and
+            so do ``children``, ``links`` and ``namedlinks``), or several modules hold it under different names.
+    """
+    if isinstance(parent, nn.Module):
+        name_children(parent)
+    return _the_name(vars(link).get("_chainer_link_names"), "modules get theirs from compat.children(parent) and "
+                     "compat.namedlinks(model)")
+
+
+def name_of(obj: Any) -> Any:
+    """:func:`parameter_name` of a tensor, :func:`link_name` of a module, ``obj.name`` of anything else."""
+    if isinstance(obj, torch.Tensor):
+        return parameter_name(obj)
+    return link_name(obj) if isinstance(obj, nn.Module) and not hasattr(obj, "name") else obj.name
+
+
+def _the_name(told: dict[int, Any] | None, who: str) -> Any:
+    """The one name among those that were told."""
+    if told is None:
+        raise AttributeError(f"the name is not known here: {who}")
+    names = {name for name in told.values() if name is not None}
+    if len(names) > 1:
+        raise AttributeError(f"it has several names: {', '.join(sorted(names))}; Chainer takes the last one")
+    return names.pop() if names else None
+
+
+def name_own_parameters(module: nn.Module) -> None:
+    """Lets :func:`parameter_name` know the parameters that a module itself holds."""
+    for name, own in parameter_names(module):
+        param = getattr(module, own)
+        _tell(param, "_chainer_names", module, name.rsplit("/", 1)[-1])
+        if own == "bias" and isinstance(module, LazyModuleMixin) and isinstance(module, (nn.Linear, _ConvNd)):
+            param._chainer_size = module.out_features if isinstance(module, nn.Linear) else module.out_channels
+
+
+def has_values_in_chainer(param: torch.Tensor) -> bool:
+    """Whether a parameter without a shape is the bias of a lazy layer, which has values in Chainer from the start."""
+    return is_lazy(param) and hasattr(param, "_chainer_size")
+
+
+def name_children(module: nn.Module) -> None:
+    """Lets :func:`link_name` know the children of a module."""
+    order = {name: i for i, name in enumerate(module._modules)}
+    for name, child in sorted(link_children(module), key=lambda item: order.get(item[0], 0)):
+        _tell(child, "_chainer_link_names", module, name)  # one that is held twice has the name that came last
+
+
+def _tell(named: Any, attribute: str, holder: nn.Module, name: str) -> None:
+    told: dict[int, str] = vars(named).get(attribute, {})
+    told[id(holder)] = name
+    object.__setattr__(named, attribute, told)
 
 
 def name_parameters(module: nn.Module) -> None:
-    """Lets :func:`parameter_name` know the parameters of a module and of all it contains."""
+    """Lets :func:`parameter_name` and :func:`link_name` know the parameters and modules that a module contains."""
     for part in module.modules():
-        for name, own in parameter_names(part):
-            getattr(part, own)._chainer_name = name.rsplit("/", 1)[-1]
+        name_own_parameters(part)
+        name_children(part)
 
 
 def has_link_attribute(obj: Any, name: str) -> bool:

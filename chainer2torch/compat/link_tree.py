@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.initializers import NaN, as_initializer
 from chainer2torch.compat.layer_init import initialize
+from chainer2torch.compat.link_names import has_values_in_chainer, name_children, name_own_parameters
 from chainer2torch.compat.link_slots import link_children, parameter_names
 from chainer2torch.compat.links_base import ChainerLayer
 from chainer2torch.compat.parameters import parameter
@@ -19,6 +20,7 @@ from chainer2torch.compat.parameters import parameter
 
 def children(module: nn.Module) -> Iterator[nn.Module]:
     """The child links in Chainer's order: by name, or by position in lists. Source: chainer.Link.children."""
+    name_children(module)  # for link_name
     for _, child in link_children(module):
         yield child
 
@@ -27,6 +29,7 @@ def namedlinks(module: nn.Module, skipself: bool = False) -> Iterator[tuple[str,
     """All links with their paths (``/``, ``/l1``, ``/blocks/0``), depth first. Source: chainer.Link.namedlinks."""
     if not skipself:
         yield "/", module
+    name_children(module)  # for link_name
     for name, child in link_children(module):
         yield "/" + name, child
         for path, link in namedlinks(child, skipself=True):
@@ -45,9 +48,9 @@ def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tupl
     A parameter that is reached twice comes twice. ``include_uninit=False`` leaves out those without a shape.
     Source: chainer.Link.namedparams.
     """
+    name_own_parameters(module)  # for parameter_name
     for key, name in parameter_names(module):
         param = getattr(module, name)
-        param._chainer_name = key.rsplit("/", 1)[-1]  # for parameter_name
         if include_uninit or not is_lazy(param):
             yield "/" + key, param
     for name, child in link_children(module):
@@ -68,10 +71,12 @@ def count_params(module: nn.Module) -> int:
     """
     size = 0
     for path, param in namedparams(module):
-        if is_lazy(param):
-            warnings.warn(f"parameter '{path}' has no shape yet and is not counted")
-        else:
+        if not is_lazy(param):
             size += param.numel()
+        elif has_values_in_chainer(param):
+            size += getattr(param, "_chainer_size")  # noqa: B009 - only told to such parameters
+        else:
+            warnings.warn(f"parameter '{path}' has no shape yet and is not counted")
     return size
 
 
@@ -184,6 +189,7 @@ def copy_link(module: nn.Module, mode: str = "share") -> Any:
     if mode != "share":
         raise ValueError(f"mode is 'init', 'copy' or 'share', not {mode!r}")
     result = copy.copy(module)
+    object.__setattr__(result, "_chainer_link_names", {})  # nobody holds it
     for table in ("_parameters", "_buffers", "_modules"):
         result.__dict__[table] = dict(module.__dict__[table])
     for name, param in module._parameters.items():

@@ -31,7 +31,9 @@ class ChainerLayer(nn.Module):
         self._initializers[name] = as_initializer(initializer, default)
         dtype = dtype or getattr(self._initializers[name], "dtype", None)
         options = {"dtype": dtype} if isinstance(dtype, torch.dtype) else {}
-        setattr(self, name, UninitializedParameter(**options))  # type: ignore[arg-type]
+        created: Any = UninitializedParameter(**options)  # type: ignore[arg-type]
+        created.initializer = self._initializers[name]  # for initialize_parameter
+        setattr(self, name, created)
         if shape is not None:
             self._materialize(name, shape)
 

@@ -8,6 +8,7 @@ import torch
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from chainer2torch.compat.initializers import Constant, NaN, as_initializer, generate_array
+from chainer2torch.compat.link_names import has_values_in_chainer
 
 
 def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_grad: bool = True) -> torch.Tensor:
@@ -42,9 +43,9 @@ def as_variable(obj: Any) -> torch.Tensor:
 def as_array(obj: Any) -> Any:
     """The array of a tensor: a tensor without a graph that shares its memory. Other objects are returned as they are.
 
-    Source: chainer.as_array.
+    That of a parameter that has no shape yet is None. Source: chainer.as_array.
     """
-    return obj.detach() if isinstance(obj, torch.Tensor) else obj
+    return (obj.detach() if parameter_is_initialized(obj) else None) if isinstance(obj, torch.Tensor) else obj
 
 
 def parameter(initializer: Any = None, shape: Any = None, name: str | None = None) -> torch.nn.Parameter:
@@ -73,16 +74,26 @@ def initialize_parameter(self: torch.nn.Parameter, shape: Any) -> None:
 
     Raises:
         TypeError: the parameter has a shape already.
+        AttributeError: it is one of a lazy layer of torch.nn, which gets its shape from the first input only.
     Source: chainer.Parameter.initialize.
     """
     if not isinstance(self, UninitializedParameter):
         raise TypeError("the parameter is initialized already")
-    fill = self.initializer  # type: ignore[attr-defined]
+    fill = getattr(self, "initializer", None)
+    if fill is None:
+        raise AttributeError("a lazy layer of torch.nn gets its shapes from the first input: call the layer instead")
     values = generate_array(fill, shape, device=self.device)
     self.materialize(values.shape, dtype=values.dtype)
     self.data.copy_(values)
 
 
-def parameter_is_initialized(self: torch.nn.Parameter) -> bool:
-    """Whether the parameter has a shape and values. Source: chainer.Parameter.is_initialized."""
+def parameter_is_initialized(self: torch.Tensor) -> bool:
+    """Whether the parameter has a shape and values. Source: chainer.Parameter.is_initialized.
+
+    Raises:
+        RuntimeError: it is the bias of a lazy layer of torch.nn, which has values in Chainer and none here.
+    """
+    if has_values_in_chainer(self):
+        raise RuntimeError("the bias of a lazy layer has its values in Chainer from the start, here with the first "
+                           "input: call the model once before")
     return not is_lazy(self)

@@ -27,7 +27,10 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
     else:
         kinds = _items(plan.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
-            to_host(plan, node)
+            if isinstance(node, ast.Attribute) and node.attr == "grad":
+                wrap(plan, node, "compat.to_host(value)")  # it may be None
+            else:
+                to_host(plan, node)
         elif all(isinstance(k, Tensor) and k.array or scalar_type(k) for k in kinds) and \
                 any(isinstance(k, Tensor) for k in kinds):
             wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0

@@ -28,7 +28,6 @@ _INNER = "a module of torch has its children, parameters and buffers in named_ch
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
-_NO_ARGUMENTS = frozenset({"links", "params"})
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
 
@@ -207,11 +206,6 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
             _inner_state(plan, node, kind, node.attr)
         return
     parent = plan.source.parents.get(node)
-    if kind == UNKNOWN and node.attr in _NO_ARGUMENTS and isinstance(parent, ast.Call) and parent.func is node and \
-            not parent.args and not parent.keywords:
-        plan.mark(node, None, f"?.{node.attr}", "review", f"if this is a link of Chainer's, `{node.attr}()` is "
-                  f"`compat.{node.attr}(link)` now", "C2T390")
-        return
     if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
         if node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and isinstance(parent, ast.Attribute) \
                 and parent.attr in _OF_PARAMETERS:

@@ -21,10 +21,14 @@ DISTINCTIVE = frozenset({
     "namedparams", "register_persistent", "to_chx", "to_cpu", "to_device", "to_gpu", "to_intel64",
     "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
 })
+# methods of links without arguments that other objects have as well: only such calls may be a link's
+_WALKS = frozenset({"children", "links", "params"})
 # methods of arrays that a tensor has, too, with another meaning and without an error
 _OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "var"})
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
+_OPTIONS = frozenset({"include_uninit", "skipself"})
+_COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _MARKERS = 20  # the most lines of comments that are looked at above a statement
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
@@ -40,6 +44,9 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
         return
     if node.attr == "backward":
         _backward(plan, node)
+        return
+    if node.attr in _WALKS or node.attr == "copy" and _is_copy_of_link(plan, node):
+        _walk(plan, node)
         return
     if node.attr in _OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(plan, node)
@@ -66,6 +73,23 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
             return
     plan.mark(node, None, f"?.{node.attr}", "review",
               f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")
+
+
+def _walk(plan: Plan, node: ast.Attribute) -> None:
+    """``x.params()``, ``x.copy(mode='init')``: of a link if x is one."""
+    call = plan.source.parents.get(node)
+    if isinstance(call, ast.Call) and call.func is node and plan.imports_chainer and \
+            plan.analysis.kind(node.value) == UNKNOWN and (node.attr == "copy" or {
+                k.arg for k in call.keywords} <= _OPTIONS and all(
+                isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args)):
+        plan.call(call, plan.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
+
+
+def _is_copy_of_link(plan: Plan, node: ast.Attribute) -> bool:
+    """``x.copy('init')``: no array, dict or list takes this."""
+    call = plan.source.parents.get(node)
+    given = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
+    return len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value in _COPY_MODES
 
 
 def _seen_before(plan: Plan, node: ast.Attribute) -> bool:

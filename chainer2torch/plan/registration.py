@@ -13,6 +13,8 @@ from chainer2torch.plan.sites import Plan
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _CODE = "C2T203"
+_PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
+_OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
 _OWN_ACCESS = {
     "__setattr__": ("review", "assignments to its links pass through this method: PyTorch registers every module that "
                     "reaches nn.Module's __setattr__, Chainer only those inside init_scope"),
@@ -32,7 +34,8 @@ def unregistered(plan: Plan) -> None:
                 _attribute(plan, node, targets[0], *builders, called)
             else:
                 for target, value in _pairs(targets, node.value):
-                    if _is_ours(plan, target) and _registers(plan, value) and not _in_init_scope(plan, node):
+                    if _is_ours(plan, target) and (_registers(plan, value) or _is_parameter(plan, value)) and \
+                            target not in plan.edits and not _in_init_scope(plan, node):
                         plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "review",
                                   "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
                                   "it; give it a statement of its own", _CODE)
@@ -53,8 +56,10 @@ def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
-    if not _registers(plan, node.value) and not _is_called_like_a_link(plan, target, node.value, called) and not (
-            name == "__init__" and _may_be_parameter(plan, node.value)):
+    renamed = target not in plan.edits and target not in plan.sites and (  # `self.l2.W = self.l1.W` ties: not here
+        name == "__init__" and _may_be_parameter(plan, node.value) or _is_parameter(plan, node.value))
+    if not renamed and not _registers(plan, node.value) and \
+            not _is_called_like_a_link(plan, target, node.value, called):
         return
     if name in built and name not in mixed:
         return
@@ -112,8 +117,43 @@ def _registers(plan: Plan, value: ast.expr) -> bool:
     """Whether a module would register the value: a link, or a new parameter."""
     if plan.analysis.is_link(plan.analysis.kind(value)):
         return True
-    return isinstance(value, ast.Call) and isinstance(made := plan.analysis.kind(value.func), Ref) and \
-        made.name in ("chainer.Parameter", "chainer.variable.Parameter")
+    return isinstance(value, ast.Call) and plan.analysis.kind(value.func) in _PARAMETER
+
+
+def _is_parameter(plan: Plan, value: ast.expr) -> bool:
+    """``self.embed.W``: a parameter of a link that gets a second name, which Chainer does not count.
+
+    So may a name be that stands for one in the same function.
+    """
+    if isinstance(value, ast.Name):
+        function = plan.source.enclosing(value, ast.FunctionDef)
+        return isinstance(function, ast.FunctionDef) and _may_be_parameter(plan, value) and any(
+            _is_parameter(plan, n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)
+            and not isinstance(n.value, ast.Name)
+            and any(isinstance(t, ast.Name) and t.id == value.id for t in n.targets))
+    return isinstance(value, ast.Attribute) and _is_link(plan, value.value) and _may_be_parameter(plan, value) and \
+        value.attr in plan.analysis.once(_parameters)
+
+
+def _parameters(analysis: Analysis) -> frozenset[str]:
+    """The attributes to which the project's files assign new parameters, or parameters that have another name."""
+    found = set(_OF_CHAINER)
+    renamed: list[tuple[str, set[str]]] = []
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Assign):
+            targets = {t.attr for t in node.targets if isinstance(t, ast.Attribute)}
+            if isinstance(node.value, ast.Call) and analysis.kind(node.value.func) in _PARAMETER:
+                found |= targets
+            elif isinstance(node.value, ast.Attribute) and targets:
+                renamed.append((node.value.attr, targets))
+        for call in module.source.of(ast.Call):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_param" and call.args and \
+                    isinstance(call.args[0], ast.Constant):
+                found.add(str(call.args[0].value))
+    for name, targets in renamed:  # in the order of the source, in which one name follows from another
+        if name in found:
+            found |= targets
+    return frozenset(found)
 
 
 def _may_be_parameter(plan: Plan, value: ast.expr) -> bool:
