@@ -57,7 +57,7 @@ class NegativeSampling(ChainerLayer):
         super().__init__()
         self.sample_size = sample_size
         self.sampler = WalkerAlias(np.asarray(counts, dtype=np.float64) ** power)
-        self._new_parameter("W", 0, (len(counts), in_size), dtype=None if dtype is None else _torch_dtype(dtype))
+        self._new_parameter("W", 0, (len(counts), in_size))  # not of that dtype, as in Chainer
 
     def forward(self, x: torch.Tensor, t: torch.Tensor, reduce: str = "sum", *, return_samples: bool = False) -> Any:
         return negative_sampling(x, t, self.W, self.sampler.sample, self.sample_size, reduce,
@@ -111,7 +111,7 @@ class BinaryHierarchicalSoftmax(ChainerLayer):
                 paths[label, i], codes[label, i] = node, code
         self.register_buffer("paths", paths, persistent=False)
         self.register_buffer("codes", codes, persistent=False)
-        self._new_parameter("W", Uniform(1), (nodes, in_size), dtype=dtype)
+        self._new_parameter("W", Uniform(1), (nodes, in_size))  # not of that dtype, as in Chainer
 
     @staticmethod
     def create_huffman_tree(word_counts: Mapping[int, float]) -> Any:
@@ -127,7 +127,7 @@ class BinaryHierarchicalSoftmax(ChainerLayer):
         return queue[0][2]
 
     def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-        codes = self.codes[t.long()]
+        codes = self.codes[t.long()].to(x.dtype)
         score = torch.einsum("bi,bni->bn", x, self.W[self.paths[t.long()]]) * codes
         losses = torch.logaddexp(-score, torch.zeros_like(score))
         return torch.where(codes == 0, 0, losses).sum()
