@@ -9,8 +9,9 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.host_values import (
-    is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
+    is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
 )
+from chainer2torch.plan.receivers import among_tensors
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
@@ -30,6 +31,8 @@ _VIEWS = frozenset({
     "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
     "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
 })
+# what NumPy asks the array itself for: a tensor answers, and something else
+_OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 _OPTIONS_OF_ASTYPE = frozenset({"order", "casting", "subok"})
 _CODE = "C2T320"
 
@@ -105,7 +108,8 @@ def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
 
 def crossings(plan: Plan) -> None:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
-    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue):
+    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue,
+                               ast.Dict):
         if isinstance(node, ast.Call):
             _call(plan, node)
         elif isinstance(node, ast.BinOp):
@@ -117,6 +121,10 @@ def crossings(plan: Plan) -> None:
                 wrap(plan, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
             _subscript(plan, node)
+        elif isinstance(node, ast.Dict):
+            for key in node.keys:
+                if key is not None and is_torch_dtype(plan.analysis.kind(key)):
+                    wrap(plan, key, "compat.numpy_dtype(value)")  # such a table is asked by dtypes of NumPy
         elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
             to_host_if_array(plan, node.value)
 
@@ -133,7 +141,7 @@ def _call(plan: Plan, call: ast.Call) -> None:
         _numpy_call(plan, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         _isinstance(plan, call)
-    elif isinstance(callee, Ref) and takes_host_arrays(callee.name):
+    elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(plan, call, callee):
         for argument in arguments:
             to_host_if_array(plan, argument)
     elif writes_text(plan, call, callee):
@@ -192,6 +200,9 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
             converted = to_host(plan, part) or converted
+    if not converted and name in _OF_TENSORS_TOO and len(call.args) == 1 and plan.imports_chainer and \
+            plan.analysis.kind(call.args[0]) == UNKNOWN and among_tensors(plan, call):
+        converted = wrap(plan, call.args[0], "compat.to_host(value)")
     if not converted:
         return
     if name in _IN_PLACE or name.endswith(".at"):

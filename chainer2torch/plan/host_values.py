@@ -4,7 +4,8 @@ from __future__ import annotations
 import ast
 import re
 
-from chainer2torch.analysis.kinds import Const, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 
@@ -13,12 +14,20 @@ _OF_HOST_ARRAYS = frozenset({
     "PIL", "cPickle", "cv2", "h5py", "imageio", "joblib", "librosa", "matplotlib", "pandas", "pickle", "pylab",
     "scipy", "seaborn", "skimage", "sklearn", "soundfile",
 })
+# methods of plots, tables and logs of such libraries: their objects have no kind of their own
+_OF_HOST_OBJECTS = frozenset({
+    "add_histogram", "add_image", "add_images", "add_scalar", "bar", "barh", "boxplot", "contour", "contourf",
+    "errorbar", "fill_between", "hist", "hist2d", "imshow", "loglog", "matshow", "pcolor", "pcolormesh", "plot",
+    "plot_surface", "quiver", "scatter", "semilogx", "semilogy", "set_data", "stem", "writerow", "writerows",
+})
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
 def to_host_if_array(plan: Plan, node: ast.expr) -> None:
     """Makes a host array of what was an array in Chainer's program; Variables are left alone."""
-    if isinstance(node, (ast.Tuple, ast.List)):
+    if isinstance(node, ast.Starred):
+        to_host_if_array(plan, node.value)
+    elif isinstance(node, (ast.Tuple, ast.List)):
         for part in node.elts:
             to_host_if_array(plan, part)
     elif isinstance(node, ast.Dict):
@@ -49,6 +58,20 @@ def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:
 def takes_host_arrays(name: str) -> bool:
     """Whether a function is of a library that knows arrays of NumPy only: ``cv2.imwrite``, ``PIL.Image.fromarray``."""
     return name.partition(".")[0] in _OF_HOST_ARRAYS
+
+
+def is_host_method(plan: Plan, call: ast.Call, callee: Kind) -> bool:
+    """``ax.imshow(x.data)``, ``writer.writerow([x.data])``: methods of other libraries, where the project has none of
+    the name.
+    """
+    return callee == UNKNOWN and isinstance(call.func, ast.Attribute) and call.func.attr in _OF_HOST_OBJECTS and \
+        call.func.attr not in plan.analysis.once(_defined)
+
+
+def _defined(analysis: Analysis) -> frozenset[str]:
+    """The names of all functions and methods of the project."""
+    return frozenset(node.name for module in analysis.project.modules.values()
+                     for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 def _items(kind: Kind) -> tuple[Kind, ...]:
@@ -86,4 +109,5 @@ def is_torch_dtype(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls == "torch.dtype"
 
 
-__all__ = ["is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap", "writes_text"]
+__all__ = ["is_host_method", "is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap",
+           "writes_text"]

@@ -117,7 +117,7 @@ def _method_of_array(plan: Plan, node: ast.Attribute) -> None:
         return
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("array", "data", "grad")
     if plan.analysis.kind(node.value) == UNKNOWN and (
-            held or node.attr in _OTHER_MEANING and _among_tensors(plan, call)):
+            held or node.attr in _OTHER_MEANING and among_tensors(plan, call)):
         plan.wraps[node.value] = Wrap(plan.source.span(node.value), "compat.numpy_methods(value)")
         plan.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
@@ -141,7 +141,7 @@ def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
     if node.attr == "dtype" and compared and (plan.holds_tensors or plan.analysis.kind(node.value) != UNKNOWN):
         plan.replace(node, "compat.dtype_of(x)", {"x": plan.operand(node.value)})
     elif node.attr == "size" and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and \
-            _among_tensors(plan, node):
+            among_tensors(plan, node):
         plan.replace(node, "compat.size_of(x)", {"x": plan.operand(node.value)})
     else:
         return False
@@ -170,7 +170,7 @@ def _astype(plan: Plan, node: ast.Attribute) -> None:
     """
     call = plan.source.parents.get(node)
     if isinstance(call, ast.Call) and call.func is node and _may_be_array(plan.analysis.kind(node.value)) and \
-            plan.imports_chainer and _among_tensors(plan, call):
+            plan.imports_chainer and among_tensors(plan, call):
         plan.call(call, plan.rules.rows["?.astype"], node, receiver=node.value)
 
 
@@ -189,7 +189,7 @@ def _may_be_array(kind: Kind) -> bool:
     return all(k == UNKNOWN or scalar_type(k) in ("bool", "int", "float") for k in options(kind))
 
 
-def _among_tensors(plan: Plan, node: ast.expr) -> bool:
+def among_tensors(plan: Plan, node: ast.expr) -> bool:
     """Whether a value of unknown kind stands where tensors are likely.
 
     That is in a method of a link, in a function with an array module, or beside a dtype of torch.
@@ -197,6 +197,8 @@ def _among_tensors(plan: Plan, node: ast.expr) -> bool:
     given = (*node.args, *(k.value for k in node.keywords)) if isinstance(node, ast.Call) else ()
     if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in map(plan.analysis.kind, given)):
         return True
+    if any(isinstance(n, ast.Attribute) and n.attr == "xp" for part in given for n in ast.walk(part)):
+        return True  # `astype(model.xp.float32)`
     cls = plan.enclosing_class(node)
     if cls is not None and plan.analysis.derives(cls, "chainer.Link"):
         return True

@@ -37,6 +37,13 @@ def f(x, g, n, model=M()):
     ("Image.fromarray(y.array)", "Image.fromarray(y.detach().cpu().numpy())"),
     ("pickle.dump((y.data, {'a': y.array, 'n': n}), g)",
      "pickle.dump((y.detach().cpu().numpy(), {'a': y.detach().cpu().numpy(), 'n': n}), g)"),
+    ("g.imshow(y.data[0])", "g.imshow(y.detach()[0].cpu().numpy())"),
+    ("g.writerow([y.data, n])", "g.writerow([y.detach().cpu().numpy(), n])"),
+    ("g.scatter(*y.data, c=n)", "g.scatter(*y.detach().cpu().numpy(), c=n)"),
+    ("g.append(y.data)", "g.append(y.detach())"),
+    ("g.plot(y)", "g.plot(y)"),
+    ("{y.dtype: 1, np.dtype('f'): 2}[y.dtype]",
+     "{compat.numpy_dtype(y.dtype): 1, np.dtype('f'): 2}[compat.numpy_dtype(y.dtype)]"),
     ("rng.choice(3, p=y.data[0])", "rng.choice(3, p=y.detach()[0].cpu().numpy())"),
     ("np.random.choice(3, p=y.data[0])", "np.random.choice(3, p=y.detach()[0].cpu().numpy())"),
     ("print(n, y.data)", "print(n, y.detach().cpu().numpy())"),
@@ -58,6 +65,29 @@ def f(x, g, n, model=M()):
 def test_arrays_leave_as_arrays(before, after):
     code = migrate_source(f"{HEAD}    {before}\n").code
     assert code.splitlines()[-1].strip() == after
+
+
+def test_a_method_of_the_project_gets_what_it_got():
+    code = migrate_source(HEAD + "    g.plot(y.data)\n\n\nclass Board:\n    def plot(self, y):\n        pass\n").code
+    assert "g.plot(y.detach())\n" in code
+
+
+@pytest.mark.parametrize("name, value", [("nonzero", "(array([0, 2]),)"), ("size", "3"), ("argwhere", None)])
+def test_what_numpy_asks_an_array_for(name, value):
+    """A tensor has a nonzero() and a size(), too, which NumPy calls: they give something else."""
+    text = f"import numpy as np\nimport chainer\nclass Net(chainer.Chain):\n" \
+        f"    def forward(self, x, other):\n        return np.{name}(other.mask)\n"
+    code = migrate_source(text).code
+    assert f"np.{name}(compat.to_host(other.mask))" in code
+    assert "compat" not in migrate_source(text.replace("chainer.Chain", "list")).code
+    tensor = torch.tensor([1.0, 0.0, 2.0])
+    assert value is None or repr(getattr(np, name)(to_host(tensor))) == value
+    assert repr(getattr(np, name)(tensor)) != repr(getattr(np, name)(to_host(tensor)))
+
+
+def test_a_dtype_of_an_array_module_tells_what_is_cast():
+    code = migrate_source(HEAD + "    return g(x).astype(n.xp.float32)\n").code
+    assert "compat.astype(g(x), " in code
 
 
 def test_a_sum_that_starts_from_zero():
