@@ -102,11 +102,20 @@ class Plan(FileNames, Members):
     # -- context ---------------------------------------------------------------------------------------------------
 
     def training(self, node: ast.AST) -> str:
-        """How code at this place learns whether it is training."""
+        """How code at this place learns whether it is training.
+
+        A function that a constructor makes goes along when the module is copied, and would still ask the first one.
+        """
+        inner = False
         for ancestor in self.source.ancestors(node):
+            inner = inner or isinstance(ancestor, ast.Lambda)
             if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 info = self.analysis.functions.get(ancestor)
-                if info is not None and info.cls is not None:
+                if info is None or info.cls is None:
+                    inner = True
+                else:
+                    if inner and ancestor.name == "__init__":
+                        break
                     if not info.is_static and not info.is_classmethod and ancestor.args.args and \
                             self.analysis.derives(info.cls, "chainer.Link"):
                         return f"{ancestor.args.args[0].arg}.training"

@@ -160,3 +160,23 @@ def test_an_attribute_called_train_hides_nothing_of_a_module():
     assert "        self.train_ = True\n" in code and "        model.train_ = False\n" in code
     alone = migrate_source(HEAD + "net = chainer.Chain()\nnet.train = False\n").code
     assert "net.train_ = False\n" in alone
+
+
+def test_a_function_that_a_constructor_makes_goes_along_when_the_module_is_copied():
+    """It would still ask the module that it was made for, which test mode does not reach."""
+    code = migrate_source(HEAD + """
+class Block(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.drop = lambda x: F.dropout(x, 0.3)
+
+        def noise(x):
+            return F.dropout(x, 0.2)
+        self.noise = noise
+
+    def forward(self, x):
+        again = lambda h: F.dropout(h, 0.1)
+        return again(self.noise(self.drop(x)))
+""").code
+    for ratio, asked in (("0.3", "compat.is_training()"), ("0.2", "compat.is_training()"), ("0.1", "self.training")):
+        assert f"p={ratio}, training={asked})" in code
