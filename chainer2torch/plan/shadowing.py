@@ -36,13 +36,22 @@ def rename_hidden(plan: Plan) -> None:
     for classes in hidden.values():
         for cls in classes:
             if cls.module is plan.module:
-                for name in MODULE_NAMES & cls.methods.keys():
-                    method = cls.methods[name].node
-                    plan.edits[method] = Rename(plan.source.start(method), f"{name}_")
+                for method in cls.node.body:
+                    if isinstance(method, ast.FunctionDef) and method.name in MODULE_NAMES & cls.methods.keys():
+                        plan.edits[method] = Rename(plan.source.start(method), f"{method.name}_")
+                        _rename_property(plan, method)
     for node in plan.source.of(ast.Attribute):
         if node.attr in MODULE_NAMES and node not in plan.sites and (
                 node.attr in hidden or isinstance(node.ctx, ast.Store)):
             _rename(plan, node, hidden.get(node.attr, []))
+
+
+def _rename_property(plan: Plan, method: ast.FunctionDef) -> None:
+    """``@train.setter`` names the property that it belongs to."""
+    for decorator in method.decorator_list:
+        if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name) and \
+                decorator.value.id == method.name and decorator.attr in ("getter", "setter", "deleter"):
+            plan.replace(decorator.value, f"{method.name}_", {})
 
 
 def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:

@@ -180,3 +180,21 @@ class Block(chainer.Chain):
 """).code
     for ratio, asked in (("0.3", "compat.is_training()"), ("0.2", "compat.is_training()"), ("0.1", "self.training")):
         assert f"p={ratio}, training={asked})" in code
+
+
+def test_a_property_that_hides_a_method_of_modules_is_renamed_with_its_setter():
+    code = migrate_source(HEAD + """
+class Switched(Net):
+    @property
+    def train(self):
+        return self._train
+
+    @train.setter
+    def train(self, value):
+        self._train = value
+
+net = Switched()
+net.train = False
+""").code
+    assert "def train(" not in code and code.count("def train_(self") == 2
+    assert "@train_.setter" in code and "net.train_ = False" in code
