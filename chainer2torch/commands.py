@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import os
 import sys
@@ -329,6 +328,7 @@ def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
             row for row in rows if row.name.endswith("." + name) or row.name.startswith(name + ".")]
         if not rows:
             names = {part for row in table.rows for part in (row, row.rsplit(".", 1)[-1])}
+            import difflib
             near = difflib.get_close_matches(name, names, 3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise Failure(f"no rule for {name}{hint}")

@@ -2,15 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class ConfigError(Exception):
@@ -51,10 +46,15 @@ def stages(given: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(name.strip() for text in given for name in text.split(","))
     unknown = [name for name in names if name not in STAGES]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], STAGES, 1)
+        near = _near(unknown[0], STAGES)
         raise ConfigError(f"--only {unknown[0]}: no such stage; " + (
             f"did you mean {near[0]}?" if near else f"the stages are {', '.join(STAGES)}"))
     return names
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
+    import difflib
+    return difflib.get_close_matches(name, list(known), 1)
 
 
 def load(start: Path) -> Config:
@@ -72,6 +72,10 @@ def read(path: Path) -> Config:
     raw = path.read_bytes()
     if b"chainer2torch" not in raw:  # somebody else's file: not ours to complain about
         return Config()
+    if sys.version_info >= (3, 11):  # here, as most runs have no such file
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         table = tomllib.loads(raw.decode("utf-8")).get("tool", {}).get("chainer2torch", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -80,7 +84,7 @@ def read(path: Path) -> Config:
         raise ConfigError(f"{path}: [tool.chainer2torch] must be a table")
     for key in table:
         if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, 1)
+            near = _near(key, _KEYS)
             hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KEYS)}"
             raise ConfigError(f"{path}: [tool.chainer2torch] has the unknown key {key!r}; {hint}")
     lists = {key: _strings(path, key, table[key]) for key in _LISTS if key in table}

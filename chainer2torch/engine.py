@@ -299,7 +299,7 @@ def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
 
 def _syntax_message(error: BaseException, text: str) -> str:
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
+        return f"line {error.lineno}: {error.msg}" if error.lineno is not None else error.msg
     return f"cannot be parsed: {error or type(error).__name__}"
 
 

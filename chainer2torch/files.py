@@ -1,6 +1,7 @@
 """Reading, walking and writing files so that nothing is lost: bytes in, bytes out.
 
-Nothing here knows about Chainer, and nothing here is heavy: no LibCST, no torch.
+Nothing here knows about Chainer, and nothing here is heavy: no LibCST, no torch. What only writing needs is imported
+where it is used: a hook that finds no Chainer should cost no time.
 """
 from __future__ import annotations
 
@@ -10,10 +11,8 @@ import dataclasses
 import io
 import os
 import re
-import shutil
 import signal
 import stat
-import tempfile
 import threading
 import tokenize
 from collections.abc import Callable, Iterator
@@ -184,6 +183,7 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
 
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
+    import tempfile
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".c2t", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -235,6 +235,7 @@ def copy(entry: Entry, target: Path) -> None:
                 target.unlink()
             os.symlink(os.readlink(entry.path), target)
             return
+        import shutil
         data = read(entry.path)
         write_atomic(target, data, like=entry.path)
         shutil.copystat(entry.path, target)

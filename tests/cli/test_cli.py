@@ -118,11 +118,13 @@ def test_check_prints_each_site(project):
 @pytest.mark.parametrize("name, content, words", [
     ("bad.py", "import chainer\nx = (\n", "bad.py:2: C2T004 syntax error"),
     ("old.py", "import chainer\nprint 'x'\n", "2to3 -w -n old.py"),
+    ("binary.py", "import chainer\n\0", "binary.py: C2T004 syntax error: "),
 ])
 def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words):
     (project / name).write_text(content)
     done = run("migrate", ".", "-o", "../out", cwd=project)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+    assert "line None" not in done.stderr
     assert "torch" in (project / "../out/easy.py").read_text()
     assert run("check", ".", cwd=project).returncode == 2
 

@@ -4,6 +4,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -254,7 +255,7 @@ def test_ctrl_c_leaves_no_rubbish(src, monkeypatch):
 @pytest.mark.parametrize("moment", ["mkstemp", "fdopen", "chmod", "replace", "after"])
 def test_ctrl_c_waits_until_a_file_is_whole(src, monkeypatch, moment):
     """At every moment of writing: no temporary file, the file old or new, and the interrupt is not lost."""
-    place = files.tempfile if moment == "mkstemp" else files.os
+    place = tempfile if moment == "mkstemp" else files.os
     real = getattr(place, "replace" if moment == "after" else moment)
 
     def interrupted(*args, **keywords):
