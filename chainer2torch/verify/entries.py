@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ else:
     import tomli as tomllib
 
 _KEYS = frozenset({"target", "args", "kwargs", "inputs", "modes"})
+_TABLES = frozenset({"model", "names"})
 
 
 class ModelsError(Exception):
@@ -55,7 +57,20 @@ def _settings(src: Path) -> Mapping[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ModelsError(f"{path}: not valid TOML: {error}") from None
-    return data.get("tool", {}).get("chainer2torch", {}).get("verify", {})
+    table = data.get("tool", {}).get("chainer2torch", {}).get("verify", {})
+    if not isinstance(table, dict):
+        raise ModelsError(f"{path}: [tool.chainer2torch.verify] must be a table")
+    _check_keys(table, _TABLES, f"{path}: [tool.chainer2torch.verify]")
+    return table
+
+
+def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """Raises ModelsError for a key that is not known, with the nearest that is: a typo must not be passed over."""
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, sorted(known), 1)
+            raise ModelsError(f"{where}: unknown key `{key}`; " + (
+                f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"))
 
 
 def read_names(src: Path) -> Mapping[str, Any]:
@@ -75,12 +90,12 @@ def read_entries(src: Path) -> list[ModelEntry]:
     """The models that ``src/pyproject.toml`` names; an empty list when there is none. Raises ModelsError."""
     path = src / "pyproject.toml"
     tables = _settings(src).get("model", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ModelsError(f"{path}: write [[tool.chainer2torch.verify.model]], in two brackets, once for each model")
     entries = []
     for number, table in enumerate(tables, 1):
         where = f"{path}: model {number} of [[tool.chainer2torch.verify.model]]"
-        unknown = sorted(set(table) - _KEYS)
-        if unknown:
-            raise ModelsError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(_KEYS))}")
+        _check_keys(table, _KEYS, where)
         if not isinstance(table.get("target"), str) or table["target"].count(":") != 1:
             raise ModelsError(f'{where}: `target` is written "module:Class"')
         inputs = table.get("inputs")

@@ -121,7 +121,9 @@ def test_nothing_to_verify_is_a_failure(tmp_path):
 
 
 @pytest.mark.parametrize("pyproject, message", [
-    (PYPROJECT.replace("args", "arg"), "model 1 .* unknown key `arg`"),
+    (PYPROJECT.replace("args", "arg"), "model 1 .* unknown key `arg`; did you mean `args`"),
+    (PYPROJECT.replace("verify.model", "verify.models"), "unknown key `models`; did you mean `model`"),
+    (PYPROJECT.replace("[[", "[").replace("]]", "]"), "in two brackets"),
     (PYPROJECT.replace("net:Net", "net.Net"), "`target` is written"),
     (PYPROJECT.replace("f32[4", "f31[4"), r"`f31\[4,2,8,8\]` is not an input"),
     ("[", "not valid TOML"),
