@@ -28,9 +28,9 @@ from tests.support.sarif_schema import validate_sarif
 INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # What every run must at least reach: files with Chainer sites, sites, and the most that may be left in each state.
 # Lower the last numbers when they are beaten. Raise one only when what was said to be exact turned out not to be (the
-# reviews of `isinstance(x, chainer.Variable)` and `isinstance(x, chainer.Chain)` are such).
+# reviews of `isinstance(x, chainer.Variable)`, `isinstance(x, chainer.Chain)` and links with a `__setattr__` are such).
 RATCHET = {
-    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 259, "manual": 59, "left": 51},
+    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 260, "manual": 59, "left": 51},
     ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 61, "manual": 20, "left": 17},
 }
 
