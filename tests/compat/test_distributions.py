@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from chainer2torch.compat import discrete_distributions, distribution_base, distributions, positive_distributions
+from chainer2torch.rules import load_rules
 from tests.support.differential import ATOL, RTOL
 
 SHAPE = (3, 2)
@@ -147,6 +148,21 @@ def check(c_call: Any, t_call: Any, c_params: dict[str, Any], t_params: dict[str
     return True
 
 
+def own_attributes(name: str) -> list[str]:
+    """What a class of Chainer's has beside the protocol of all distributions."""
+    kind = getattr(chainer.distributions, name)
+    return [key for key in dir(kind) if not key.startswith("_") and not hasattr(chainer.Distribution, key)]
+
+
+def test_own_attributes_have_rows() -> None:
+    rows = load_rules().rows
+    for name, kind in vars(chainer.distributions).items():
+        if isinstance(kind, type):
+            for key in own_attributes(name):
+                row = rows[f"chainer.distributions.{name}.{key}"]
+                assert (row.attribute, row.state) == (True, "exact")
+
+
 @pytest.mark.parametrize(("name", "way"), CASES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_attributes(name: str, way: int, dtype: str) -> None:
@@ -157,6 +173,10 @@ def test_attributes(name: str, way: int, dtype: str) -> None:
         there.append(check(lambda: getattr(c, attribute), lambda: getattr(t, attribute),  # noqa: B023
                            c_params, t_params, attribute, dtype))
     assert sum(there) >= 3
+    for attribute in own_attributes(name):
+        c, t, c_params, t_params = pair(name, params)
+        assert check(lambda: getattr(c, attribute), lambda: getattr(t, attribute),  # noqa: B023
+                     c_params, t_params, attribute, dtype)
     c, t, _, _ = pair(name, params)
     assert set(t.params) == set(c.params)
     assert c.xp is np and t.xp.exp(torch.ones(2)).shape == (2,)
@@ -262,6 +282,7 @@ def test_independent(name: str, n: int | None) -> None:
     c_inner, t_inner, c_params, t_params = pair(name, params)
     c, t = D.Independent(c_inner, n), distribution_base.IndependentDistribution(t_inner, n)
     assert t.reinterpreted_batch_ndims == c.reinterpreted_batch_ndims
+    assert t.distribution is t_inner
     for attribute in ATTRIBUTES:
         if attribute == "covariance" and c.reinterpreted_batch_ndims == 0:
             continue  # Chainer fails
