@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import Kind, Ref, options
 from chainer2torch.analysis.names import ModuleInfo
 from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.stages import models_are_left
 from chainer2torch.vendor import MODULE_NAME
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ class FileNames:
 
     @functools.cached_property
     def migrated(self) -> bool:
-        """Whether an earlier run rewrote the file: it imports the helpers."""
-        return any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
+        """Whether an earlier run rewrote the models of the file: it imports the helpers, and no such run is to come."""
+        helpers = any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
+        return helpers and not models_are_left(self)  # type: ignore[arg-type]
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Te
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.graphs import GraphUse, graph_use
 from chainer2torch.plan.other_members import without_rule
+from chainer2torch.plan.stages import comments_above
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -30,7 +31,6 @@ _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
 _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
-_MARKERS = 20  # the most lines of comments that are looked at above a statement
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 
@@ -96,14 +96,7 @@ def _seen_before(plan: Plan, node: ast.Attribute) -> bool:
     """Whether an earlier run decided on this receiver, which saw more of what it is, and left no marker here."""
     if not plan.migrated:
         return False
-    number = plan.source.line_statement(node).lineno - 1
-    above = plan.source.text[:plan.source.line_starts[number]].splitlines()[-_MARKERS:]
-    for line in reversed(above):
-        if not line.lstrip().startswith("#"):
-            return True
-        if f" ?.{node.attr}:" in line:
-            return False
-    return True
+    return not any(f" ?.{node.attr}:" in line for line in comments_above(plan, node))
 
 
 def _method_of_array(plan: Plan, node: ast.Attribute) -> None:

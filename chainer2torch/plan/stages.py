@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TRAINING, DATA, MODELS = "training", "data", "models"
 CODE = "C2T017"
+_MARKER = "# TODO(chainer2torch "
+_MARKERS = 20  # the most lines of comments that are looked at above a statement
 _TABLES = {
     **dict.fromkeys(("optimizer.toml", "optimizer_old_names.toml", "optimizer_hooks.toml", "optimizers.toml",
                      "extensions.toml", "training.toml", "triggers.toml", "updaters.toml", "snapshot_writers.toml",
@@ -101,6 +103,26 @@ def _present(analysis: Analysis) -> frozenset[str]:
             if not inner if row is None else row.table not in _EITHER:
                 found.add(_stage(row, kind.name))
     return frozenset(found)
+
+
+def models_are_left(plan: Plan) -> bool:
+    """Whether the runs before left the models of this file to another one: it names what belongs to them unmarked."""
+    for node in plan.source.of(ast.Name, ast.Attribute):
+        kind = plan.analysis.kind(node)
+        row = plan.rules.rows.get(kind.name) if isinstance(kind, Ref) and kind.name in plan.analysis.libraries else None
+        if row is not None and row.table not in _EITHER and _stage(row, row.name) == MODELS and \
+                not plan.skipped.node(node) and not any(_MARKER in line for line in comments_above(plan, node)):
+            return True
+    return False
+
+
+def comments_above(plan: Plan, node: ast.AST) -> Iterator[str]:
+    """The lines of comments above the statement of a node, the last one first."""
+    number = plan.source.line_statement(node).lineno - 1
+    for line in reversed(plan.source.text[:plan.source.line_starts[number]].splitlines()[-_MARKERS:]):
+        if not line.lstrip().startswith("#"):
+            return
+        yield line
 
 
 def later(plan: Plan, node: ast.AST, row: Row | None, name: str) -> bool:
