@@ -20,6 +20,7 @@ from chainer2torch.plan import (
     parallel, registration, shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
+from chainer2torch.plan.kept_gradients import kept_gradients
 from chainer2torch.plan.left_imports import empty_guards, left_imports
 from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.other_members import overridden
@@ -28,7 +29,6 @@ from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.states import kept_states
 from chainer2torch.plan.texts import texts
 from chainer2torch.plan.unresolved import unresolved
-
 from chainer2torch.rules import Rules, load_rules
 from chainer2torch.vendor import is_helper_module
 
@@ -178,6 +178,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         link_members.members(plan)
         arrays.crossings(plan)
         kept_states(plan)
+        kept_gradients(plan)
         links.classes(plan)
     overridden(plan)
     if plan.with_models:

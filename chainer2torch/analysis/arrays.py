@@ -170,9 +170,12 @@ def on_device(kind: Kind) -> Kind:
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 
-def entering(kind: Kind) -> Kind:
-    """What a link sees of an argument: host arrays become tensors where they are passed to it."""
-    kinds = options(kind)
+def entering(kind: Kind, layer: bool = False) -> Kind:
+    """What a link sees of an argument: host arrays become tensors where they are passed to it.
+
+    What a converter made of a batch may be a tuple, but not if it is handed to a ``layer`` or function of Chainer's.
+    """
+    kinds = [Tensor() if layer and isinstance(k, Batch) else k for k in options(kind)]
     if isinstance(kind, Lst):
         return Lst(entering(kind.element)) if not isinstance(kind.element, Lst) else kind
     if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):

@@ -72,9 +72,10 @@ def set_unregistered(module: nn.Module, name: str, value: Any) -> None:
     """``module.name = value`` that does not register ``value`` as a child or parameter.
 
     In Chainer only an assignment inside ``init_scope`` registers: what is set outside is neither trained nor saved. A
-    name that is registered stays so, whatever is assigned to it later.
+    name that is registered stays so, whatever is assigned to it later. It may come before ``super().__init__()``.
     """
-    if name in module._modules or name in module._parameters:
+    inside = vars(module)  # before super().__init__() there is nothing yet that a name could be registered in
+    if name in inside.get("_modules", ()) or name in inside.get("_parameters", ()):
         setattr(module, name, value)
     else:
         object.__setattr__(module, name, value)

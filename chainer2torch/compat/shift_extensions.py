@@ -9,7 +9,10 @@ from chainer2torch.compat.extension_base import Extension
 
 
 class _Shift(Extension):
-    """What they share: the optimizer, the number of calls, and the value to go back to after a resume."""
+    """What they share: the optimizer, the number of calls, and the value to go back to after a resume.
+
+    Classes that derive from them use Chainer's names: ``_get_optimizer``, ``_update_value``, ``_t`` and the settings.
+    """
 
     def __init__(self, attr: str, optimizer: Any) -> None:
         self._attr = attr
@@ -17,11 +20,11 @@ class _Shift(Extension):
         self._t = 0
         self._last_value: Any = None
 
-    def _optimizer_of(self, trainer: Any) -> Any:
+    def _get_optimizer(self, trainer: Any) -> Any:
         return self._optimizer or trainer.updater.get_optimizer("main")
 
-    def _set(self, trainer: Any, value: float) -> None:
-        setattr(self._optimizer_of(trainer), self._attr, value)
+    def _update_value(self, optimizer: Any, value: float) -> None:
+        setattr(optimizer, self._attr, value)
         self._last_value = value
 
     def _value(self) -> float:
@@ -31,7 +34,7 @@ class _Shift(Extension):
     def __call__(self, trainer: Any) -> None:
         """Sets the next value."""
         self._t += 1
-        self._set(trainer, self._value())
+        self._update_value(self._get_optimizer(trainer), self._value())
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores the number of calls and the value."""
@@ -51,8 +54,8 @@ class _ShiftFromStart(_Shift):
     def initialize(self, trainer: Any) -> None:
         """Sets the first value, or the last one after a resume."""
         if self._init is None:
-            self._init = getattr(self._optimizer_of(trainer), self._attr)
-        self._set(trainer, self._init if self._last_value is None else self._last_value)
+            self._init = getattr(self._get_optimizer(trainer), self._attr)
+        self._update_value(self._get_optimizer(trainer), self._init if self._last_value is None else self._last_value)
 
     def _stop_at_target(self, value: float, grows: bool) -> float:
         if self._target is not None and (value / self._target > 1 if grows else value / self._target < 1):
@@ -137,7 +140,8 @@ class LinearShift(_Shift):
 
     def initialize(self, trainer: Any) -> None:
         """Sets the first value, or the last one after a resume."""
-        self._set(trainer, self._value() if self._last_value is None else self._last_value)
+        value = self._value() if self._last_value is None else self._last_value
+        self._update_value(self._get_optimizer(trainer), value)
 
     def _value(self) -> float:
         (start, end), (first, last) = self._time_range, self._value_range
@@ -162,9 +166,9 @@ class MultistepShift(_Shift):
     def initialize(self, trainer: Any) -> None:
         """Sets the first value."""
         if self._init is None:
-            self._init = getattr(self._optimizer_of(trainer), self._attr)
+            self._init = getattr(self._get_optimizer(trainer), self._attr)
         else:
-            setattr(self._optimizer_of(trainer), self._attr, self._init)
+            setattr(self._get_optimizer(trainer), self._attr, self._init)
 
     def _value(self) -> float:
         if self._current_step < len(self._step_value) and self._t >= self._step_value[self._current_step]:
@@ -193,9 +197,9 @@ class WarmupShift(_Shift):
     def initialize(self, trainer: Any) -> None:
         """Sets the first value."""
         if self._warmup_start is None:
-            self._warmup_start = getattr(self._optimizer_of(trainer), self._attr)
+            self._warmup_start = getattr(self._get_optimizer(trainer), self._attr)
         else:
-            setattr(self._optimizer_of(trainer), self._attr, self._warmup_start)
+            setattr(self._get_optimizer(trainer), self._attr, self._warmup_start)
 
     def __call__(self, trainer: Any) -> None:
         """Sets the next value while the warm-up lasts."""
@@ -203,7 +207,7 @@ class WarmupShift(_Shift):
         if self._t <= self._warmup_iter:
             left = self._warmup_iter - self._t
             value = (self._t * self._init + left * self._warmup_start) / self._warmup_iter
-            setattr(self._optimizer_of(trainer), self._attr, value)
+            setattr(self._get_optimizer(trainer), self._attr, value)
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores the number of calls."""

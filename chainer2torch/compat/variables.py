@@ -45,6 +45,16 @@ def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
     return y.__dict__.pop("_grad_to_start_from", None)
 
 
+def retain_grad(*values: Any) -> None:
+    """Has the next backward() keep the gradients of ``values``; what takes no gradient is left alone.
+
+    Source: chainer.Variable.backward (``retain_grad=True``).
+    """
+    for value in values:
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            value.retain_grad()
+
+
 def set_grad(x: torch.Tensor, grad: Any) -> None:
     """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
 

@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.host_values import (
-    is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
+    as_text, is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
 )
 from chainer2torch.plan.receivers import among_tensors
 from chainer2torch.plan.sites import Plan
@@ -126,7 +126,7 @@ def crossings(plan: Plan) -> None:
                 if key is not None and is_torch_dtype(plan.analysis.kind(key)):
                     wrap(plan, key, "compat.numpy_dtype(value)")  # such a table is asked by dtypes of NumPy
         elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
-            to_host_if_array(plan, node.value)
+            as_text(plan, node.value)
 
 
 def _call(plan: Plan, call: ast.Call) -> None:
@@ -146,15 +146,16 @@ def _call(plan: Plan, call: ast.Call) -> None:
             to_host_if_array(plan, argument)
     elif writes_text(plan, call, callee):
         for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
-            to_host_if_array(plan, argument)
+            as_text(plan, argument)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         _compare_dtypes(plan, call.args[:2])
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
         _method_on_host(plan, call, arguments)
     elif _takes_variables(plan, callee):
+        layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kind = plan.analysis.kind(argument)
-            if kind != entering(kind):
+            if kind != entering(kind, layer):
                 wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
                       "[torch.as_tensor(item) for item in value]")
 
@@ -238,7 +239,7 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
     left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
     if isinstance(node.op, ast.Mod) and scalar_type(left) == "str":
         if not isinstance(left, Const) or "%s" in left.value or "%r" in left.value:
-            to_host_if_array(plan, node.right)
+            as_text(plan, node.right)
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if isinstance(kind, HostArray) and isinstance(other, Tensor):

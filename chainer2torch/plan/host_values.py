@@ -45,6 +45,22 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
             wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0
 
 
+def as_text(plan: Plan, node: ast.expr) -> None:
+    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes."""
+    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else node.values if isinstance(node, ast.Dict) else []
+    for part in parts:
+        as_text(plan, part)
+    if parts:
+        return
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and \
+            all(isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value))):
+        wrap(plan, node, "tuple(value)")
+    elif is_torch_dtype(plan.analysis.kind(node)):
+        wrap(plan, node, "compat.numpy_dtype(value)")
+    else:
+        to_host_if_array(plan, node)
+
+
 def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:
     """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``."""
     if isinstance(callee, Ref):
@@ -109,5 +125,5 @@ def is_torch_dtype(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls == "torch.dtype"
 
 
-__all__ = ["is_host_method", "is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap",
+__all__ = ["as_text", "is_host_method", "is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap",
            "writes_text"]

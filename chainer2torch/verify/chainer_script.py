@@ -126,6 +126,8 @@ class _Watch(object):
                     watch.optimizers.append(self)
                 if self not in watch.waiting:
                     watch.waiting.append(self)
+                made = "made-{}.npz".format(watch.optimizers.index(self))
+                numpy.savez(os.path.join(watch.folder, made), **_serialized(link))
             return result
 
         return recorded_setup

@@ -69,6 +69,13 @@ class _Watch:
             init(self, *args, **kwargs)
 
         torch.optim.Optimizer.__init__ = recorded_init  # type: ignore[method-assign]
+        add_group = torch.optim.Optimizer.add_param_group
+
+        def recorded_add_group(self: Any, group: Any) -> None:
+            add_group(self, group)
+            watch.load_as_made(self)
+
+        torch.optim.Optimizer.add_param_group = recorded_add_group  # type: ignore[assignment]
 
         module_init = torch.nn.Module.__init__
 
@@ -141,6 +148,21 @@ class _Watch:
         finally:
             self.loading = False
 
+    def load_as_made(self, optimizer: torch.optim.Optimizer) -> None:
+        """When parameters are given to an optimizer: those that Chainer's had then, for scripts that look at them.
+
+        What does not fit yet is left for :meth:`load`, which also says so.
+        """
+        if self.loading or optimizer not in self.optimizers or self.optimizers.index(optimizer) in self.loaded:
+            return
+        path = os.path.join(self.job["reference"], f"made-{self.optimizers.index(optimizer)}.npz")
+        if os.path.exists(path):
+            self.loading = True
+            try:
+                self._fill(optimizer, path, strict=False)
+            finally:
+                self.loading = False
+
     def _load_other(self, module: torch.nn.Module) -> None:
         """The weights of a module that no optimizer trains: the first of its class that is called in either script."""
         from . import compat_module
@@ -164,9 +186,20 @@ class _Watch:
                 f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated in "
                 "the original; its weights were not loaded")
             return
-        from . import compat_module
         strict = not self.job["targets"].get(str(number), {}).get("uninitialized")
-        reasons = []
+        module, reasons = self._fill(optimizer, path, strict)
+        if module is not None:
+            self.notes["loaded"][str(number)] = type(module).__name__
+            return
+        self.notes["problems"].append(
+            f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "
+            + ("; ".join(reasons) or "no module owns exactly its parameters"))
+
+    def _fill(self, optimizer: torch.optim.Optimizer, path: str, strict: bool
+              ) -> tuple[torch.nn.Module | None, list[str]]:
+        """Loads weights into the module of an optimizer and its copies; None and the reasons if they fit none."""
+        from . import compat_module
+        reasons: list[str] = []
         for module in self._candidates(optimizer):
             copies = _copies(module)
             try:
@@ -174,13 +207,10 @@ class _Watch:
             except Exception as error:
                 reasons.append(f"{type(module).__name__}: {type(error).__name__}: {error}")
                 continue
-            self.notes["loaded"][str(number)] = type(module).__name__
             for copy in copies:
                 copy.load_state_dict(module.state_dict())
-            return
-        self.notes["problems"].append(
-            f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "
-            + ("; ".join(reasons) or "no module owns exactly its parameters"))
+            return module, reasons
+        return None, reasons
 
     def _candidates(self, optimizer: torch.optim.Optimizer) -> list[torch.nn.Module]:
         """The modules that own exactly the optimizer's parameters, the outermost first."""

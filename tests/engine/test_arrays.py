@@ -149,6 +149,34 @@ def run(x):
     assert "torch.as_tensor(np.arange" in code
 
 
+def test_host_arrays_enter_a_layer_that_gets_batches_as_well():
+    """A batch may be a tuple, but what a layer is called with is a tensor or an array."""
+    code = both("""class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 2, initialW=1)
+
+    def features(self, x):
+        return F.relu(self.fc(x))
+
+    def forward(self, x, t):
+        return F.softmax_cross_entropy(self.features(x), t)
+
+
+def train(data):
+    optimizer = chainer.optimizers.SGD()
+    optimizer.setup(Net())
+    iterator = chainer.iterators.SerialIterator(data, 2)
+    chainer.training.Trainer(chainer.training.StandardUpdater(iterator, optimizer), (1, 'epoch')).run()
+
+
+def run(x):
+    return Net().features(np.arange(6, dtype=np.float32).reshape(2, 3) - 2)
+""")
+    assert "self.fc(torch.as_tensor(x))" in code
+
+
 @pytest.mark.parametrize("body", [
     "def make(gpu):\n    xp = cuda.cupy if gpu >= 0 else np\n    return xp.ones((2,), 'f').astype('i')\n",
     "def make(gpu):\n    if gpu >= 0:\n        xp = cuda.cupy\n    else:\n        xp = np\n"

@@ -213,3 +213,22 @@ for p in r.params():
     left = {(s.line, s.state) for s in result.sites if s.line > 3 and s.state != "exact"}
     assert left >= {(4, "manual"), (5, "review")}
     assert "for p in compat.params(r):" in result.code
+
+
+def test_layers_that_are_set_before_the_constructor_of_the_base():
+    original, migrated = both_sides.both("""
+        class Net(chainer.ChainList):
+            def __init__(self):
+                self.head = L.Linear(3, 2, initialW=1)
+                self.tail = L.Linear(2, 1, initialW=2)
+                super(Net, self).__init__(self.head, self.tail)
+
+            def __call__(self, x):
+                return self.tail(self.head(x))
+
+        def run():
+            net = Net()
+            y = net(np.ones((1, 3), 'f'))
+            return [name for name, _ in net.namedparams()], float(y.array[0, 0]), net[0] is net.head
+        """)
+    assert migrated["run"]() == original["run"]() == (["/0/W", "/0/b", "/1/W", "/1/b"], 12.0, True)

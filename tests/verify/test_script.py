@@ -119,6 +119,18 @@ def test_a_loop_in_lockstep(tmp_path):
     assert not (tmp_path / "src" / "model.npz").exists(), "the script runs in a copy"
 
 
+def test_what_a_script_computes_from_initial_weights_is_equal(tmp_path):
+    """Masks that are drawn from the weights before the first forward: both sides have the same weights by then."""
+    before = ("    optimizer.setup(model)\n", "    mask = (abs(model.l2.W.array) > 0.2).astype('f')\n")
+    chainer = CHAINER.replace(before[0], "".join(before)).replace("model(x + ", "(1 + mask.mean()) * model(x + ")
+    torch = TORCH.replace("model.parameters(), 0.1)\n", "model.parameters(), 0.1)\n"
+                          "    mask = (abs(model.l2.weight.detach()) > 0.2).float()\n")
+    torch = torch.replace("model(torch.from_numpy(x[batch])", "(1 + mask.mean()) * model(torch.from_numpy(x[batch])")
+    report = _verify(tmp_path, chainer, torch, "3")
+    assert report.exit_code == 0, _text(report)
+    assert "mask.mean()) * model" in chainer and "mask.mean()) * model" in torch
+
+
 def test_it_stops_after_the_iterations_asked_for(tmp_path):
     report = _verify(tmp_path, CHAINER, TORCH, "1000000", iterations=4)
     assert (report.exit_code, report.iterations) == (0, 4), _text(report)

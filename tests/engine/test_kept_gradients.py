@@ -1,0 +1,52 @@
+"""Gradients of values in the middle of a graph, which PyTorch keeps only if they are named before backward()."""
+import numpy as np
+import pytest
+
+from chainer2torch.engine import migrate_source
+from tests.support import both_sides
+
+RUN = """
+def run(x, w):
+    x, w = chainer.Variable(x), chainer.Parameter(w)
+    h = F.tanh(x * w)
+    both = {{'h': h * 2, 'k': [F.exp(h)]}}
+    y = F.sum(both['h'] * both['k'][0])
+    {backward}
+    return {read}
+"""
+
+
+@pytest.mark.parametrize("backward, read", [
+    ("y.backward(retain_grad=True)", "h.grad"),
+    ("y.backward(True)", "h.grad, x.grad, w.grad"),
+    ("y.backward(retain_grad=True)", "both['h'].grad, both['k'][0].grad"),
+    ("y.backward(retain_grad=True, enable_double_backprop=True)", "h.grad_var.array"),
+    ("y.backward()", "y.grad is None, x.grad, h.grad is None"),
+    ("y.backward(retain_grad=False)", "h.grad is None"),
+    ("y.backward(retain_grad=True)", "y.grad"),
+])
+@pytest.mark.parametrize("shape, dtype", [((3,), "float32"), ((2, 4), "float64")])
+def test_gradients_are_kept_as_in_chainer(backward, read, shape, dtype):
+    original, migrated = both_sides.both(RUN.format(backward=backward, read=read))
+    random = np.random.RandomState(0)
+    x, w = random.randn(*shape).astype(dtype), random.randn(*shape).astype(dtype)
+    expected, actual = original["run"](x, w), migrated["run"](x.copy(), w.copy())
+    for a, b in zip(*(v if isinstance(v, tuple) else (v,) for v in (expected, actual))):
+        assert a is not None and b is not None
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-5)
+
+
+def test_what_is_named_is_what_is_read():
+    code = migrate_source("import chainer\nimport chainer.functions as F\n" + RUN.format(
+        backward="y.backward(retain_grad=True)", read="h.grad, w.grad")).code
+    assert "    compat.retain_grad(h, w)\n    compat.backward(y, retain_grad=True)\n" in code
+    plain = migrate_source("import chainer\nimport chainer.functions as F\n" + RUN.format(
+        backward="y.backward()", read="w.grad")).code
+    assert "retain_grad" not in plain and "    y.backward()\n" in plain
+
+
+def test_gradients_that_are_read_elsewhere_are_said():
+    result = migrate_source("import chainer\nimport chainer.functions as F\n\n\nclass A:\n    def f(self, x):\n"
+                            "        self.h = F.tanh(x)\n        F.sum(self.h).backward(retain_grad=True)\n\n"
+                            "    def g(self):\n        return self.h.grad\n")
+    assert [(s.line, s.state) for s in result.sites if s.state != "exact"] == [(8, "review")]
