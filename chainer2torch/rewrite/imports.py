@@ -37,8 +37,10 @@ def guarded(node: cst.SimpleStatementLine) -> cst.Try:
 
 def spaced(module: cst.Module) -> cst.Module:
     """A module in which guarded imports are paragraphs among the others."""
-    body = list(module.body)
+    body: list[Any] = list(module.body)
     for i, (before, node) in enumerate(zip(body, body[1:], strict=False), 1):
+        if isinstance(node, cst.EmptyLine):  # a comment whose statement has gone
+            continue
         blank = all(line.comment is None for line in node.leading_lines)
         if blank and _is_import(before) and _is_guard(node) or \
                 not node.leading_lines and (_is_guard(node) or _is_import(node) and _is_guard(before)):

@@ -68,3 +68,9 @@ def test_a_guard_goes_with_its_last_import(migrate):
     assert migrate(guarded.format("  # only what is marked below needs it")).code == expected
     other = guarded.format("").replace("    pass", "    sys.exit('no Chainer')")
     assert "sys.exit" in migrate(other).code, "a handler that does something is the user's"
+
+
+def test_a_comment_whose_statement_has_gone(migrate):
+    code = migrate("import chainer\nimport chainer.functions as F\nimport chainerx\nxp = chainer.backend.get_array_module(x)\n"
+                   "y = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n").code
+    assert "# a comment" in code and "only what is marked" in code

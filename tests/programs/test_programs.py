@@ -30,7 +30,6 @@ LEFT = {
     "gan": {"?.unchain_backward"},
     "modes": {"chainer.config.train"},
     "ptb_style": {"chainer.Variable.unchain_backward"},
-    "reporter_by_hand": {"chainer.Variable"},
     "trainer_everything": {"chainer.training.extensions.VariableStatisticsPlot"},
     "v1_classifier": {"chainer.Link.to_gpu"},
 }
