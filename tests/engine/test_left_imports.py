@@ -72,5 +72,6 @@ def test_a_guard_goes_with_its_last_import(migrate):
 
 def test_a_comment_whose_statement_has_gone(migrate):
     code = migrate("import chainer\nimport chainer.functions as F\nimport chainerx\n"
-                   "xp = chainer.backend.get_array_module(x)\ny = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n").code
+                   "xp = chainer.backend.get_array_module(x)\n"
+                   "y = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n").code
     assert "# a comment" in code and "only what is marked" in code
