@@ -18,13 +18,13 @@ def set_default_dtype(dtype: Any) -> None:
     """Sets the default dtype from NumPy's (or its name).
 
     Raises:
-        ValueError: it is no floating dtype; Chainer's ``mixed16`` is ``torch.autocast`` in torch.
+        ValueError: it is no floating dtype. Chainer's ``mixed16`` has no counterpart.
     Source: chainer.config.dtype.
     """
     try:
         wanted = np.dtype(dtype)
     except TypeError:
-        raise ValueError(f"{dtype!r} is no dtype of NumPy; mixed16 is torch.autocast in PyTorch") from None
+        raise ValueError(f"{dtype!r} is no dtype of NumPy; mixed16 has no counterpart") from None
     if wanted.kind != "f":
         raise ValueError(f"the default dtype must be floating, not {wanted}")
     torch.set_default_dtype(getattr(torch, wanted.name))

@@ -53,6 +53,10 @@ class unchain_variables(Extension):  # noqa: N801 - Chainer's name
 
     priority = 0
 
+    def trigger(self, trainer: Any) -> bool:
+        """Never: a method, as in Chainer, so that snapshots hold no state of it."""
+        return False
+
     def __call__(self, trainer: Any) -> None:
         """Nothing to cut."""
 

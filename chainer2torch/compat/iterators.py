@@ -87,6 +87,8 @@ class _Position(NamedTuple):
 class _OrderedIterator(Iterator):
     """What the three iterators share: order, epochs, wrap-around and state. Subclasses say how items are read."""
 
+    _order_keys = "order", "_order"  # the name in files, and the one in files of other versions
+
     def __init__(self, dataset: Any, batch_size: int, repeat: bool, shuffle: bool | None,
                  order_sampler: Callable[[np.ndarray, int], np.ndarray] | None) -> None:
         if shuffle is not None and order_sampler is not None:
@@ -174,10 +176,11 @@ class _OrderedIterator(Iterator):
         order = self._state.order
         if order is not None:
             order = order.copy()
+            first, second = self._order_keys
             try:
-                order = serializer("order", order)
+                order = serializer(first, order)
             except KeyError:
-                order = serializer("_order", order)
+                order = serializer(second, order)
         self._state = _Position(position, epoch, is_new_epoch, order)
         try:
             previous = serializer("previous_epoch_detail", self._previous_epoch_detail)
@@ -226,6 +229,8 @@ class MultithreadIterator(_OrderedIterator):
 
     Source: chainer.iterators.MultithreadIterator.
     """
+
+    _order_keys = "_order", "order"
 
     def __init__(self, dataset: Any, batch_size: int, repeat: bool = True, shuffle: bool | None = None,
                  n_threads: int = 1, order_sampler: Any = None) -> None:

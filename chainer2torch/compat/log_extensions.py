@@ -1,16 +1,20 @@
 """Reports of the training: pytorch-pfn-extras' extensions with Chainer's triggers and Chainer's snapshot layout."""
 from __future__ import annotations
 
+import gc
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
+import torch.nn as nn
 from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training import extensions as ppe_extensions
 
 from chainer2torch.compat.extension_base import Extension
+from chainer2torch.compat.link_slots import link_children
 from chainer2torch.compat.optimizer_state import chainer_named_arrays
 from chainer2torch.compat.state import StateReader
 from chainer2torch.compat.summary import serialize_summary
@@ -149,8 +153,24 @@ def _default_statistics() -> dict[str, Callable[[torch.Tensor], torch.Tensor]]:
     }
 
 
+def _name_of(link: nn.Module) -> str:
+    """What Chainer calls a link: as the attribute of its parent does, or as its own ``name``, or ``None``.
+
+    A module does not know its parents, so they are looked for among all modules that there are.
+    """
+    parents = [value for value in gc.get_objects() if issubclass(type(value), nn.Module)
+               and any(child is link for child in value.__dict__.get("_modules", {}).values())]
+    names = {name for parent in parents for name, child in link_children(parent) if child is link}
+    if len(names) > 1:
+        warnings.warn(f"a {type(link).__name__} has several names, {', '.join(sorted(names))}: its statistics are "
+                      f"reported under {min(names)}, Chainer takes the name that was given last", stacklevel=3)
+    return min(names) if names else str(getattr(link, "name", None))
+
+
 class ParameterStatistics(Extension):
     """Reports statistics of the parameters and gradients of modules.
+
+    The keys begin with the name that a module has in its parent, ``None`` for a module without either.
 
     Args:
         links: a module, or several.
@@ -174,11 +194,14 @@ class ParameterStatistics(Extension):
         self._trigger = get_trigger(trigger)
         self._summary = reporting.DictSummary()
         self._skip_nan_params = skip_nan_params
+        self._names: list[str] | None = None
 
     def __call__(self, trainer: Any) -> None:
         """Adds the current statistics; reports the means when the trigger fires."""
         values: dict[str, Any] = {}
-        for link in self._links:
+        if self._names is None:
+            self._names = [_name_of(link) for link in self._links]
+        for link, link_name in zip(self._links, self._names, strict=True):
             by_attribute = {attribute: dict(chainer_named_arrays(link, attribute)) for attribute in self._attrs}
             for key in next(iter(by_attribute.values()), {}):
                 for attribute, arrays in by_attribute.items():
@@ -187,7 +210,7 @@ class ParameterStatistics(Extension):
                         skip = self._skip_nan_params and bool(array.isnan().any())
                         self._put(values, self.report_key_template.format(
                             prefix=self._prefix + "/" if self._prefix else "",
-                            link_name=getattr(link, "name", "None"), param_name="/" + key, attr_name=attribute,
+                            link_name=link_name, param_name="/" + key, attr_name=attribute,
                             function_name=name), float("nan") if skip else function(array))
         self._summary.add(values)
         if self._trigger(trainer):

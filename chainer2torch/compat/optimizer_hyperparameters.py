@@ -19,15 +19,23 @@ class _OptimizerHyperparameter(Hyperparameter):
         optimizer = vars(self)["_optimizer"]
         key = optimizer._group_key(name)
         source = optimizer.param_groups[0] if optimizer.param_groups else optimizer.defaults
-        if key not in source:
+        if key not in source or self._is_torchs(name):
             raise AttributeError(f"{type(optimizer).__name__} has no hyperparameter {name!r}")
         return source[key]
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._is_torchs(name):
+            vars(self)[name] = value  # as in Chainer, where no update reads it
+            return
         optimizer = vars(self)["_optimizer"]
         key = optimizer._group_key(name)
         for settings in (optimizer.defaults, *optimizer.param_groups):
             settings[key] = value
+
+    def _is_torchs(self, name: str) -> bool:
+        """Whether the name is PyTorch's for a setting that Chainer calls otherwise (``lr`` of Adam is ``alpha``)."""
+        aliases = vars(self)["_optimizer"]._aliases
+        return name in aliases.values() and name not in aliases
 
     def get_dict(self) -> dict[str, Any]:
         """All settings by Chainer's names."""

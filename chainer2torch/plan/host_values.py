@@ -24,7 +24,10 @@ _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as 
 
 
 def to_host_if_array(plan: Plan, node: ast.expr) -> None:
-    """Makes a host array of what was an array in Chainer's program; Variables are left alone."""
+    """Makes a host array of what was an array in Chainer's program; Variables are left alone.
+
+    A shape becomes a plain tuple, which is how it was written: ``print(x.shape)``.
+    """
     if isinstance(node, ast.Starred):
         to_host_if_array(plan, node.value)
     elif isinstance(node, (ast.Tuple, ast.List)):
@@ -33,6 +36,8 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
     elif isinstance(node, ast.Dict):
         for part in node.values:
             to_host_if_array(plan, part)
+    elif _is_shape(plan, node):
+        wrap(plan, node, "tuple(value)")
     else:
         kinds = _items(plan.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
@@ -52,13 +57,18 @@ def as_text(plan: Plan, node: ast.expr) -> None:
         as_text(plan, part)
     if parts:
         return
-    if isinstance(node, ast.Attribute) and node.attr == "shape" and \
-            all(isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value))):
-        wrap(plan, node, "tuple(value)")
-    elif is_torch_dtype(plan.analysis.kind(node)):
+    if is_torch_dtype(plan.analysis.kind(node)):
         wrap(plan, node, "compat.numpy_dtype(value)")
     else:
         to_host_if_array(plan, node)
+
+
+def _is_shape(plan: Plan, node: ast.expr) -> bool:
+    """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    return isinstance(node, ast.Attribute) and node.attr == "shape" and all(
+        isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value)))
 
 
 def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:

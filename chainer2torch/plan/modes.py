@@ -41,7 +41,16 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
     if name == "enable_backprop" and isinstance(value, bool):
         _leave_out(plan, config, row)
         _replace(plan, call, node, row, "torch.enable_grad()" if value else "torch.no_grad()", [])
-    elif name == "train" and value is not UNDECIDED:
+    elif name == "enable_backprop" and isinstance(plan.source.parents.get(call), ast.withitem):
+        # torch's context takes effect where it is made, so only where it is entered at once
+        _leave_out(plan, config, row)
+        given = bound.given["value"]
+        is_bool = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
+        plan.replace(call, f"torch.set_grad_enabled({'value' if is_bool else 'bool(value)'})",
+                     {"value": plan.operand(given)})
+        plan.use(node)
+        plan.mark(node, row, row.name, "exact")
+    elif name == "train":
         _leave_out(plan, config, row)
         helper = "compat.train_mode" if value else "compat.eval_mode"
         inside = ModulesInside(plan, plan.source.statement(node))
@@ -49,7 +58,8 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
             plan.mark(node, row, row.name, "review", "no module was found that runs inside; name those that do")
         elif inside.unnamed:
             plan.mark(node, row, row.name, "review", "a module that runs inside has no name here; name it, too")
-        _replace(plan, call, node, row, helper, inside.expressions)
+        train = plan.operand(bound.given["value"]) if value is UNDECIDED else None
+        _replace(plan, call, node, row, helper, inside.expressions, train)
     elif choose(question)[0] is not None:
         _leave_out(plan, config, row)
         plan.call(call, row, node)
@@ -74,10 +84,14 @@ def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
         plan.mark(config, row, "chainer.config", "exact")
 
 
-def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str]) -> None:
+def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str],
+             train: Operand | None = None) -> None:
+    """``train`` is the mode where it is known at run time only."""
     names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
-    template = target if target.endswith(")") else f"{target}({', '.join(names)})"
-    plan.replace(call, template, {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)})
+    operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
+    if train is not None:
+        target, names, operands = "compat.using_train", ["train", *names], {"train": train, **operands}
+    plan.replace(call, target if target.endswith(")") else f"{target}({', '.join(names)})", operands)
     plan.use(site)  # type: ignore[arg-type]
     plan.mark(site, row, row.name, "exact")
 

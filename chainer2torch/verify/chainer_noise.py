@@ -14,14 +14,16 @@ from . import chainer_legacy, lockstep
 # Modules of Chainer whose functions draw in their forward pass.
 _ROOMS = ("noise.dropout", "noise.gaussian", "noise.zoneout", "noise.simplified_dropconnect", "activation.rrelu")
 # Distributions whose samples are the same function of the same draws in what they become under PyTorch.
-SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel")
+# Independent draws nothing itself.
+SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel",
+                  "Independent")
 
 
-def private_streams(seed, unshared=None):
+def private_streams(seed, unshared=None, repeated=None):
     """Initial weights and functions' noise no longer advance NumPy's global generator; gives the noise's stream.
 
     The names of distributions whose samples PyTorch draws in another way are added to the set ``unshared`` when they
-    are drawn.
+    are drawn, those of functions that would have repeated their first draws to the set ``repeated``.
     """
     init = lockstep.Stream(seed + 1)
     noise = lockstep.Stream(seed + 2)
@@ -31,6 +33,8 @@ def private_streams(seed, unshared=None):
     for room in _ROOMS:
         _wrap_functions(_module("chainer.functions." + room), noise)
     _nothing_dropped()
+    if hasattr(chainer, "static_graph"):
+        _dropped_anew(set() if repeated is None else repeated)
     gumbel = _module("chainer.functions.noise.gumbel_softmax")
     if gumbel is not None:
         gumbel.gumbel_softmax = chainer.functions.gumbel_softmax = noise.wrap(gumbel.gumbel_softmax)
@@ -89,6 +93,29 @@ def _unless_zero(forward):
             self.mask = chainer.cuda.get_array_module(x).ones_like(x)
         return forward(self, inputs)
     return drawn
+
+
+def _dropped_anew(repeated):
+    """A static graph runs the function objects of its first call again, whose masks are there already.
+
+    The first time with the masks of the call that recorded them: both belong to one call of the program. PyTorch draws
+    a mask in every call, so later the object draws one, too: into the same array, which its gradient reads.
+    """
+    from chainer.functions.noise import dropout
+    forward = dropout.Dropout.forward
+
+    def drawn(self, inputs):
+        given = not hasattr(self, "_c2t_runs") and self.mask is not None
+        self._c2t_runs = -1 if given else getattr(self, "_c2t_runs", 0)
+        self._c2t_runs += self._c2t_runs >= 0
+        if self._c2t_runs > 2 and self.mask is not None and self.dropout_ratio > 0:
+            repeated.add("dropout")
+            again = dropout.Dropout(self.dropout_ratio)
+            forward(again, inputs)
+            self.mask[...] = again.mask
+        return forward(self, inputs)
+
+    dropout.Dropout.forward = drawn
 
 
 def _wrap_samples(noise, unshared):

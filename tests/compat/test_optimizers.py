@@ -388,3 +388,14 @@ def test_half_precision_with_a_float32_copy():
         o.setup(m)
     train(optimizer, reference, theirs, ours, dtype="float16")
     check(theirs, ours, 1e-3)
+
+
+def test_adams_rate_has_one_name():
+    """Chainer calls it alpha; a setting ``lr`` is one that no update reads, and is not there before."""
+    mine = optimizers.Adam(alpha=0.01).setup(torch.nn.Linear(2, 2))
+    theirs = chainer.optimizers.Adam(alpha=0.01).setup(chainer.links.Linear(2, 2))
+    for optimizer in (mine, theirs):
+        assert not hasattr(optimizer.hyperparam, "lr")
+        optimizer.hyperparam.lr = 0.5
+        assert (optimizer.hyperparam.lr, optimizer.hyperparam.alpha, optimizer.alpha) == (0.5, 0.01, 0.01)
+    assert mine.param_groups[0]["lr"] == 0.01

@@ -565,6 +565,18 @@ def test_parameter_statistics_and_plots(tmp_path):
         assert all((tmp_path / api.__name__ / "loss.pdf").read_bytes()[:4] == b"%PDF" for api in BOTH)
 
 
+def test_parameter_statistics_know_the_names_of_children():
+    model = torch.nn.Module()
+    model.body = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    assert [log_extensions._name_of(link) for link in (model, model.body, model.body[0], model.body[2])] == [
+        "None", "body", "0", "1"]
+    other = torch.nn.Module()
+    other.tail = model.body
+    with pytest.warns(UserWarning, match="body, tail"):
+        log_extensions._name_of(model.body)
+    del other
+
+
 def test_fail_on_non_number(tmp_path):
     for api in BOTH:
         made = set_up(api, tmp_path, optimizer="SGD", lr=float("inf"))

@@ -28,8 +28,10 @@ PROGRAMS = Path(__file__).parent / "wild"
 LEFT = {
     "config_keys": {"chainer.using_config"},
     "gan": {"?.unchain_backward"},
+    "own_updaters": {"?.unchain_backward"},
     "modes": {"chainer.config.train"},
     "ptb_style": {"chainer.Variable.unchain_backward"},
+    "trainer_extensions": {"chainer.training.extensions.VariableStatisticsPlot"},
     "trainer_everything": {"chainer.training.extensions.VariableStatisticsPlot"},
     "v1_classifier": {"chainer.Link.to_gpu"},
 }
