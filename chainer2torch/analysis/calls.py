@@ -23,9 +23,9 @@ _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "
           "repr": "str", "isinstance": "bool", "hasattr": "bool", "callable": "bool", "any": "bool", "all": "bool"}
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
-# what moves an array to a device
 # methods that only links have: what they give is known whatever they are called on
 _OF_LINKS_ONLY = frozenset({"namedlinks", "namedparams"})
+# what moves an array to a device
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 _STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
 
