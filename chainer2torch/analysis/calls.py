@@ -25,6 +25,8 @@ _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 # methods that only links have: what they give is known whatever they are called on
 _OF_LINKS_ONLY = frozenset({"namedlinks", "namedparams"})
+_WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
+_CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map"}
 # what moves an array to a device
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 _STR_LISTS = frozenset({"split", "rsplit", "splitlines"})
@@ -73,6 +75,8 @@ class Calls:
         calls_models = not (isinstance(callee, Ref) and callee.name.startswith(
             ("chainer", "builtins.", "numpy.", "copy.")) or isinstance(callee, Ref) and adapted(callee.name))
         fed = keywords.get("converter") if not calls_models else None  # what it gets is known: see data.connected
+        if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
+            fed = self._call_for_items(callee.name, args, keywords)
         for kind in (*args, *keywords.values()):
             if (calls_models or not isinstance(kind, Inst)) and kind is not fed:
                 self.escape(kind)
@@ -82,6 +86,16 @@ class Calls:
                 node.func.attr in _OF_LINKS_ONLY:
             return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)
         return UNKNOWN
+
+    def _call_for_items(  # type: ignore[misc]
+            self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """``map(function, items)``, ``sorted(items, key=function)``: gives the function if it is of the project."""
+        function = keywords.get("key") if name in _WITH_KEY else args[0] if len(args) > 1 else None
+        items = args[:1] if name in _WITH_KEY else args[1:]
+        if not isinstance(function, Func) or not items or name in _WITH_KEY and len(args) > 1:
+            return None
+        self.call(function, [self.iterated(kind) for kind in items], {}, None)
+        return function
 
     # -- functions and classes of the project ----------------------------------------------------------------------
 
@@ -195,6 +209,8 @@ class Calls:
                 return Lst(element) if name == "values" else element
             return UNKNOWN
         if isinstance(receiver, Lst):
+            if name == "sort" and isinstance(keywords.get("key"), Func):
+                self.call(keywords["key"], [receiver.element], {}, None)
             return self._list_method(receiver, name, args, node)
         if name in _STR_LISTS:
             return Lst(Scalar("str"))
@@ -310,6 +326,10 @@ class Calls:
             return Lst(Scalar("int"))
         if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
             return Lst(self.iterated(first)) if args else Lst(UNKNOWN)
+        if name == "filter" and len(args) > 1:
+            return Lst(self.iterated(args[1]))
+        if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):
+            return first.element
         if name == "next":
             return self.method_result(first, "next", [], node) if isinstance(first, Inst) else element_of(first)
         if name == "enumerate":

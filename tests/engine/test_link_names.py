@@ -41,6 +41,12 @@ def same(body, left=()):
     ("return net.a.name, net.b.name, net.g.name, net.a.W.name, net.b.gamma.name, net.alias.name",
      ("shared", "b", "g", "W", "gamma", "g")),
     ("return [(path, p.name) for path, p in net.namedparams() if p.name != 'W']", None),
+    ("return [p.name for p in sorted(net.params(), key=lambda p: p.name)]", None),
+    ("params = list(net.params())\nparams.sort(key=lambda p: (p.name, p.size))\nreturn [p.name for p in params]", None),
+    ("return list(map(lambda p: (p.name, p.shape), net.params()))", None),
+    ("return max(net.params(), key=lambda p: p.size).name, min(net.params(), key=lambda q: (q.size, q.name)).name",
+     None),
+    ("return [p.name for p in filter(lambda p: p.name == 'W', net.params())]", None),
     ("names = []\nfor i, child in enumerate(net.children()):\n    names.append(child.name)\nreturn names", None),
 ])
 def test_names(body, expected):
