@@ -182,12 +182,11 @@ def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[
 
 
 def _takes_variables(plan: Plan, callee: Kind) -> bool:
-    if isinstance(callee, Ref):
-        return callee.name.startswith("chainer.functions.")
     if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
         return callee.name == "update" and isinstance(callee.receiver, Inst) and \
             plan.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
-    return all(isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
+    return all(isinstance(k, Ref) and k.name.startswith("chainer.functions.")
+               or isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
 
 
 def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:

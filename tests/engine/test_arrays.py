@@ -149,6 +149,16 @@ def run(x):
     assert "torch.as_tensor(np.arange" in code
 
 
+@pytest.mark.parametrize("call", [
+    "[f(a, 2) for f in (F.max_pooling_2d, F.average_pooling_2d)]",
+    "(F.max_pooling_2d if x is None else F.average_pooling_2d)(a, 3, stride=2)",
+    "{'m': F.max_pooling_2d, 'a': F.average_pooling_2d}['m'](a, 2, 1, 1)",
+])
+def test_host_arrays_enter_functions_that_are_chosen(call):
+    code = both(f"def run(x):\n    a = np.arange(50, dtype='f').reshape(1, 2, 5, 5)\n    return {call}\n")
+    assert "torch.as_tensor(a)" in code
+
+
 def test_host_arrays_enter_a_layer_that_gets_batches_as_well():
     """A batch may be a tuple, but what a layer is called with is a tensor or an array."""
     code = both("""class Net(chainer.Chain):
