@@ -32,6 +32,14 @@ def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_g
     return result
 
 
+def is_variable(x: Any) -> bool:
+    """Whether ``x`` is a tensor that takes gradients, which an array of the program's never does.
+
+    For code that makes a :func:`variable` of what is none yet. Source: ``isinstance(x, chainer.Variable)``.
+    """
+    return isinstance(x, torch.Tensor) and x.requires_grad
+
+
 def as_variable(obj: Any) -> torch.Tensor:
     """A tensor as it is, an ndarray as a tensor that shares its memory and requires no gradient.
 

@@ -10,7 +10,7 @@ from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.other_members import stored
 from chainer2torch.plan.sites import Plan
-from chainer2torch.plan.variable_tests import harmless
+from chainer2torch.plan.variable_tests import harmless, wraps
 from chainer2torch.rules import Row
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
@@ -67,6 +67,11 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
         kinds = options(plan.analysis.kind(test.args[0]))
         if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or \
                 harmless(plan.source, test):
+            return
+        if wraps(plan.source, test, lambda made: plan.reference(made) == name):
+            plan.replace(test, "compat.is_variable(x)", {"x": plan.operand(test.args[0])})
+            plan.use(node)
+            plan.mark(node, row, row.name, "exact")
             return
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:

@@ -2,11 +2,13 @@
 
 Chainer tells a Variable from the array in it; in PyTorch both are tensors, and the test is true for both. Two uses of
 it mean the same all the same: an assertion that it is a Variable, which arrays pass now, and code that only takes the
-array out of a Variable, since an array that is taken out of an array is the same array.
+array out of a Variable, since an array that is taken out of an array is the same array. Code that makes a Variable of
+what is none yet asks whether a tensor takes gradients instead: one that does is a Variable.
 """
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Collection
 from typing import Any
 
 from chainer2torch.analysis.source import Source
@@ -23,16 +25,40 @@ def harmless(source: Source, test: ast.Call) -> bool:
         return isinstance(parent, ast.Assert) and parent.test is whole
     if isinstance(parent, ast.Assert):
         return parent.test is whole
+    if isinstance(test.args[1], ast.Tuple):
+        return False
+    of_variable, of_array = _branches_of(source, test)
+    return bool(of_variable or of_array) and \
+        _without_taking_out(of_variable, test.args[0]) == _without_taking_out(of_array, test.args[0])
+
+
+def wraps(source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], bool]) -> bool:
+    """Whether ``test`` decides on nothing but that a Variable is made of an array.
+
+    ``makes_variable`` tells whether what is called is chainer.Variable.
+    """
+    if isinstance(test.args[1], ast.Tuple):
+        return False
+    of_variable, of_array = _branches_of(source, test)
+    name = ast.unparse(test.args[0])
+    made = [node for branch in of_array for node in ast.walk(branch)
+            if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+            and ast.unparse(node.args[0]) == name and makes_variable(node.func)]
+    return len(made) == 1 and _without(of_variable, test.args[0], made) == _without(of_array, test.args[0], made)
+
+
+def _branches_of(source: Source, test: ast.Call) -> tuple[list[Any], list[Any]]:
+    """What runs for a Variable and what runs for an array, if ``test`` alone decides on it."""
+    whole: ast.expr = test
+    parent = source.parents[whole]
     negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
     if negated:
         assert isinstance(parent, ast.UnaryOp)
         whole, parent = parent, source.parents[parent]
-    if isinstance(parent, (ast.If, ast.IfExp)) and parent.test is whole and not isinstance(test.args[1], ast.Tuple):
-        of_variable, of_array = _branches(source, parent)
-        if negated:
-            of_variable, of_array = of_array, of_variable
-        return _without_taking_out(of_variable, test.args[0]) == _without_taking_out(of_array, test.args[0])
-    return False
+    if not (isinstance(parent, (ast.If, ast.IfExp)) and parent.test is whole):
+        return [], []
+    branches = _branches(source, parent)
+    return branches[::-1] if negated else branches
 
 
 def _branches(source: Source, node: ast.If | ast.IfExp) -> tuple[list[Any], list[Any]]:
@@ -48,18 +74,25 @@ def _branches(source: Source, node: ast.If | ast.IfExp) -> tuple[list[Any], list
 
 def _without_taking_out(code: list[Any], value: ast.expr) -> list[Any]:
     """The code as nested tuples: ``x.array`` and ``x.data`` are ``x``; what then does nothing (``x = x``) is gone."""
-    plain = _plain(value, "")
     text = ast.unparse(value)
-    return [_plain(node, text) for node in code if not (
+    inside = [node for part in code for node in ast.walk(part)
+              if isinstance(node, ast.Attribute) and node.attr in _INSIDE and ast.unparse(node.value) == text]
+    return _without(code, value, inside)
+
+
+def _without(code: list[Any], value: ast.expr, same: list[Any]) -> list[Any]:
+    """The code as nested tuples, in which the nodes in ``same`` are ``value``, without what then does nothing."""
+    plain = _plain(value, value, ())
+    return [_plain(node, value, same) for node in code if not (
         isinstance(node, ast.Pass) or isinstance(node, ast.Assign) and len(node.targets) == 1
-        and _plain(node.targets[0], "") == plain == _plain(node.value, text))]
+        and _plain(node.targets[0], value, ()) == plain == _plain(node.value, value, same))]
 
 
-def _plain(node: Any, text: str) -> Any:
+def _plain(node: Any, value: ast.expr, same: Collection[Any]) -> Any:
     if isinstance(node, list):
-        return tuple(_plain(item, text) for item in node)
+        return tuple(_plain(item, value, same) for item in node)
     if not isinstance(node, ast.AST):
         return node
-    if isinstance(node, ast.Attribute) and node.attr in _INSIDE and ast.unparse(node.value) == text:
-        return _plain(node.value, text)
-    return (type(node), *(_plain(item, text) for name, item in ast.iter_fields(node) if name != "ctx"))
+    if node in same:
+        return _plain(value, value, ())
+    return (type(node), *(_plain(item, value, same) for name, item in ast.iter_fields(node) if name != "ctx"))

@@ -1,5 +1,8 @@
 """Code that asks whether a value is a Variable: an array on the model's device is a tensor, too."""
+import numpy as np
 import pytest
+
+from tests.support import both_sides
 
 HEAD = "import chainer\nfrom chainer import Variable\n\n\n"
 HARMLESS = [
@@ -46,3 +49,42 @@ def test_taking_the_array_out_means_the_same_for_an_array(migrate, code):
 @pytest.mark.parametrize("code", HARMFUL)
 def test_other_code_may_take_the_wrong_branch(migrate, code):
     assert _states(migrate(f"{HEAD}def f(x, z):\n    {code}\n")) == ["review"]
+
+
+@pytest.mark.parametrize("code", [
+    "if not isinstance(x, Variable):\n        x = Variable(x)",
+    "x = x if isinstance(x, Variable) else Variable(x)",
+    "h = chainer.Variable(x) if not isinstance(x, chainer.Variable) else x",
+    "if isinstance(x, Variable):\n        return x\n    return Variable(x)",
+    "if isinstance(x, Variable):\n        y = x * 2\n    else:\n        y = Variable(x) * 2",
+])
+def test_making_a_variable_of_what_is_none_yet(migrate, code):
+    result = migrate(f"{HEAD}def f(x, z):\n    {code}\n")
+    assert _states(result)[0] == "exact" and "compat.is_variable(x)" in result.code
+
+
+@pytest.mark.parametrize("code", [
+    "if not isinstance(x, Variable):\n        x = Variable(z)",
+    "if not isinstance(x, Variable):\n        x = Variable(x, requires_grad=False)",
+    "x = x * 2 if isinstance(x, Variable) else Variable(x)",
+    "x = Variable(x) if isinstance(x, Variable) else x",
+])
+def test_other_variables_that_are_made(migrate, code):
+    assert "review" in _states(migrate(f"{HEAD}def f(x, z):\n    {code}\n"))
+
+
+@pytest.mark.parametrize("given", ["x", "chainer.Variable(x)", "chainer.Variable(x) * 2"])
+def test_an_array_that_enters_a_model_gets_a_gradient(given):
+    original, migrated = both_sides.both(f"""
+        class Net(chainer.Chain):
+            def __call__(self, x):
+                h = chainer.Variable(x) if not isinstance(x, chainer.Variable) else x
+                return h, F.sum(h * h)
+
+        def run(x):
+            h, y = Net()({given})
+            y.backward(retain_grad=True)
+            return h.grad
+        """)
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    assert migrated["run"](x.copy()).tolist() == original["run"](x).tolist()
