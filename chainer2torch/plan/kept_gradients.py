@@ -22,7 +22,7 @@ def kept_gradients(plan: Plan) -> None:
     if not plan.imports_chainer:
         return
     reads = [node for node in plan.source.of(ast.Attribute) if node.attr in ("grad", "grad_var")
-             and isinstance(node.ctx, ast.Load) and _is_result(plan, node.value)]
+             and isinstance(node.ctx, ast.Load) and _may_be_result(plan, node.value)]
     for call in plan.source.of(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _keeps_all(plan, call) and any(
                 may_hold_graph(k) for k in options(plan.analysis.kind(call.func.value))):
@@ -33,23 +33,34 @@ def _ask(plan: Plan, call: ast.Call, reads: list[ast.Attribute]) -> None:
     """``y.backward()`` becomes ``compat.retain_grad(h)`` and ``y.backward()``."""
     scope = plan.source.enclosing(call, *_FUNCTIONS)
     known = _known_before(plan, scope, call)
-    names = {ast.unparse(node.value) for node in reads if plan.source.enclosing(node, *_FUNCTIONS) is scope
-             and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} <= known}
+    named = [node for node in reads if plan.source.enclosing(node, *_FUNCTIONS) is scope
+             and _can_be_named(plan, node.value)
+             and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} <= known]
+    names = {ast.unparse(node.value) for node in named}
+    all_named = all(node in named or isinstance(node.value, ast.Name)
+                    and plan.source.enclosing(node, *_FUNCTIONS) is not scope for node in reads)
     statement = plan.source.parents.get(call)
     if names and isinstance(statement, ast.Expr) and statement not in plan.edits:
         plan.edits[statement] = ReplaceStatement(
             plan.source.start(statement), f"compat.retain_grad({', '.join(sorted(names))})\ncall",
             {"call": plan.operand(call)})
-    elif site := plan.sites.pop(call.func, None):
+    else:
+        all_named = False
+    site = None if all_named else plan.sites.pop(call.func, None)
+    if site is not None:
         plan.mark(call.func, None, site.symbol, "review", _ELSEWHERE, "C2T300")
 
 
-def _is_result(plan: Plan, value: ast.expr) -> bool:
-    """Whether ``value`` is a name or a part of one, and may be the result of a computation: no parameter of a link."""
+def _may_be_result(plan: Plan, value: ast.expr) -> bool:
+    """Whether ``value`` may be the result of a computation: it is no parameter of a link."""
     if isinstance(value, ast.Attribute) and plan.analysis.is_link(plan.analysis.kind(value.value)):
         return False
-    return any(may_hold_graph(k) for k in options(plan.analysis.kind(value))) and all(
-        isinstance(node, _NAMES) and node not in plan.edits for node in ast.walk(value))
+    return any(may_hold_graph(k) for k in options(plan.analysis.kind(value)))
+
+
+def _can_be_named(plan: Plan, value: ast.expr) -> bool:
+    """Whether ``value`` is a name or a part of one that stands in the output as it is."""
+    return all(isinstance(node, _NAMES) and node not in plan.edits for node in ast.walk(value))
 
 
 def _known_before(plan: Plan, scope: ast.AST | None, call: ast.Call) -> set[str]:

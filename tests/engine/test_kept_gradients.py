@@ -50,3 +50,15 @@ def test_gradients_that_are_read_elsewhere_are_said():
                             "        self.h = F.tanh(x)\n        F.sum(self.h).backward(retain_grad=True)\n\n"
                             "    def g(self):\n        return self.h.grad\n")
     assert [(s.line, s.state) for s in result.sites if s.state != "exact"] == [(8, "review")]
+
+
+@pytest.mark.parametrize("code", [
+    "for k in [h, y]:\n        print(k.grad)",               # a name that has no value before
+    "print(first(h).grad)",                                  # what a call gives
+    "print(CACHE['h'].grad)",                                # nothing says that it is here
+])
+def test_gradients_beside_those_that_are_named_are_said(code):
+    result = migrate_source("import chainer\nimport chainer.functions as F\n\n\ndef f(x, first):\n    h = F.tanh(x)\n"
+                            f"    y = F.sum(h)\n    y.backward(retain_grad=True)\n    print(h.grad)\n    {code}\n")
+    assert "compat.retain_grad(h)" in result.code
+    assert [s.state for s in result.sites if s.symbol.endswith(".backward")] == ["review"]
