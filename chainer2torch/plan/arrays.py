@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from chainer2torch.analysis.arrays import GENERATORS, dtype_of, entering
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, options, scalar_type,
 )
-from chainer2torch.plan.edits import Wrap
+from chainer2torch.plan.edits import Operand, Wrap
 from chainer2torch.plan.host_values import (
     as_text, is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
 )
@@ -246,7 +247,7 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
                 wrap(plan, side, "torch.as_tensor(value)")
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
-                wrap(plan, side, f"torch.as_tensor(value).to({ast.unparse(at)})")
+                wrap(plan, side, "torch.as_tensor(value).to(variable)", variable=at)
             else:
                 wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
     if isinstance(node.op, ast.FloorDiv) and any(
@@ -319,8 +320,10 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
     if reverses and kinds == (UNKNOWN,) and (_in_a_link(plan, node) or held and plan.imports_chainer):
-        index = _index(parts[0]) if len(parts) == 1 else f"({', '.join(map(_index, parts))})"
-        plan.replace(node, f"compat.index_any(x, {index})", {"x": plan.operand(node.value)})
+        operands = {"x": plan.operand(node.value)}
+        indices = [_index(plan, p, operands) for p in parts]
+        index = indices[0] if len(parts) == 1 else f"({', '.join(indices)})"
+        plan.replace(node, f"compat.index_any(x, {index})", operands)
         plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
         return
     if not all(isinstance(k, Tensor) for k in kinds):
@@ -336,9 +339,10 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
         axes = tuple(i for i, p in enumerate(plain) if p.step is not None)
         plan.replace(node, f"torch.flip(x, {axes})", {"x": plan.operand(node.value)})
     else:
-        index = ", ".join(_index(p) for p in parts)
+        operands = {"x": plan.operand(node.value)}
+        index = ", ".join(_index(plan, p, operands) for p in parts)
         index = f"({index},)" if len(parts) == 1 else f"({index})"
-        plan.replace(node, f"compat.get_item(x, {index})", {"x": plan.operand(node.value)})
+        plan.replace(node, f"compat.get_item(x, {index})", operands)
     plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
 
 
@@ -355,14 +359,19 @@ def _mixed(plan: Plan, parts: list[ast.expr]) -> bool:
         any(isinstance(k, (Tensor, HostArray, Lst)) for k in kinds)
 
 
-def _is_negative(step: ast.expr | None) -> bool:
+def _is_negative(step: ast.expr | None) -> TypeGuard[ast.UnaryOp]:
     return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub)
 
 
-def _index(part: ast.expr) -> str:
-    if not isinstance(part, ast.Slice):
-        return ast.unparse(part)
-    return "slice(" + ", ".join(ast.unparse(p) if p else "None" for p in (part.lower, part.upper, part.step)) + ")"
+def _index(plan: Plan, part: ast.expr | None, operands: dict[str, Operand]) -> str:
+    """An index as text of a template; what may have edits of its own becomes one of its operands."""
+    if part is None or isinstance(part, ast.Constant) or _is_negative(part) and isinstance(part.operand, ast.Constant):
+        return ast.unparse(part) if part else "None"
+    if isinstance(part, ast.Slice):
+        return f"slice({', '.join(_index(plan, p, operands) for p in (part.lower, part.upper, part.step))})"
+    name = f"index_{len(operands)}"
+    operands[name] = plan.operand(part)
+    return name
 
 
 __all__ = ["astype", "crossings", "floating_reduction"]

@@ -35,10 +35,14 @@ class Replace:
 
 @dataclasses.dataclass(frozen=True)
 class Wrap:
-    """Puts an expression into a template, as its name ``value``; its own edit is made first."""
+    """Puts an expression into a template, as its name ``value``; its own edit is made first.
+
+    ``operands`` are the other names of the template: expressions beside it, which stay where they are, too.
+    """
 
     span: Span
     template: str
+    operands: Mapping[str, Operand] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -124,10 +124,10 @@ def to_host(plan: Plan, node: ast.expr) -> bool:
     return False
 
 
-def wrap(plan: Plan, node: ast.expr, template: str) -> bool:
+def wrap(plan: Plan, node: ast.expr, template: str, **operands: ast.expr) -> bool:
     if isinstance(node, ast.Starred) or node in plan.wraps:
         return False
-    plan.wraps[node] = Wrap(plan.source.span(node), template)
+    plan.wraps[node] = Wrap(plan.source.span(node), template, {k: plan.operand(v) for k, v in operands.items()})
     return True
 
 

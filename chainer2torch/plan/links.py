@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
@@ -45,7 +46,8 @@ def initialize_layers(plan: Plan) -> None:
         statement = plan.source.statement(call)
         scope = plan.source.parents.get(statement)
         if isinstance(scope, ast.With) and scope in scopes and _assigns_to_self(statement, call) and \
-                not _looked_at(scope):
+                not _looked_at(scope) and not any(
+                    keeps_no_links(plan, t.value) for t in statement.targets if isinstance(t, ast.Attribute)):
             covered.add(scope)
             continue
         if call not in plan.initialized:
@@ -77,7 +79,15 @@ def _looked_at(scope: ast.With) -> bool:
         for n in members)
 
 
-def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> bool:
+def keeps_no_links(plan: Plan, owner: ast.expr) -> bool:
+    """Whether it is a link that is neither Chain nor ChainList: it registers parameters in init_scope, but no links."""
+    return all(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link")
+               and not plan.analysis.derives(k.cls, "chainer.Chain")
+               and not plan.analysis.derives(k.cls, "chainer.ChainList")
+               for k in options(plan.analysis.kind(owner)))
+
+
+def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> TypeGuard[ast.Assign]:
     return isinstance(statement, ast.Assign) and statement.value is call and \
         all(isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name) for t in statement.targets)
 

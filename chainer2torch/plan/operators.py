@@ -72,8 +72,10 @@ def _keep_dtype(plan: Plan, own: ast.expr, variable: Kind, other: ast.expr, arra
         return
     if not all(isinstance(k, Tensor) and k.array and k.dtype == "float64" for k in options(array)):
         return
-    like = ast.unparse(own) if isinstance(own, (ast.Name, ast.Attribute)) else "torch.get_default_dtype()"
-    plan.wraps[other] = Wrap(plan.source.span(other), f"value.to({like})")
+    if isinstance(own, (ast.Name, ast.Attribute)):
+        plan.wraps[other] = Wrap(plan.source.span(other), "value.to(variable)", {"variable": plan.operand(own)})
+    else:
+        plan.wraps[other] = Wrap(plan.source.span(other), "value.to(torch.get_default_dtype())")
 
 
 def in_place(plan: Plan, node: ast.AugAssign) -> None:

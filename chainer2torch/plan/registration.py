@@ -9,9 +9,11 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.links import keeps_no_links
 from chainer2torch.plan.sites import Plan
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
+_NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor saved, as in Chainer"
 _CODE = "C2T203"
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
 _OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
@@ -35,7 +37,8 @@ def unregistered(plan: Plan) -> None:
             else:
                 for target, value in _pairs(targets, node.value):
                     if _is_ours(plan, target) and (_registers(plan, value) or _is_parameter(plan, value)) and \
-                            target not in plan.edits and not _in_init_scope(plan, node):
+                            target not in plan.edits and (not _in_init_scope(plan, node) or
+                                                          keeps_no_links(plan, target.value)):
                         plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "review",
                                   "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
                                   "it; give it a statement of its own", _CODE)
@@ -51,7 +54,12 @@ def unregistered(plan: Plan) -> None:
 def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, built: frozenset[str],
                mixed: frozenset[str], called: dict[ast.ClassDef, frozenset[str]]) -> None:
     assert node.value is not None
-    if not _is_ours(plan, target) or _in_init_scope(plan, node) or _has_own_setattr(plan, target.value):
+    if not _is_ours(plan, target) or _has_own_setattr(plan, target.value):
+        return
+    if keeps_no_links(plan, target.value) and plan.analysis.is_link(plan.analysis.kind(node.value)):
+        _leave_out(plan, node, target, _NO_CHAIN)
+        return
+    if _in_init_scope(plan, node):
         return
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
@@ -67,10 +75,15 @@ def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
         plan.mark(target, row, symbol, "review", "registered if this method is called inside init_scope, as it is in "
                   "one place and is not in another; PyTorch registers it always", _CODE)
         return
+    _leave_out(plan, node, target, _NOT_TRAINED)
+
+
+def _leave_out(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str) -> None:
+    assert node.value is not None
     plan.edits[node] = ReplaceStatement(
         plan.source.start(node), f"compat.set_unregistered(owner, '{target.attr}', value)",
         {"owner": plan.operand(target.value), "value": plan.operand(node.value)})
-    plan.mark(target, row, symbol, "exact", _NOT_TRAINED, _CODE)
+    plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
 
 
 def _by_name(plan: Plan, call: ast.Call) -> None:

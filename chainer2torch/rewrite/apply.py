@@ -10,8 +10,8 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
-    Comment, GuardImport, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark, Unwrap,
-    Wrap,
+    Comment, GuardImport, Operand, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark,
+    Unwrap, Wrap,
 )
 from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten
@@ -165,9 +165,21 @@ class _Rewriter:
             if several_lines and isinstance(original, cst.Call) and isinstance(updated, cst.Call):
                 updated = realign(original, updated, span[0], *self.source.line_at(span[0]))
         if span in self.wraps:
-            updated = wrap(self.wraps[span].template, updated, self.names)
+            around = self.wraps[span]
+            if around.operands:
+                self._first(around.operands.values())
+            try:
+                updated = wrap(around, updated, self.updated.get, self.names)
+            except Unplaced:
+                self.failed.append(around)
         self.updated[span] = updated
         return updated
+
+    def _first(self, operands: Iterable[Operand]) -> None:
+        """Rebuilds operands that stand behind what needs them."""
+        missing = {o.span for o in operands if o.span is not None and o.span not in self.updated}
+        for node in [n for n, span in self.located.expressions.items() if span in missing] if missing else ():
+            self.rebuild(node)
 
     def _small(self, node: Any, edits: list[StatementEdit]) -> list[Any]:
         """A statement that shares its line with others, or stands behind a colon."""

@@ -72,7 +72,7 @@ def _spans(edit: Edit) -> list[Span]:
     operands: Iterable[Any] = ()
     if isinstance(edit, Replace):
         operands = [*edit.operands.values(), *edit.extra, *(o for _, o in edit.extra_keywords)]
-    elif isinstance(edit, ReplaceStatement):
+    elif isinstance(edit, (ReplaceStatement, Wrap)):
         operands = edit.operands.values()
     own = [edit.span] if isinstance(edit, (Replace, Wrap)) else []
     return [*own, *(o.span for o in operands if o.span is not None)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from chainer2torch.plan.edits import Operand, Replace, Span
+from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.names import Names, dotted_name
 
@@ -233,10 +233,12 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
     return result
 
 
-def wrap(template: str, value: cst.BaseExpression, names: Names) -> cst.BaseExpression:
-    """A template with one operand, ``value``."""
-    edit = Replace((0, 0), template, {"value": Operand((0, 0))})
-    result = _Instantiate(edit, Operands(edit.operands, lambda span: value), names).fill(parse(template))
+def wrap(edit: Wrap, value: cst.BaseExpression, find: Callable[[Span], cst.BaseExpression | None], names: Names
+         ) -> cst.BaseExpression:
+    """The template of a Wrap around ``value``."""
+    around = Replace(edit.span, edit.template, {**edit.operands, "value": Operand(edit.span)})
+    operands = Operands(around.operands, lambda span: value if span == edit.span else find(span))
+    result = _Instantiate(around, operands, names).fill(parse(edit.template))
     assert isinstance(result, cst.BaseExpression)
     return result
 

@@ -19,6 +19,16 @@ SUBCLASSES = {
                 h = super(Net, self).__call__(x) * self.scale
                 return h + F.sum(self.W) + F.reshape(self.b, (1, -1, 1, 1))
         """),
+    "an array beside the weight": ("f32[2,4]", """
+        class Net(L.Linear):
+            def __init__(self):
+                super().__init__(4, 3)
+                self.mask = (np.arange(12).reshape(3, 4) % 2).astype('d')
+
+            def __call__(self, x):
+                h = F.linear(x, self.W * self.mask, self.b * np.ones(3))
+                return h[:, self.xp.arange(2)][::-1, 0:F.sum(self.b).array.size]
+        """),
     "arguments handed on": ("f32[2,3,6,6]", """
         class Conv(L.Convolution2D):
             def __init__(self, *args, **kwargs):

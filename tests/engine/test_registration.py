@@ -1,7 +1,11 @@
 """What is assigned outside of init_scope is neither trained nor saved in Chainer, whatever form the assignment has."""
+import io
+
+import numpy as np
 import pytest
 import torch
 
+from chainer2torch.compat.serializers import load_npz
 from chainer2torch.engine import migrate_source
 from tests.support import both_sides
 
@@ -232,3 +236,71 @@ def test_layers_that_are_set_before_the_constructor_of_the_base():
             return [name for name, _ in net.namedparams()], float(y.array[0, 0]), net[0] is net.head
         """)
     assert migrated["run"]() == original["run"]() == (["/0/W", "/0/b", "/1/W", "/1/b"], 12.0, True)
+
+
+_NO_CHAIN = """
+class Scaled(chainer.Link):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.inner = L.Linear(3, 3)
+            self.factor = chainer.Parameter(2.0, (3,))
+
+    def __call__(self, x):
+        return self.inner(x) * F.broadcast_to(self.factor, x.shape)
+
+class Norm(L.BatchNormalization):
+    def __init__(self, size):
+        super().__init__(size, use_gamma=False)
+        with self.init_scope():
+            self.gammas = L.EmbedID(4, size)
+
+    def forward(self, x, c):
+        return super().forward(x) * self.gammas(c)
+
+class Cell(L.LSTM):
+    def __init__(self):
+        super().__init__(3, 3)
+        with self.init_scope():
+            self.out = L.Linear(3, 3)
+
+    def forward(self, x):
+        return self.out(super().forward(x))
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.scaled = Scaled()
+            self.norm = Norm(3)
+            self.cell = Cell()
+
+    def forward(self, x, c):
+        return self.cell(self.scaled(self.norm(x, c)))
+
+def seen():
+    net = Net()
+    return [path for path, _ in net.namedparams()], [path for path, _ in net.namedlinks()], net.count_params()
+
+def deviation():
+    return np.std(Norm(3000).gammas.W.array)
+"""
+
+
+def test_a_link_that_is_no_chain_registers_no_links():
+    original, migrated = both_sides.both(_NO_CHAIN)
+    assert original["seen"]() == migrated["seen"]()
+    assert "/cell/out/W" in original["seen"]()[0] and "/norm/gammas/W" not in original["seen"]()[0]
+    assert abs(float(migrated["deviation"]()) - 1) < 0.05, "such a layer starts from Chainer's values, too"
+    x, c = np.random.RandomState(0).randn(5, 3).astype("f"), np.array([0, 3, 1, 1, 2], "i")
+    net, ours = original["Net"](), migrated["Net"]()
+    for link, module in ((net.scaled.inner, ours.scaled.inner), (net.norm.gammas, ours.norm.gammas)):
+        for name, value in (("weight", link.W), ("bias", getattr(link, "b", None))):
+            if value is not None:
+                getattr(module, name).detach()[...] = torch.as_tensor(value.array)
+    stored = io.BytesIO()
+    original["chainer"].serializers.save_npz(stored, net)
+    stored.seek(0)
+    load_npz(stored, ours)
+    theirs, result = net(x, c), ours(torch.as_tensor(x), torch.as_tensor(c))
+    np.testing.assert_allclose(result.detach().numpy(), theirs.array, rtol=1e-4, atol=1e-5)
