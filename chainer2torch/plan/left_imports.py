@@ -24,15 +24,31 @@ def left_imports(plan: Plan) -> Iterator[GuardImport]:
     foreign = {_bound(alias) for statement in plan.source.of(ast.Import, ast.ImportFrom)
                for alias in statement.names if not _is_chainer(plan, alias)}
     taken = foreign | plan.source.assigned | plan.taken | _exported(plan)
+    for line in _lines(plan):
+        left = [alias for statement in line for alias in _staying(plan, statement)]
+        if left and all(alias is not None and _is_chainer(plan, alias) and not hasattr(builtins, _bound(alias)) and
+                        _bound(alias) not in taken for alias in left):
+            yield GuardImport(plan.source.start(line[0]))
+
+
+def _lines(plan: Plan) -> Iterator[list[ast.stmt]]:
+    """The statements at the top of the module, those that share a line together."""
+    line: list[ast.stmt] = []
     for statement in plan.source.tree.body:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or plan.skipped.node(statement):
-            continue
-        edit = plan.edits.get(statement)
-        gone = edit.aliases if isinstance(edit, RemoveImport) else frozenset()
-        left = [alias for i, alias in enumerate(statement.names) if i not in gone]
-        if left and all(_is_chainer(plan, alias) and not hasattr(builtins, _bound(alias)) and
-                        _bound(alias) not in taken for alias in left) and _alone(plan, statement):
-            yield GuardImport(plan.source.start(statement))
+        if line and statement.lineno > (line[-1].end_lineno or 0):
+            yield line
+            line = []
+        line.append(statement)
+    yield line
+
+
+def _staying(plan: Plan, statement: ast.stmt) -> list[ast.alias | None]:
+    """The aliases of an import that stay; None for anything else that stays."""
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)) or plan.skipped.node(statement):
+        return [None]
+    edit = plan.edits.get(statement)
+    gone = edit.aliases if isinstance(edit, RemoveImport) else frozenset()
+    return [alias for i, alias in enumerate(statement.names) if i not in gone]
 
 
 def _exported(plan: Plan) -> set[str]:
@@ -69,9 +85,3 @@ def _is_chainer(plan: Plan, alias: ast.alias) -> bool:
 def _bound(alias: ast.alias) -> str:
     return alias.asname or alias.name.split(".")[0]
 
-
-def _alone(plan: Plan, statement: ast.stmt) -> bool:
-    """Whether no other statement shares the line."""
-    return plan.source.line_statement(statement) is statement and not any(
-        other is not statement and other.lineno <= (statement.end_lineno or 0) and
-        (other.end_lineno or 0) >= statement.lineno for other in plan.source.tree.body)

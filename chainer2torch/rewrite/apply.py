@@ -15,7 +15,7 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import imports, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten
-from chainer2torch.rewrite.layout import realign
+from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.names import Names
 from chainer2torch.rewrite.places import Places
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
@@ -155,7 +155,7 @@ class _Rewriter:
         return updated
 
     def _expression(self, original: cst.BaseExpression, updated: Any, span: Span) -> Any:
-        edit = self.replaces.get(span)
+        edit, before = self.replaces.get(span), updated
         if edit is not None:
             try:
                 updated = instantiate(edit, original, updated, self.located.expressions, self.updated.get, self.names)
@@ -172,6 +172,8 @@ class _Rewriter:
                 updated = wrap(around, updated, self.updated.get, self.names)
             except Unplaced:
                 self.failed.append(around)
+        if updated is not before and "\n" in self.source.text[slice(*span)] and ends_alone(original):
+            updated = ending_alone(updated)
         self.updated[span] = updated
         return updated
 
@@ -278,10 +280,16 @@ class _Rewriter:
     def _code(self, edit: ReplaceStatement) -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""
         try:
-            return statements(edit.template, Operands(edit.operands, self.updated.get), self.names, edit.training)
+            return statements(edit.template, Operands(edit.operands, self._operand), self.names, edit.training)
         except Unplaced:
             self.failed.append(edit)
             return []
+
+
+    def _operand(self, span: Span) -> cst.BaseExpression | None:
+        """The new node of an operand that may come to stand outside of the parentheses it stood in."""
+        node = self.updated.get(span)
+        return ending_alone(node) if node is not None and "\n" in self.source.text[slice(*span)] else node
 
 
 # -- lines of a suite: statements, and cst.EmptyLine for comments that belong to no statement any more -------------

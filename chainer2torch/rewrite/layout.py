@@ -1,6 +1,7 @@
 """Whitespace between arguments: they stay under each other when the name before them changes its length."""
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import libcst as cst
@@ -38,6 +39,22 @@ class _Shift(cst.CSTTransformer):
             return updated_node
         kept = max(len(spaces) + self.shift, 0)
         return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * kept))
+
+
+def ends_alone(node: cst.BaseExpression) -> bool:
+    """Whether the line breaks of an expression are all inside of brackets of its own, so that it may stand anywhere."""
+    try:
+        ast.parse(_EMPTY.code_for_node(node).lstrip(), mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def ending_alone(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression, in parentheses where it has line breaks that need some around them."""
+    if node.lpar or ends_alone(node):
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def closing_comma(own: Any, closing: Any) -> Any:

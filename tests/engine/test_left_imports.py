@@ -75,3 +75,12 @@ def test_a_comment_whose_statement_has_gone(migrate):
                    "xp = chainer.backend.get_array_module(x)\n"
                    "y = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n").code
     assert "# a comment" in code and "only what is marked" in code
+
+
+@pytest.mark.parametrize("line", ["import chainer;from chainer import functions",
+                                  "from chainer import functions; import chainer",
+                                  "import chainer, chainer.links as L; from chainer import functions; import chainer"])
+def test_what_is_left_of_a_line_of_imports(migrate, line):
+    code = migrate(f"{line}\nx = chainer.Variable(y)\nz = functions.blocked(x)\n").code
+    assert "try:\n    from chainer import functions\nexcept ImportError:  # only what is marked" in code
+    assert migrate(code).code == code

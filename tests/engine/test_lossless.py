@@ -141,6 +141,20 @@ def test_layout(rules, name):
         "F.tanh", "torch.tanh")
 
 
+@pytest.mark.parametrize(("call", "written"), [
+    ("x = 2 * float(model  # why\n  .loss.array)", "x = 2 * (model  # why\n  .loss.item())"),
+    ("float(model\n.loss.array)", "(model\n.loss.item())"),
+    ("x = (float(model\n  .loss.array))", "x = (model\n  .loss.item())"),
+    ("x = float(F.mean(loss,\n  axis=0).array)", "x = torch.mean(loss,\n  dim=0).item()"),
+])
+def test_line_breaks_keep_brackets_around_them(call, written):
+    text = ("import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+            f"model = L.Classifier(L.Linear(3, 4))\nmodel(x, y)\nloss = model.loss\n{call}\n")
+    code = migrate_source(text).code
+    assert code.endswith(f"\n{written}\n")
+    ast.parse(code)
+
+
 GOOD = "from chainer.functions import tanh\ny = tanh(x)\n"
 
 
