@@ -33,6 +33,11 @@ class Change:
         """Where the file lies (or would lie) in the source tree."""
         return self.tree.base / self.relative
 
+    @property
+    def is_helpers(self) -> bool:
+        """Whether it is the module with the helpers, which other files import."""
+        return posixpath.basename(self.relative) == vendor.FILE_NAME
+
 
 def changes(project: Project) -> list[Change]:
     """All files whose bytes change, the vendored helpers last in each tree. Problems are added to the project."""
@@ -111,22 +116,37 @@ def write_out(project: Project, wanted: Iterable[Change], out: Path, force: bool
     places = _places(project, out, force)
     for tree, (place, single) in places:
         new = {change.relative: change for change in wanted if change.tree is tree}
-        kinds = {entry.relative: entry for entry in tree.entries}
+        base = place.parent if single else place
+        for helpers in [change for change in new.values() if change.is_helpers]:
+            _write(project, helpers, base / helpers.relative)
         for entry in tree.entries:
-            target = place if single else place / entry.relative
+            target, change = place if single else place / entry.relative, new.get(entry.relative)
+            if change is not None and entry.relative not in tree.broken:
+                if not change.is_helpers:
+                    _write(project, change, target, like=entry.path)
+                continue
             with _reported(project.problems):
                 if entry.kind == "dir":
                     target.mkdir(parents=True, exist_ok=True)
-                elif entry.relative in new:
-                    files.write_atomic(target, new[entry.relative].new, like=entry.path)
                 elif entry.kind != "special" and (entry.relative not in tree.broken or os.access(entry.path, os.R_OK)):
                     files.copy(entry, target)
-        for relative, change in new.items():
-            if relative not in kinds:
-                with _reported(project.problems):
-                    files.write_atomic((place.parent if single else place) / relative, change.new)
         if not single:
             _copy_folder_modes(tree, place, project.problems)
+
+
+def _write(project: Project, change: Change, target: Path, like: Path | None = None,
+           expected: bytes | None = None) -> None:
+    """Writes one file. When it cannot be written it is not migrated, nor is what needs it: the report says so."""
+    tree = change.tree
+    try:
+        files.write_atomic(target, change.new, like=like, expected=expected)
+    except FileError as error:
+        project.problems.append(error)
+        tree.broken.add(change.relative)
+        if change.is_helpers:
+            root = posixpath.dirname(change.relative)
+            tree.broken.update(path for path, result in tree.results.items()
+                               if result.changed and result.helpers and _clean(result.root) == root)
 
 
 def _copy_folder_modes(tree: Tree, place: Path, problems: list[FileError]) -> None:
@@ -186,11 +206,15 @@ def write_back(project: Project, wanted: Iterable[Change], force: bool) -> None:
             names = ", ".join(map(str, dirty[:5])) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
             raise UsageError(f"{names}: has changes that are not committed, which --write would mix with its own; "
                              "commit them, or use --force or -o")
-    for change in wanted:
-        with _reported(project.problems):
-            if change.old is None and change.source.exists():
-                raise FileError("C2T007", change.source, "appeared while the files were being migrated; run again")
-            files.write_atomic(change.source, change.new, expected=change.old)
+    for change in sorted(wanted, key=lambda change: not change.is_helpers):  # what others import comes first
+        if change.relative in change.tree.broken:
+            continue
+        if change.old is None and change.source.exists():
+            change.tree.broken.add(change.relative)
+            project.problems.append(FileError(
+                "C2T007", change.source, "appeared while the files were being migrated; run again"))
+            continue
+        _write(project, change, change.source, expected=change.old)
 
 
 class _reported:  # noqa: N801 - reads as a statement

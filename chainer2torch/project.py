@@ -336,6 +336,8 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
 
 def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
     open_ = any(site.open for site in moved.sites)
+    if path in tree.broken:
+        return FileRow(tree.show(path), ERROR)
     if not migrated:
         return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
     status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN

@@ -1,4 +1,5 @@
 """Nothing is lost and nothing half-written: bytes, modes, links and everything that can be wrong with a file."""
+import dataclasses
 import os
 import signal
 import stat
@@ -224,6 +225,7 @@ def test_read_only_targets(src):
     found = in_place(src)
     assert codes(found) == ["C2T007"] and "read-only" in found.problems[0].message and "a.py" in found.problems[0].path
     assert [(src / name).read_bytes() for name in ("a.py", "b.py")] == [OLD, NEW]
+    assert [(row.path[-4:], row.status) for row in found.report(True).files] == [("a.py", "error"), ("b.py", "migrated")]
     out = src.parent / "out"
     out.mkdir()
     out.chmod(0o555)
@@ -303,6 +305,7 @@ def test_a_real_limit_on_the_size_of_files(src, tmp_path):
         done = subprocess.run([sys.executable, "-B", "-c", program, "migrate", ".", *arguments], cwd=src, text=True,
                               capture_output=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
         assert done.returncode == 2 and "a.py: C2T007 cannot be written: File too large" in done.stderr, done.stderr
+        assert ", 1 with errors" in done.stderr
         assert "Traceback" not in done.stderr and (src / "a.py").read_bytes() == before
         assert sorted(path.name for path in src.iterdir()) == ["a.py", "b.py"]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.py"], "nothing half-written, the rest done"
@@ -385,6 +388,28 @@ def test_helpers_of_files_that_were_migrated_before_are_kept(src):
     assert "def leaky_relu" in text and "def get_device" in text
     again = run(src, Engine(helpers=["leaky_relu"]))
     assert output.changes(again) == [], "twice is once"
+
+
+def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, monkeypatch):
+    tree(src, b_py=OLD, c_py=OLD)
+    real = files.write_atomic
+
+    def write(path, data, **options):
+        if path.name == vendor.FILE_NAME:
+            raise files.FileError("C2T007", path, "cannot be written: No space left on device")
+        return real(path, data, **options)
+
+    class Some(Engine):
+        def __call__(self, texts):
+            return {path: dataclasses.replace(result, helpers=frozenset() if path == "b.py" else result.helpers)
+                    for path, result in super().__call__(texts).items()}
+
+    monkeypatch.setattr(files, "write_atomic", write)
+    engine = Some(helpers=["leaky_relu"])
+    for found, place in ((migrate(src, tmp_path / "out", engine), tmp_path / "out"), (in_place(src, engine), src)):
+        assert codes(found) == ["C2T007"]
+        assert [(place / name).read_bytes() for name in ("a.py", "b.py", "c.py")] == [OLD, NEW, OLD]
+        assert [row.status for row in found.report(True).files] == ["error", "migrated", "error"]
 
 
 def test_a_module_of_that_name_is_not_overwritten(src):
