@@ -169,8 +169,6 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         for line in output.patch(wanted):
             click.echo(line, nl=False)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
-    if report_file:
-        _write_report(report_file, form, report, _extras(report, options, Goal()))
     _show_problems(report)
     if not options.quiet:
         advice = ""
@@ -180,6 +178,8 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         if options.init == "torch":
             click.echo("first values: PyTorch's own (--init torch), which are not Chainer's: new models start, and so "
                        "train, differently", err=True)
+    if report_file:
+        _write_report(report_file, form, report, _extras(report, options, Goal()))
     dry = out is None and not write
     return _exit_code(report, report.something_left() or (dry and bool(wanted)))
 
@@ -198,12 +198,12 @@ def _filter(options: Settings, report_file: Path | None, form: str) -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
-    if report_file:
-        _write_report(report_file, form, report, _extras(report, options, Goal()))
     _show_problems(report)
     if helpers and not options.quiet:
         click.echo("chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",
                    err=True)
+    if report_file:
+        _write_report(report_file, form, report, _extras(report, options, Goal()))
     return _exit_code(report, report.something_left())
 
 
@@ -249,6 +249,7 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
     form = form or (_format_for(out) if out else "text")
     result = run(paths, options).report(migrated=True).filtered(options.select, options.ignore)
     extras = _extras(result, options, goal)
+    _show_problems(result)
     if out is not None:
         _write_report(out, form, result, extras)
         if not options.quiet:
@@ -256,7 +257,6 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
             click.echo(f"written: {out}", err=True)
     else:
         text.show(formats.render(form, result, extras), sys.stdout)
-    _show_problems(result)
     return _exit_code(result, _missed(result, extras, goal, result.something_left(), options.quiet))
 
 

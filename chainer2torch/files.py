@@ -161,24 +161,24 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
     before: a file that somebody changed meanwhile is left alone. FileError when it cannot be written; then the old
     content is intact and no temporary file is left behind.
     """
-    path = Path(os.path.realpath(path))
+    shown, path = path, Path(os.path.realpath(path))  # a link stays a link
     try:
         current = path.read_bytes() if path.is_file() else None
         if current == data:
             return False
         if expected is not None and current != expected:
-            raise FileError("C2T007", path, "changed while it was being migrated; run the command again")
+            raise FileError("C2T007", shown, "changed while it was being migrated; run the command again")
         if path.exists() and not path.stat().st_mode & 0o222:
-            raise FileError("C2T007", path, "is read-only; allow writing (chmod u+w) and run the command again")
+            raise FileError("C2T007", shown, "is read-only; allow writing (chmod u+w) and run the command again")
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.parent.stat().st_mode & 0o222:
-            raise FileError("C2T007", path, f"its folder {path.parent} is read-only; allow writing (chmod u+w)")
+            raise FileError("C2T007", shown, f"its folder {path.parent} is read-only; allow writing (chmod u+w)")
         mode_of = path if current is not None else like
         mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of is not None else 0o666 & ~_umask()
         with _interrupts_wait():
             _replace(path, data, mode)
     except OSError as error:
-        raise FileError("C2T007", path, f"cannot be written: {reason(error)}") from None
+        raise FileError("C2T007", shown, f"cannot be written: {reason(error)}") from None
     return True
 
 

@@ -43,6 +43,8 @@ def named(report: Report) -> str:
 
 def summary(report: Report, step: str = "", extras: Extras | None = None) -> str:
     """Files, sites by state, what is left; ``step`` overrides the advice at the end."""
+    if report.problems and not report.files:
+        return ""  # the problems, which are shown, are all there is to say
     statuses = Counter(row.status for row in report.files)
     totals = report.totals()
     files = ", ".join(f"{statuses[key]} {word}" for key, word in _WORDS if statuses[key])
