@@ -225,7 +225,7 @@ def test_read_only_targets(src):
     found = in_place(src)
     assert codes(found) == ["C2T007"] and "read-only" in found.problems[0].message and "a.py" in found.problems[0].path
     assert [(src / name).read_bytes() for name in ("a.py", "b.py")] == [OLD, NEW]
-    assert [(row.path[-4:], row.status) for row in found.report(True).files] == [("a.py", "error"), ("b.py", "migrated")]
+    assert [row.status for row in found.report(True).files] == ["error", "migrated"]
     out = src.parent / "out"
     out.mkdir()
     out.chmod(0o555)
