@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn.parameter import UninitializedParameter
 
@@ -40,10 +41,35 @@ class Hyperparameter:
         return "Hyperparameter(" + ", ".join(f"{key}={value}" for key, value in sorted(self.get_dict().items())) + ")"
 
 
+class _RuleState(dict[str, Any]):
+    """The state of an own update rule: NumPy arrays that are put in become tensors on the parameter's device.
+
+    In Chainer ``self.state["v"] = np.zeros_like(param.data)`` gives an array that gradients can be added to.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__()
+        self._device = device
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            value = torch.from_numpy(value.copy()).to(self._device)
+        super().__setitem__(name, value)
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
+
+
 class UpdateRule:
     """How one parameter is updated: settings of its own, hooks, ``enabled``; or, in subclasses, the formula itself.
 
-    A subclass defines ``init_state(param)``, which fills ``self.state``, and ``update_core(param)``, which changes
+    A subclass defines ``init_state(param)``, which fills ``self.state`` (arrays there become tensors), and ``update_core(param)``, which changes
     ``param.data`` from ``param.grad``. Source: chainer.UpdateRule.
     """
 
@@ -143,7 +169,7 @@ class UpdateRule:
 
     def _initial_state(self, param: Any) -> dict[str, Any]:
         """What ``init_state`` fills in."""
-        before, self._own_state = self._own_state, {}
+        before, self._own_state = self._own_state, _RuleState(param.device)
         try:
             self.init_state(param)
             return self._own_state

@@ -255,7 +255,9 @@ def test_settings_of_one_parameter(name):
     assert ours.a.update_rule.t == theirs.a.update_rule.t == 7
 
 
-def test_own_update_rule():
+@pytest.mark.parametrize("zeros_like", [
+    torch.zeros_like, lambda data: np.zeros_like(data.numpy()), lambda data: np.zeros(data.shape, np.float64)])
+def test_own_update_rule(zeros_like):
     def classes(base, rule_base, zeros):
         class Rule(rule_base):
             def init_state(self, param):
@@ -276,9 +278,24 @@ def test_own_update_rule():
 
     theirs, ours = models()
     reference = classes(chainer.GradientMethod, chainer.UpdateRule, np.zeros_like)(0.1).setup(theirs)
-    optimizer = classes(optimizer_base.GradientMethod, update_rule.UpdateRule, torch.zeros_like)(0.1).setup(ours)
+    optimizer = classes(optimizer_base.GradientMethod, update_rule.UpdateRule, zeros_like)(0.1).setup(ours)
     train(optimizer, reference, theirs, ours, change=lambda o: setattr(o.hyperparam, "rate", 0.01))
     check(theirs, ours)
+
+
+def test_arrays_in_the_state_of_an_own_rule_become_tensors():
+    class Rule(update_rule.UpdateRule):
+        def init_state(self, param):
+            self.state.update({"kept": made, "number": 3}, name="a")
+            self.state.setdefault("other", made)
+            self.state.setdefault("other", None)
+
+    made = np.ones((2, 2))
+    state = Rule()._initial_state(torch.nn.Parameter(torch.zeros(2, 2)))
+    assert isinstance(state["kept"], torch.Tensor) and isinstance(state["other"], torch.Tensor)
+    assert state["kept"].dtype == torch.float64 and (state["number"], state["name"]) == (3, "a")
+    made[:] = 0
+    assert bool((state["kept"] == 1).all())
 
 
 def test_loss_scaling():
