@@ -12,6 +12,7 @@ import torch
 import torch.nn as nn
 from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training import extensions as ppe_extensions
+from pytorch_pfn_extras.training.extensions import util as terminal
 
 from chainer2torch.compat.extension_base import Extension
 from chainer2torch.compat.link_slots import link_children
@@ -68,12 +69,25 @@ class PrintReport(ppe_extensions.PrintReport):
     Source: chainer.training.extensions.PrintReport.
     """
 
+    _printed = 0
+
     def initialize(self, manager: Any) -> None:
-        """Begins with the first entry of the log."""
-        super().initialize(manager)
-        log_report = self._log_report
-        buffer = (manager.get_extension(log_report) if isinstance(log_report, str) else log_report)._log_buffer
-        buffer.lookers[self._log_looker._looker_id] = buffer._offset
+        """Does nothing: a log report of its own makes its first entry with the first call."""
+
+    def __call__(self, manager: Any) -> None:
+        """Prints the entries that were not printed yet."""
+        if self._header:
+            self._out.write(self._header)
+            self._header = None
+        log = (manager.get_extension(self._log_report) if isinstance(self._log_report, str)
+               else self.get_log_report(manager)).log
+        for entry in log[self._printed:]:
+            if os.name == "nt":
+                terminal.erase_console(0, 0)
+            else:
+                self._out.write("\033[J")
+            self._print(entry)
+        self._printed = max(self._printed, len(log))
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores a log report of its own."""

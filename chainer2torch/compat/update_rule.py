@@ -69,8 +69,8 @@ class _RuleState(dict[str, Any]):
 class UpdateRule:
     """How one parameter is updated: settings of its own, hooks, ``enabled``; or, in subclasses, the formula itself.
 
-    A subclass defines ``init_state(param)``, which fills ``self.state`` (arrays there become tensors), and ``update_core(param)``, which changes
-    ``param.data`` from ``param.grad``. Source: chainer.UpdateRule.
+    A subclass defines ``init_state(param)``, which fills ``self.state`` (arrays there become tensors), and
+    ``update_core(param)``, which changes ``param.data`` from ``param.grad``. Source: chainer.UpdateRule.
     """
 
     def __init__(self, parent_hyperparam: Hyperparameter | None = None) -> None:
