@@ -100,6 +100,8 @@ class Expressions:
             return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
         if isinstance(b, Lst) and isinstance(op, ast.Mult):
             return b
+        if isinstance(a, Inst) and isinstance(op, ast.Add) and self.derives(a.cls, "chainer.Sequential"):
+            return Inst("chainer.Sequential")
         if isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add):
             return Tup(a.items + b.items)
         ta, tb = scalar_type(a), scalar_type(b)

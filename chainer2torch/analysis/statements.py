@@ -52,7 +52,10 @@ class Statements:
 
     def _stmt_AugAssign(self: Analysis, node: ast.AugAssign) -> None:  # type: ignore[misc]
         old = self.expr(node.target)
-        self.assign(node.target, self.binary(node.op, old, self.expr(node.value)))
+        value = self.expr(node.value)
+        extended = isinstance(old, Inst) and isinstance(node.op, ast.Add) and \
+            self.derives(old.cls, "chainer.Sequential")  # it stays the same object
+        self.assign(node.target, old if extended else self.binary(node.op, old, value))
 
     def _stmt_Return(self: Analysis, node: ast.Return) -> bool:  # type: ignore[misc]
         kind = self.expr(node.value) if node.value is not None else Const(None)

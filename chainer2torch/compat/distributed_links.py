@@ -116,9 +116,9 @@ class MultiNodeBatchNormalization(BatchNormalization):
             raise ValueError(f"nccl is not supported in MultiNodeBatchNormalization when using {comm.name}.")
         self.comm = comm
 
-    def _normalize(self, x: torch.Tensor, decay: float) -> torch.Tensor:
+    def _normalize_mixed(self, x: torch.Tensor, decay: float) -> torch.Tensor:
         if not self.training:
-            return super()._normalize(x, decay)
+            return super()._normalize_mixed(x, decay)
         running_mean, running_var = self.running_mean.view(-1), self.running_var.view(-1)
         gamma = torch.ones_like(running_mean) if self.weight is None else self.weight.view(-1)
         beta = torch.zeros_like(running_mean) if self.bias is None else self.bias.view(-1)

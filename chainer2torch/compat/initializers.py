@@ -13,7 +13,7 @@ import torch
 
 
 class Initializer:
-    """Base class of initializers: ``initializer(tensor)`` fills ``tensor`` in place.
+    """Base class of initializers: ``initializer(array)`` fills a tensor, or an array of NumPy, in place.
 
     ``dtype`` (None, a torch or a numpy dtype) is the dtype that a parameter made with this initializer gets; filling a
     tensor of another dtype raises AssertionError. Source: chainer.Initializer.
@@ -22,12 +22,14 @@ class Initializer:
     def __init__(self, dtype: Any = None) -> None:
         self.dtype = None if dtype is None else _torch_dtype(dtype)
 
-    def __call__(self, array: torch.Tensor) -> None:
-        raise NotImplementedError
+    def __call__(self, array: torch.Tensor | np.ndarray) -> None:
+        tensor = torch.from_numpy(array) if isinstance(array, np.ndarray) else array
+        if self.dtype is not None and tensor.dtype != self.dtype:
+            raise AssertionError(f"the initializer is for {self.dtype}, the tensor is {tensor.dtype}")
+        self._fill(tensor)
 
-    def _check_dtype(self, array: torch.Tensor) -> None:
-        if self.dtype is not None and array.dtype != self.dtype:
-            raise AssertionError(f"the initializer is for {self.dtype}, the tensor is {array.dtype}")
+    def _fill(self, array: torch.Tensor) -> None:
+        raise NotImplementedError
 
 
 def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -55,8 +57,7 @@ class _Random(Initializer):
 
 
 class _RandomNormal(_Random):
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         std = self._spread(tuple(array.shape))
         with torch.no_grad():
             if self.rng is None:
@@ -66,8 +67,7 @@ class _RandomNormal(_Random):
 
 
 class _RandomUniform(_Random):
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         half_width = self._spread(tuple(array.shape))
         with torch.no_grad():
             if self.rng is None:
@@ -158,8 +158,7 @@ class Constant(Initializer):
         super().__init__(dtype)
         self.fill_value = fill_value
 
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         with torch.no_grad():
             value = self.fill_value
             array.copy_(value if isinstance(value, torch.Tensor) else torch.tensor(np.array(value)))
@@ -196,8 +195,7 @@ class Identity(Initializer):
         super().__init__(dtype)
         self.scale = scale
 
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         if array.dim() != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Identity fills square matrices, not a tensor of shape {tuple(array.shape)}")
         with torch.no_grad():
@@ -219,8 +217,7 @@ class Orthogonal(Initializer):
         self.mode = mode
         self.rng = rng
 
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         if array.dim() == 0:
             bit = torch.randint(2, ()).item() if self.rng is None else int(self.rng.randint(2))
             with torch.no_grad():
@@ -261,8 +258,7 @@ class _SamplingFilter(Initializer):
             kernel = kernel[..., None] * line
         return kernel
 
-    def __call__(self, array: torch.Tensor) -> None:
-        self._check_dtype(array)
+    def _fill(self, array: torch.Tensor) -> None:
         first, second = array.shape[:2]
         if second not in (first, 1):
             raise AssertionError(f"the second axis must have {first} channels or 1, not {second}")

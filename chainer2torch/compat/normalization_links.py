@@ -17,7 +17,8 @@ class BatchNormalization(ChainerLayer):
     ``size`` (int or tuple) is the shape of the normalized features, which are the axes of the input after the first
     one; with ``axis`` (int or sorted tuple) they are the axes that are not in it, and ``size`` may be None. ``weight``
     is gamma, ``bias`` beta (each None without ``use_gamma`` / ``use_beta``). The running variance is unbiased; a batch
-    of one gives beta, where nn.BatchNorm raises. ``N`` counts the calls with ``finetune=True``, which make the running
+    of one gives beta, where nn.BatchNorm raises. An input of another dtype than the statistics' is computed in the
+    wider one and keeps its own. ``N`` counts the calls with ``finetune=True``, which make the running
     statistics plain averages. Raises RuntimeError for features of another shape. Source:
     chainer.links.BatchNormalization.
     """
@@ -68,7 +69,7 @@ class BatchNormalization(ChainerLayer):
         reduced = tuple(i for i in range(x.dim()) if i not in kept)
         order = reduced + kept
         flat = x.permute(order).reshape(math.prod(x.shape[i] for i in reduced), self.running_mean.numel())
-        y = self._normalize(flat, self._decay(finetune) if self.training else 0.0)
+        y = self._normalize_mixed(flat, self._decay(finetune) if self.training else 0.0)
         inverse = [order.index(i) for i in range(x.dim())]
         return y.reshape([x.shape[i] for i in order]).permute(inverse)
 
@@ -83,10 +84,24 @@ class BatchNormalization(ChainerLayer):
         self.N += 1
         return 1 - 1 / self.N.item()
 
-    def _normalize(self, x: torch.Tensor, decay: float) -> torch.Tensor:
-        mean, var = self.running_mean.view(-1), self.running_var.view(-1)
+    def _normalize_mixed(self, x: torch.Tensor, decay: float) -> torch.Tensor:
+        """Computes in the wider dtype of input and statistics; the result has the input's."""
+        means, variances = self.running_mean.view(-1), self.running_var.view(-1)
         weight = None if self.weight is None else self.weight.view(-1)
         bias = None if self.bias is None else self.bias.view(-1)
+        if x.dtype == means.dtype:
+            return self._normalize(x, decay, means, variances, weight, bias)
+        wide = torch.promote_types(x.dtype, means.dtype)
+        mean, var = means.to(wide), variances.to(wide)
+        y = self._normalize(x.to(wide), decay, mean, var, weight if weight is None else weight.to(wide),
+                            bias if bias is None else bias.to(wide))
+        if self.training and wide != means.dtype:
+            means.copy_(mean)
+            variances.copy_(var)
+        return y.to(x.dtype)
+
+    def _normalize(self, x: torch.Tensor, decay: float, mean: torch.Tensor, var: torch.Tensor,
+                   weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
         if self.training and len(x) == 1:
             with torch.no_grad():
                 mean.lerp_(x[0].to(mean), 1 - decay)
@@ -113,10 +128,10 @@ class BatchRenormalization(BatchNormalization):
         self.rmax = rmax
         self.dmax = dmax
 
-    def _normalize(self, x: torch.Tensor, decay: float) -> torch.Tensor:
+    def _normalize(self, x: torch.Tensor, decay: float, running_mean: torch.Tensor, running_var: torch.Tensor,
+                   weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
         if not self.training:
-            return super()._normalize(x, decay)
-        running_mean, running_var = self.running_mean.view(-1), self.running_var.view(-1)
+            return super()._normalize(x, decay, running_mean, running_var, weight, bias)
         mean, var = x.mean(0), x.var(0, unbiased=False)
         std = (var + self.eps).sqrt()
         with torch.no_grad():
@@ -126,9 +141,9 @@ class BatchRenormalization(BatchNormalization):
             running_mean.mul_(decay).add_(mean, alpha=1 - decay)
             running_var.mul_(decay).add_(var, alpha=(1 - decay) * len(x) / max(len(x) - 1, 1))
         y = (x - mean) / std * r + d
-        if self.weight is not None:
-            y = y * self.weight.view(-1)
-        return y if self.bias is None else y + self.bias.view(-1)
+        if weight is not None:
+            y = y * weight
+        return y if bias is None else y + bias
 
 
 class LayerNormalization(ChainerLayer):

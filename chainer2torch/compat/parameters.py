@@ -7,12 +7,15 @@ import numpy as np
 import torch
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
+from chainer2torch.compat.devices import _as_tensor
 from chainer2torch.compat.initializers import Constant, NaN, as_initializer, generate_array
 from chainer2torch.compat.link_names import has_values_in_chainer
 
 
 def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_grad: bool = True) -> torch.Tensor:
     """A tensor that shares the memory of an array and is the start of a graph of its own.
+
+    An array that runs backwards (``x[::-1]``) or is read-only is copied.
 
     Args:
         data: a tensor or ndarray.
@@ -25,7 +28,7 @@ def variable(data: Any, *, name: str | None = None, grad: Any = None, requires_g
     """
     if not isinstance(data, (torch.Tensor, np.ndarray)):
         raise TypeError(f"a tensor or ndarray is expected, not {type(data).__name__}")
-    result = torch.as_tensor(data).detach()
+    result = _tensor(data).detach()
     result.requires_grad_(requires_grad and result.is_floating_point())
     if grad is not None:
         result.grad = torch.as_tensor(grad, device=result.device)
@@ -45,7 +48,11 @@ def as_variable(obj: Any) -> torch.Tensor:
 
     Source: chainer.as_variable.
     """
-    return obj if isinstance(obj, torch.Tensor) else torch.as_tensor(obj)
+    return _tensor(obj)
+
+
+def _tensor(data: Any) -> torch.Tensor:
+    return data if isinstance(data, torch.Tensor) else torch.as_tensor(_as_tensor(data))
 
 
 def as_array(obj: Any) -> Any:
@@ -70,7 +77,7 @@ def parameter(initializer: Any = None, shape: Any = None, name: str | None = Non
     """
     is_array = isinstance(initializer, (torch.Tensor, np.ndarray))
     if is_array and shape is None:
-        return torch.nn.Parameter(torch.as_tensor(initializer).detach())
+        return torch.nn.Parameter(_tensor(initializer).detach())
     fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
     result: Any = UninitializedParameter() if shape is None else torch.nn.Parameter(generate_array(fill, shape))
     result.initializer = fill  # for its first shape, and for a copy that is filled anew

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from chainer2torch.compat.devices import _as_tensor
+
 _FLAGS: Mapping[Any, bool | None] = {
     "on": True, "ON": True, True: True, "off": False, "OFF": False, False: False,
     "auto": None, "AUTO": None, None: None,
@@ -91,7 +93,7 @@ def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tenso
     Source: chainer.Variable of version 1.
     """
     on = VolatileFlag(volatile).value is True
-    result = torch.as_tensor(data).detach()
+    result = (data if isinstance(data, torch.Tensor) else torch.as_tensor(_as_tensor(data))).detach()
     if on:
         result = result.as_subclass(VolatileTensor)
     else:

@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, options, scalar_type,
 )
 from chainer2torch.plan.edits import Operand, Wrap
+from chainer2torch.plan.host_arrays import tensor_of, tensors_of
 from chainer2torch.plan.host_values import (
     as_text, is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
 )
@@ -157,8 +158,8 @@ def _call(plan: Plan, call: ast.Call) -> None:
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kind = plan.analysis.kind(argument)
             if kind != entering(kind, layer):
-                wrap(plan, argument, "torch.as_tensor(value)" if not isinstance(kind, Lst) else
-                      "[torch.as_tensor(item) for item in value]")
+                wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else
+                     tensor_of(plan, argument))
 
 
 def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> None:
@@ -244,10 +245,10 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if isinstance(kind, HostArray) and isinstance(other, Tensor):
             if other.array:
-                wrap(plan, side, "torch.as_tensor(value)")
+                wrap(plan, side, tensor_of(plan, side))
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
-                wrap(plan, side, "torch.as_tensor(value).to(variable)", variable=at)
+                wrap(plan, side, tensor_of(plan, side) + ".to(variable)", variable=at)
             else:
                 wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
     if isinstance(node.op, ast.FloorDiv) and any(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, options, scalar_type
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
+from chainer2torch.plan.host_arrays import tensor_of
 from chainer2torch.plan.match import parsed
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def store(plan: Plan, node: ast.Assign) -> None:
                     target.value.attr in ("data", "array") and node.value not in plan.wraps and \
                     isinstance(plan.analysis.kind(node.value), HostArray):
                 # of a parameter most likely; a NumPy array takes a tensor, too
-                plan.wraps[node.value] = Wrap(plan.source.span(node.value), "torch.as_tensor(value)")
+                plan.wraps[node.value] = Wrap(plan.source.span(node.value), tensor_of(plan, node.value))
 
 
 def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:
@@ -148,7 +149,7 @@ def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:
     if not all(isinstance(k, Tensor) for k in options(target)) or value in plan.wraps:
         return
     if any(isinstance(k, (HostArray, Lst, Tup)) or k == UNKNOWN for k in options(plan.analysis.kind(value))):
-        plan.wraps[value] = Wrap(plan.source.span(value), "torch.as_tensor(value)")
+        plan.wraps[value] = Wrap(plan.source.span(value), tensor_of(plan, value))
 
 
 def _is_variable(kind: Kind) -> bool:

@@ -10,6 +10,7 @@ import torch.nn as nn
 from chainer import links as L
 
 from chainer2torch.compat import normalization_links as T
+from chainer2torch.compat.composite_links import InceptionBN
 from chainer2torch.compat.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, check_link, npz_of
 
@@ -149,3 +150,52 @@ def test_the_counter_goes_through_torchs_batch_norm():
     again = L.BatchNormalization(3)
     chainer.serializers.load_npz(file, again)
     assert again.N == 7
+
+
+MIXED = [
+    (lambda: L.BatchNormalization(3, dtype=np.float64), lambda: T.BatchNormalization(3, dtype=np.float64), "float32"),
+    (lambda: L.BatchNormalization(3, dtype="float64", use_gamma=False),
+     lambda: T.BatchNormalization(3, dtype="float64", use_gamma=False), "float32"),
+    (lambda: L.BatchNormalization(3, dtype=np.float32), lambda: T.BatchNormalization(3, dtype=np.float32), "float64"),
+    (lambda: L.BatchNormalization(3, dtype=np.float32), lambda: T.BatchNormalization(3, dtype=np.float32), "float16"),
+    (lambda: L.BatchRenormalization(3, dtype=np.float64), lambda: T.BatchRenormalization(3, dtype=np.float64),
+     "float32"),
+    (lambda: L.InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64),
+     lambda: InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64), "float32"),
+]
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize("made, ours, dtype", MIXED, ids=[str(i) for i in range(len(MIXED))])
+def test_an_input_of_another_dtype_than_the_statistics(made, ours, dtype, samples):
+    link, module = made(), ours()
+    stored = io.BytesIO()
+    chainer.serializers.save_npz(stored, link)
+    stored.seek(0)
+    load_npz(stored, module)
+    shape = (samples, 3, 4, 4) if isinstance(module, InceptionBN) else (samples, 3)
+    # the narrower dtype counts: Chainer takes the gradient of x from that of gamma, which is float32 then
+    tolerance = 2e-2 if dtype == "float16" else 1e-4
+    random = np.random.RandomState(0)
+    for train in (True, True, False):
+        data, grad = random.randn(*shape).astype(dtype), random.randn(samples, 8, 4, 4).astype(dtype)
+        x, t = chainer.Variable(data), torch.tensor(data, requires_grad=True)
+        with chainer.using_config("train", train):
+            y = link(x)
+        result = module.train(train)(t)
+        assert str(result.dtype) == f"torch.{y.dtype}"
+        np.testing.assert_allclose(result.detach().numpy(), y.array, rtol=tolerance, atol=tolerance)
+        if dtype == "float64" and not train:
+            continue  # there Chainer's own backward() raises
+        grad = grad if grad.shape == y.shape else data
+        link.cleargrads()
+        module.zero_grad()
+        y.grad = grad
+        y.backward()
+        result.backward(torch.tensor(grad))
+        assert str(t.grad.dtype) == f"torch.{x.grad.dtype}"
+        np.testing.assert_allclose(t.grad.numpy(), x.grad, rtol=tolerance, atol=tolerance)
+    saved, theirs = arrays_of(module), arrays_of(link)
+    for key, value in theirs.items():
+        np.testing.assert_allclose(saved[key], value, rtol=tolerance, atol=tolerance, err_msg=key)
+        assert saved[key].dtype == value.dtype or value.dtype.kind in "iu"

@@ -314,3 +314,21 @@ def test_parameters_of_every_link_can_be_read(make, name):
 def test_conditions_and_whole_numbers_times_a_number(expression):
     """NumPy computes them in float64, and a Variable beside them keeps its float32."""
     both(f"def run(x):\n    return {expression}\n")
+
+
+def test_arrays_that_run_backwards_are_copied():
+    code = both("""
+import chainer.initializers as I
+
+def run(x):
+    fc = L.Linear(3, 2, initialW=np.arange(6).reshape(2, 3)[::-1].astype('f') / 5)
+    a = np.random.RandomState(0).randn(4, 3).astype('f')
+    b = a[:, ::-1]
+    c = [row[::-1] for row in (a, b)]
+    rnn = L.NStepRNNTanh(1, 3, 2, 0.0, initialW=0.3, initial_bias=0.1)
+    filled = np.empty((2, 2), 'f')
+    I.One()(filled)
+    return [fc(b), fc(np.flip(a, 0)), fc(np.fliplr(a)), F.relu(a[::-1]), rnn(None, c)[1], x * b,
+            chainer.Variable(b), chainer.as_variable(b), rnn(None, [r[::-1] for r in c])[0], filled]
+""")
+    assert "fc(torch.as_tensor(b.copy()))" in code and "torch.as_tensor(item.copy())" in code

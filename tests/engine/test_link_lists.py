@@ -1,7 +1,9 @@
 """What lists of links hold: attributes of the links that are taken out of them get torch's names."""
+import numpy as np
 import pytest
 
 from chainer2torch.engine import migrate_source
+from tests.support.both_sides import both
 
 _HEAD = """import chainer
 import chainer.functions as F
@@ -56,3 +58,18 @@ def test_a_layer_in_a_list_flattens_by_itself():
     result = migrate_source(_HEAD + "    def forward(self, x):\n        x = F.relu(self.convs[0](x))\n"
                             "        return self.linears[0](F.reshape(x, (2, 3)))\n")
     assert "compat.Linear(3, 4) for _ in range(3)" in result.code
+
+
+def test_a_sequential_that_grows_by_operators():
+    original, migrated = both("""
+        def run():
+            net = chainer.Sequential(L.Linear(4, 4, initialW=0.1), F.relu)
+            net += chainer.Sequential(F.tanh, L.Linear(4, 3, initialW=0.2))
+            more = net + chainer.Sequential(F.sigmoid)
+            x = np.arange(8).reshape(2, 4).astype('f')
+            return net(x), more(x), [name for name, _ in more.namedparams()], len(net), len(more)
+    """)
+    theirs, ours = original["run"](), migrated["run"]()
+    for a, b in zip(theirs[:2], ours[:2], strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a.array, rtol=1e-5)
+    assert theirs[2:] == ours[2:]

@@ -39,6 +39,7 @@ CASES = [
     ("L.BatchRenormalization(3, rmax=2, dmax=1, decay=0.7, eps=0.1, initial_gamma=w(3), initial_beta=0.5, "
      "initial_avg_mean=w(3), initial_avg_var=2)", "link(v(4, 3))"),
     ("L.BatchRenormalization(3, dtype=np.float64, use_gamma=False, use_beta=False)", "link(v(4, 3, dtype='d'))"),
+    ("L.BatchNormalization(3, dtype=np.float64)", "link(v(4, 3))"),
     ("L.Bilinear(2, 3, 4, initialW=w(2, 3, 4), initial_bias=(w(2, 4), w(3, 4), w(4)))", "link(v(5, 2), v(5, 3))"),
     ("L.Bilinear(2, 3, 4, True, w(2, 3, 4))", "link(v(5, 2), v(5, 3))"),
     ("L.Convolution1D(4, 6, 3, initialW=w(6, 2, 3), initial_bias=0.2, dilate=2, groups=2, pad=1, stride=2)",
