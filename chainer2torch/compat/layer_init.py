@@ -41,7 +41,9 @@ def initialize(layer: nn.Module, W: Any = None, b: Any = None) -> Any:
     # overwrite weights that were loaded before.
     layer.reset_parameters = functools.partial(_fill_layer, layer, W, b)  # type: ignore[method-assign]
     layer.__dict__["_chainer_init"] = True
-    if not any(isinstance(p, UninitializedParameter) for p in layer.parameters(recurse=False)):
+    if any(isinstance(p, UninitializedParameter) for p in layer.parameters(recurse=False)):
+        layer.__dict__["_chainer_lazy"] = True  # for its in_size, which stays None in Chainer
+    else:
         _fill_layer(layer, W, b)
     return layer
 

@@ -17,6 +17,8 @@ def link_attribute(obj: Any, name: str) -> Any:
     An attribute of that very name comes first, so objects that are no layers are asked as before. Raises
     AttributeError where neither exists.
     """
+    if name in ("in_size", "in_channels") and "_chainer_lazy" in getattr(obj, "__dict__", ()):
+        return None  # Chainer keeps what the constructor was given
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
         if name == "decay" and isinstance(obj, _NormBase) and obj.momentum is not None:
             return 1 - obj.momentum
@@ -145,6 +147,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
             return own
     if isinstance(module, _NormBase):
         return {"avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight", "beta": "bias"}.get(name, name)
+    if isinstance(module, nn.Linear):
+        return {"in_size": "in_features", "out_size": "out_features"}.get(name, name)
     if isinstance(module, _ConvNd):
         return {"pad": "padding", "dilate": "dilation", "ksize": "kernel_size"}.get(name, name)
     return name

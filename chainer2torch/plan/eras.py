@@ -51,7 +51,8 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         if failed is not None:
             raise failed from None
         return Reading(row, now)
-    given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in old.ignores}
+    idle = {name for name, node in then.given.items() if name in old.ignores or _is_idle(row, old, name, node)}
+    given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in idle}
     if not fits and any(_no_flag(plan, old, name, node) for name, node in then.given.items()):
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
@@ -63,7 +64,7 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
             return Reading(row, now, _doubt(now, then))
         if era > 1:
             return Reading(row, now)
-    if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - set(old.ignores)):
+    if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
 
@@ -77,6 +78,17 @@ def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
     return any(name in _MODES and name not in row.signature.names
                or default != row.signature.defaults.get(name, default)
                for name, default in old.signature.defaults.items() if name not in then.given)
+
+
+def _is_idle(row: Row, old: Row, name: str, node: ast.expr) -> bool:
+    """Whether an argument that today's signature lacks is passed as what it is by default: ``wscale=1``."""
+    assert row.signature is not None and old.signature is not None
+    default = old.signature.defaults.get(name)
+    if name in row.signature.names or name in old.renames or default is None or not isinstance(node, ast.Constant):
+        return False
+    literal = ast.parse(default, mode="eval").body
+    return isinstance(literal, ast.Constant) and not isinstance(literal.value, bool) and \
+        type(node.value) in (int, float) and literal.value == node.value
 
 
 def _no_flag(plan: Plan, old: Row, name: str, node: ast.expr) -> bool:

@@ -45,6 +45,9 @@ def migrated(line: str, version: int | None = None, head: str = HEAD) -> tuple[s
     ("F.n_step_birnn(2, 0.5, h, w, w, x, train, activation='relu')",
      "compat.n_step_birnn(2, 0.5, h, w, w, x, activation='relu', training=train)"),
     ("L.Convolution2D(3, 8, 3, use_cudnn=False, nobias=True)", "compat.initialize(nn.Conv2d(3, 8, 3, bias=False))"),
+    ("L.Linear(3, 4, wscale=1)", "compat.Linear(3, 4)"),
+    ("L.Linear(3, 4, wscale=1.0, bias=0.5, nobias=False)", "compat.Linear(3, 4, initial_bias=0.5)"),
+    ("L.Maxout(3, 4, 2, wscale=1)", "compat.Maxout(3, 4, 2)"),
     ("F.Linear(3, 4)(x)", "compat.Linear(3, 4)(x)"),
     ("F.EmbedID(3, 4)", "compat.initialize(nn.Embedding(3, 4))"),
     ("L.NStepLSTM(1, 2, 3, 0.5, use_cudnn=False)", "compat.NStepLSTM(1, 2, 3, 0.5)"),
@@ -216,3 +219,9 @@ def test_dropout_in_both_modes() -> None:
     with chainer.using_config("train", False):
         assert (CF.dropout(x, 0.5).array == 1).all()
     assert bool((nn.functional.dropout(torch.tensor(x), 0.5, training=False) == 1).all())
+
+
+@pytest.mark.parametrize("scale", ["0.5", "w", "True"])
+def test_the_scale_of_weights_is_a_question_of_the_version(scale: str) -> None:
+    assert migrated(f"L.Linear(3, 4, wscale={scale})") == (
+        f"compat.Linear(3, 4, initialW=compat.LeCunNormal(scale={scale}))", {"review"})
