@@ -184,8 +184,8 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
-_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "clip", "sort", "copy", "flip", "fliplr", "flipud",
-                   "rot90", "roll"})
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "clip", "sort", "copy", "flip", "fliplr",
+                   "flipud", "rot90", "roll"})
 _FLOAT_UNARY = frozenset({"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sin", "cos", "tan",
                           "arctan", "arcsin", "arccos", "sinh", "cosh"})
 _UNARY = frozenset({"abs", "absolute", "square", "sign", "negative", "floor", "ceil", "rint", "trunc"})
