@@ -45,7 +45,9 @@ def _runs_backwards(plan: Plan, node: ast.expr, depth: int = 0) -> bool:
 
 def _assigned(plan: Plan, node: ast.expr) -> list[ast.expr]:
     """What the function of a name assigns to it."""
-    function = plan.source.enclosing(node, ast.FunctionDef) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name):
+        return []
+    function = plan.source.enclosing(node, ast.FunctionDef)
     return [] if function is None else [
         n.value for n in nodes_of(function) if isinstance(n, ast.Assign)
         and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)]
