@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from chainer2torch import commands, config
+from chainer2torch import commands, completion, config
 from chainer2torch.commands import Failure, Goal, Settings
 
 PATH = click.Path(path_type=Path)
@@ -66,8 +66,10 @@ def _common(command: F) -> F:
                      help="The version of Chainer that the code is for (default: each file's words tell)."),
         click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
-        click.option("--ignore", multiple=True, metavar="CODE", help="Leave out sites whose code starts so."),
-        click.option("--select", multiple=True, metavar="CODE", help="Only sites whose code starts so."),
+        click.option("--ignore", multiple=True, metavar="CODE", shell_complete=completion.codes,
+                     help="Leave out sites whose code starts so."),
+        click.option("--select", multiple=True, metavar="CODE", shell_complete=completion.codes,
+                     help="Only sites whose code starts so."),
         click.option("--rules", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own."),
         click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH..."),
     ):
@@ -88,7 +90,8 @@ def _common(command: F) -> F:
 @click.option("--parallel-updater", type=click.Choice(["ddp", "single"]),
               help="ParallelUpdater and MultiprocessParallelUpdater: DistributedDataParallel in the processes of "
               "torchrun (ddp, the default), or all shares on the first device.")
-@click.option("--only", multiple=True, metavar="STAGE", help="Migrate a part and leave a project that runs with both "
+@click.option("--only", multiple=True, metavar="STAGE", shell_complete=completion.stages,
+              help="Migrate a part and leave a project that runs with both "
               "frameworks: training, data, models (in this order; several with commas).")
 @click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
               "what the code leaves open.")
@@ -149,21 +152,8 @@ def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Pa
     return commands.report(paths, options, form, out, goal)
 
 
-def _rule_names(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
-    """What can be meant by the beginning of a rule's name, or of its last part, for shells."""
-    from chainer2torch.rules import load_rules
-    names = load_rules(context.params.get("rule_dirs") or ()).rows
-    last = sorted({name.rpartition(".")[2] for name in names})
-    return [name for name in (last if "." not in begun else sorted(names)) if name.startswith(begun)]
-
-
-def _codes(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
-    from chainer2torch import codes
-    return [code for code in sorted(codes.table()) if code.startswith(begun.upper())]
-
-
 @cli.command()
-@click.argument("name", required=False, shell_complete=_rule_names)
+@click.argument("name", required=False, shell_complete=completion.rules)
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
 def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     """List the rules, or show one (a dotted Chainer name, its last part, or a prefix)."""
@@ -171,7 +161,7 @@ def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
 
 
 @cli.command()
-@click.argument("code", shell_complete=_codes)
+@click.argument("code", shell_complete=completion.codes)
 def explain(code: str) -> int:
     """Say what a code of a report means, and what to do."""
     from chainer2torch import codes
@@ -227,7 +217,7 @@ def _runs(command: F) -> F:
 
 
 @verify.command("rules")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=completion.rules)
 @click.option("--no-matrix", is_flag=True, help="Only the examples as written.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("-v", "--verbose", is_flag=True, help="List what was not verified.")

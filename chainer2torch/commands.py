@@ -18,7 +18,7 @@ from chainer2torch.report.model import Report
 
 DONE, LEFT, FAILED = 0, 1, 2
 # what these modules are usually imported as
-_USUAL_NAMES = {"F": "chainer.functions", "L": "chainer.links", "O": "chainer.optimizers"}
+USUAL_NAMES = {"F": "chainer.functions", "L": "chainer.links", "O": "chainer.optimizers"}
 _LONG_RUN = 20
 # what verify, trace and weights need and the core does not
 _EXTRAS = frozenset({"numpy", "torch", "chainer"})
@@ -323,7 +323,7 @@ def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     rows = [row for _, row in sorted(table.rows.items())]
     if name is not None:
         prefix, dot, rest = name.partition(".")
-        full = table.canonical(_USUAL_NAMES.get(prefix, prefix) + dot + rest)
+        full = table.canonical(USUAL_NAMES.get(prefix, prefix) + dot + rest)
         rows = [row for row in rows if row.name in (name, full)] or [
             row for row in rows if row.name.endswith("." + name) or row.name.startswith(name + ".")]
         if not rows:
