@@ -14,7 +14,7 @@ from chainer2torch.plan.edits import (
     Unwrap, Wrap,
 )
 from chainer2torch.rewrite import imports, spans
-from chainer2torch.rewrite.kept import Kept, Piece, shorten
+from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.names import Names
 from chainer2torch.rewrite.places import Places
@@ -48,7 +48,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     try:
         module = _lower_markers(_parse(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
-        kept = Kept(source.text[:end])
+        kept = Kept(with_whole_indents(source, end))
         module = _lower_markers(_parse(kept.text))
     rewriter = _Rewriter(edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))

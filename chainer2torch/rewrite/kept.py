@@ -22,6 +22,8 @@ _SHORT = 40
 _ENDS_HEAD = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
               ast.AsyncWith)
 _COMMENT_LINE = re.compile(r"^([ \t]*)#", re.MULTILINE)
+# an indentation with a line break in it, which Python takes for its first part and LibCST does not parse
+_BROKEN_INDENT = re.compile(r"^([ \t]*)(?:\\\r?\n[ \t]*)+", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
@@ -81,6 +83,12 @@ def shorten(source: Source, end: int, points: Collection[int], moved: Collection
         counts[new] = run.count
         at = run.stop
     return Kept("".join([*parts, source.text[at:end]]), name, tuple(statements), counts, pieces)
+
+
+def with_whole_indents(source: Source, end: int) -> str:
+    """The text up to ``end``, with no line break between a statement and its indentation."""
+    starts = {source.start(node) for node in source.nodes if isinstance(node, ast.stmt)}
+    return _BROKEN_INDENT.sub(lambda found: found[1] if found.end() in starts else found[0], source.text[:end])
 
 
 @dataclasses.dataclass(slots=True)

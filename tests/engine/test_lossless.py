@@ -155,6 +155,12 @@ def test_line_breaks_keep_brackets_around_them(call, written):
     ast.parse(code)
 
 
+def test_a_line_break_in_an_indentation():
+    text = "import chainer.functions as F\nif x:\n    \\\n  \\\ny = F.tanh(x)\n    z = '''\n  \\\ny'''\n"
+    expected = "import torch\nif x:\n    y = torch.tanh(x)\n    z = '''\n  \\\ny'''\n"
+    assert migrate_source(text).code == expected
+
+
 GOOD = "from chainer.functions import tanh\ny = tanh(x)\n"
 
 
