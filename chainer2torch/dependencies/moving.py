@@ -13,14 +13,13 @@ from chainer2torch.dependencies import places, python_places
 from chainer2torch.dependencies.editing import (
     Change, Group, Item, Wanted, added, apply, canonical, line_of, parse, replaced,
 )
-from chainer2torch.files import FileError, Source
-from chainer2torch.project import Project, ResultLike, Tree
+from chainer2torch.files import Entry, FileError, Source
+from chainer2torch.project import ResultLike, Tree
 from chainer2torch.report.model import SiteRow
 from chainer2torch.rules import Library
 
 CODE = "C2T016"
 _IMPORTS_TORCH = re.compile(rb"^[ \t\"]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
-_MENTIONS = re.compile(rb"(?i)chainer|cupy")
 # import name -> package and the oldest version with which the helpers and rules are proved; the order of the new lines
 _PACKAGES = {
     "torch": Wanted("torch", "2.13"), "torchvision": Wanted("torchvision", ""), "pfrl": Wanted("pfrl", "0.4"),
@@ -68,26 +67,11 @@ class _Needs:
         return [wanted for name, wanted in _PACKAGES.items() if name in self.imports]
 
 
-def move(project: Project, load_libraries: Callable[[], Mapping[str, Library]], rewrite: bool) -> None:
-    """Edits the dependency files of every folder of a project, into ``tree.requirements`` and the results of setup.py.
-
-    With ``rewrite=False`` they are only looked at. The table of libraries is loaded when some file has something in it.
-    """
-    for tree in project.trees:
-        if tree.place:
-            _tree(tree, load_libraries, rewrite, project.problems)
-
-
-def _tree(tree: Tree, load_libraries: Callable[[], Mapping[str, Library]], rewrite: bool,
-          problems: list[FileError]) -> None:
-    for entry in tree.entries:
-        kind = places.kind_of(entry.relative)
-        if kind is None or entry.kind != "file" or tree.left_out(entry.relative):
-            continue
+def move_tree(tree: Tree, found: Iterable[tuple[Entry, str, bytes]],
+              load_libraries: Callable[[], Mapping[str, Library]], rewrite: bool, problems: list[FileError]) -> None:
+    """Edits the dependency files that were found in a folder, and its setup.py (see ``dependencies.move``)."""
+    for entry, kind, raw in found:
         try:
-            raw = files.read(entry.path)
-            if not _MENTIONS.search(raw):
-                continue
             needs = _needs(tree, entry.relative, rewrite)
             if needs.migrated:
                 source = files.decode(raw, entry.path)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import fnmatch
-import posixpath
 import re
 from collections.abc import Iterator
 
@@ -16,19 +15,6 @@ _ARRAYS = ("project.dependencies", "project.optional-dependencies.*", "build-sys
 _TABLES = ("tool.poetry.dependencies", "tool.poetry.dev-dependencies", "tool.poetry.group.*.dependencies", "packages",
            "dev-packages")
 _CFG_KEYS = frozenset({"install_requires", "setup_requires", "tests_require"})
-
-
-def kind_of(path: str) -> str | None:
-    """What kind of dependency file a path is, by its name: pip, cfg, toml, conda; None: it is none."""
-    folder, name = posixpath.split(path)
-    if name.endswith((".txt", ".in")) and ("requirements" in name or name.startswith("constraints")
-                                           or posixpath.basename(folder) == "requirements"):
-        return "pip"
-    if name in ("pyproject.toml", "Pipfile"):
-        return "toml"
-    if re.fullmatch(r"(?:environment|conda)[\w.-]*\.ya?ml", name):
-        return "conda"
-    return "cfg" if name == "setup.cfg" else None
 
 
 def groups(kind: str, text: str) -> list[Group]:

@@ -35,7 +35,8 @@ from chainer2torch.cli import cli
 from chainer2torch.commands import guarded
 sys.argv[0] = "chainer2torch"
 status = guarded(cli)
-heavy = {"libcst", "torch", "chainer", "numpy", "rich", "chainer2torch.plan", "chainer2torch.analysis.flow"}
+heavy = {"libcst", "torch", "chainer", "numpy", "rich", "chainer2torch.plan", "chainer2torch.analysis.flow",
+         "chainer2torch.dependencies.moving"}
 heavy &= set(sys.modules)
 print("heavy:", sorted(heavy), "status:", status)
 """
@@ -49,6 +50,7 @@ def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
     src = tmp_path / "src"
     src.mkdir()
     (src / "clean.py").write_text(CLEAN)
+    (src / "requirements.txt").write_text("numpy\n")
     done = run(*arguments, cwd=src, code=WATCHED)
     assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
 
