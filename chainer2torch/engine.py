@@ -17,7 +17,7 @@ from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.parallel import spread
 from chainer2torch.plan import (
     array_modules, arrays, devices, eras, exports, fold, imports, link_hooks, link_members, link_names, links, modes,
-    parallel, registration, shadowing, skips, stages,
+    parallel, registration, serializing, shadowing, skips, stages,
 )
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.kept_gradients import kept_gradients
@@ -49,6 +49,8 @@ HARD_CASES: Mapping[str, HardCase] = {
     "link_hook": link_hooks.link_hook,
     "link_name": link_names.link_name,
     "parameter_name": link_names.parameter_name,
+    "link_serialize": serializing.link_serialize,
+    "serializer_test": serializing.serializer_test,
 }
 
 

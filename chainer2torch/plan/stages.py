@@ -32,7 +32,7 @@ _MARKERS = 20  # the most lines of comments that are looked at above a statement
 _TABLES = {
     **dict.fromkeys(("optimizer.toml", "optimizer_old_names.toml", "optimizer_hooks.toml", "optimizers.toml",
                      "extensions.toml", "training.toml", "triggers.toml", "updaters.toml", "snapshot_writers.toml",
-                     "chainermn.toml", "chainermn_aliases.toml"), TRAINING),
+                     "serializer_protocol.toml", "chainermn.toml", "chainermn_aliases.toml"), TRAINING),
     **dict.fromkeys(("dataset.toml", "datasets.toml", "iterators.toml"), DATA),
 }
 # these go with what they get

@@ -1,0 +1,42 @@
+"""What ``serialize`` methods of users do: they tell saving from loading, and hand on the serializer to models."""
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.plan.sites import Plan
+from chainer2torch.rules import Row
+
+
+def serializer_test(plan: Plan, node: ast.AST, row: Row) -> None:
+    """The class as what ``isinstance`` asks for; any other use of it is a serializer of one's own, for a person."""
+    assert isinstance(node, ast.expr)
+    whole: ast.AST = node
+    test = plan.source.parents.get(whole)
+    if isinstance(test, ast.Tuple):
+        whole, test = test, plan.source.parents.get(test)
+    asks = isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance" and \
+        test.args[1:] == [whole]
+    if asks:
+        plan.value(node, row)
+    else:
+        plan.mark(node, row, row.name, "manual", "only isinstance() of it has a counterpart")
+
+
+def link_serialize(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``model.serialize(serializer["model"])``: the helper does it; a link's own method is not called any more."""
+    call = plan.source.parents.get(node)
+    assert isinstance(node, ast.Attribute)
+    called = isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords and \
+        not isinstance(call.args[0], ast.Starred)
+    of_base = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and \
+        node.value.func.id == "super"
+    if called and not of_base:
+        assert isinstance(call, ast.Call)
+        plan.replace(call, "compat.serialize_part(serializer, link)",
+                     {"serializer": plan.operand(call.args[0]), "link": plan.operand(node.value)})
+        plan.mark(node, row, row.name, "exact")
+    else:
+        plan.mark(node, row, row.name, "manual", row.note)
+
+
+__all__ = ["link_serialize", "serializer_test"]
