@@ -95,8 +95,16 @@ def _passed(analysis: Analysis, func: FuncInfo, index: int) -> Kind | None:
         return None
     for (base, method), kinds in _PASSED.items():
         if func.name == method and index in kinds and analysis.derives(func.cls, base):
-            return parse_spec(kinds[index])
+            return parse_spec("list of device" if _is_of_version_1(analysis, func) else kinds[index])
     return None
+
+
+def _is_of_version_1(analysis: Analysis, func: FuncInfo) -> bool:
+    """Whether a class on a function of Chainer's own has a ``backward`` of the time when those got arrays."""
+    a = func.node.args
+    return func.cls is not None and func.name == "backward" and \
+        [p.arg for p in (*a.posonlyargs, *a.args)][1:2] == ["inputs"] and \
+        next((c for c in analysis.mro(func.cls) if isinstance(c, str)), "").startswith("chainer.functions.")
 
 
 def _is_forward(analysis: Analysis, func: FuncInfo) -> bool:

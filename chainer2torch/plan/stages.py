@@ -111,9 +111,17 @@ def models_are_left(plan: Plan) -> bool:
         kind = plan.analysis.kind(node)
         row = plan.rules.rows.get(kind.name) if isinstance(kind, Ref) and kind.name in plan.analysis.libraries else None
         if row is not None and row.table not in _EITHER and _stage(row, row.name) == MODELS and \
-                not plan.skipped.node(node) and not any(_MARKER in line for line in comments_above(plan, node)):
+                not _through_variable(plan, node) and not plan.skipped.node(node) and \
+                not any(_MARKER in line for line in comments_above(plan, node)):
             return True
     return False
+
+
+def _through_variable(plan: Plan, node: ast.expr) -> bool:
+    """Whether a name of Chainer's is reached through a variable: the marker is where that got its value."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in plan.variables
 
 
 def comments_above(plan: Plan, node: ast.AST) -> Iterator[str]:
