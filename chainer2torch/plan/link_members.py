@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.other_members import stored
+from chainer2torch.plan.receivers import seen_before
 from chainer2torch.plan.sites import Plan
 from chainer2torch.plan.variable_tests import harmless, wraps
 from chainer2torch.rules import Row
@@ -210,16 +211,17 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
                    for k in options(kind)):
             _inner_state(plan, node, kind, node.attr)
         return
-    parent = plan.source.parents.get(node)
+    parent, decided = plan.source.parents.get(node), seen_before(plan, node)
     if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
-        if node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and isinstance(parent, ast.Attribute) \
-                and parent.attr in _OF_PARAMETERS:
+        if not decided and (node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and isinstance(parent, ast.Attribute)
+                            and parent.attr in _OF_PARAMETERS):
             _by_name(plan, node)
         return
     if node.attr in _OF_LINKS and all(
             isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)
             and plan.rules.member(k.cls, node.attr) is None for k in options(kind)):
-        _by_name(plan, node)  # some link
+        if not decided:
+            _by_name(plan, node)  # some link
         return
     for option in options(kind):
         if isinstance(option, Inst) and _lost(plan, option, node):

@@ -5,7 +5,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Class, HostArray, Inst, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Batch, Class, HostArray, Inst, Kind, Tensor, Unknown, options, scalar_type
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
@@ -146,8 +146,12 @@ def _lacks(kind: Kind, attribute: str) -> bool:
 
 
 def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
-    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`."""
-    return all(isinstance(k, (Tensor, HostArray)) for k in kinds) and row.function is None and \
+    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`.
+
+    An attribute that tensors have under its own name is the same of values that nobody knows, and of batches: `x.ndim`.
+    """
+    others = (Batch, HostArray, Tensor, Unknown) if row.attribute else (Tensor, HostArray)
+    return all(isinstance(k, others) for k in kinds) and row.function is None and \
         [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
 
 

@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Te
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.graphs import GraphUse, graph_use
 from chainer2torch.plan.other_members import without_rule
-from chainer2torch.plan.stages import comments_above
+from chainer2torch.plan.stages import marked_before
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -37,7 +37,7 @@ _MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
 
 def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
-    if _seen_before(plan, node):
+    if seen_before(plan, node):
         return
     if node.attr == "astype":
         _astype(plan, node)
@@ -92,11 +92,9 @@ def _is_copy_of_link(plan: Plan, node: ast.Attribute) -> bool:
     return len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value in _COPY_MODES
 
 
-def _seen_before(plan: Plan, node: ast.Attribute) -> bool:
+def seen_before(plan: Plan, node: ast.Attribute) -> bool:
     """Whether an earlier run decided on this receiver, which saw more of what it is, and left no marker here."""
-    if not plan.migrated:
-        return False
-    return not any(f" ?.{node.attr}:" in line for line in comments_above(plan, node))
+    return plan.migrated and not marked_before(plan, node)
 
 
 def _method_of_array(plan: Plan, node: ast.Attribute) -> None:

@@ -8,6 +8,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
 from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import Rename
 from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.stages import marked_before
 
 # What torch.nn.Module defines and Chainer's links do not (`forward`, `children`... exist in both, with one meaning).
 MODULE_NAMES = frozenset({
@@ -63,10 +64,18 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind))
     if owners or some_link and (classes or plan.rules.member("chainer.Link", node.attr) is None):
         plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
-    elif kind == UNKNOWN and classes and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node)):
+    elif kind == UNKNOWN and classes and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node)) and \
+            not _is_asked_further(plan, node, classes) and not marked_before(plan, node):
         plan.mark(node, None, f"?.{node.attr}", "review",
                   f"`{node.attr}` of {where} is now `{node.attr}_` (torch.nn.Module has a `{node.attr}` of its own); "
                   "whether this is one of them is not known", "C2T202")
+
+
+def _is_asked_further(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> bool:
+    """``settings.train.batch_size``: what the classes have under this name are methods, without such attributes."""
+    parent = plan.source.parents.get(node)
+    return isinstance(parent, ast.Attribute) and parent.value is node and not parent.attr.startswith("__") and all(
+        node.attr in c.methods and node.attr not in c.attrs for c in classes)
 
 
 def _is_called(plan: Plan, node: ast.expr) -> bool:

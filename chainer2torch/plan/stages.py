@@ -133,6 +133,11 @@ def comments_above(plan: Plan, node: ast.AST) -> Iterator[str]:
         yield line
 
 
+def marked_before(plan: Plan, node: ast.Attribute) -> bool:
+    """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
+    return any(f" ?.{node.attr}:" in line for line in comments_above(plan, node))
+
+
 def later(plan: Plan, node: ast.AST, row: Row | None, name: str) -> bool:
     """Whether a reference is left for another run; it is then listed as kept (or marked, where it cannot stay)."""
     if not plan.choices.only:
@@ -284,4 +289,4 @@ def _helpers(plan: Plan) -> Iterator[tuple[ast.expr, str]]:
             yield node, kind.name.rsplit(".", 1)[-1]
 
 
-__all__ = ["CODE", "STAGES", "Stages", "later", "left", "seams"]
+__all__ = ["CODE", "STAGES", "Stages", "later", "left", "marked_before", "seams"]

@@ -1,7 +1,7 @@
 """A second run over files of which something is left: what is known through leftovers is decided once."""
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import migrate_source, migrate_sources
 
 MODULE_OF_A_LEFTOVER = '''
 import numpy
@@ -58,3 +58,72 @@ def test_a_backward_of_version_1_on_a_function_of_chainers_gets_arrays():
     """A FunctionNode's gets indexes and Variables, which have no ``astype``; the class is left, its arrays are not."""
     code = migrate_source(CLASS_ON_A_FUNCTION).code
     assert ".astype(" not in code.replace("compat.astype(", "") and ".dot(" not in code
+
+
+NAMES_OF_MODULES = {
+    "nets.py": """
+import chainer
+import chainer.links as L
+
+
+class Plain(chainer.Chain):
+    def __init__(self):
+        super().__init__(l=L.Linear(2, 2))
+        self.train = True
+
+
+class Kept(L.caffe.CaffeFunction):
+    train = True
+
+
+class Weighed(L.Convolution2D):
+    def __init__(self):
+        super().__init__(2, 3, 3)
+        self.u = 1
+""",
+    "main.py": """
+from chainer import training
+from nets import Weighed
+
+
+def evaluate(holder):
+    model = holder.copy()
+    model.predictor.train = False
+
+
+def watch(dis):
+    @training.make_extension()
+    def largest(trainer=None):
+        xp = dis.xp
+        for name, link in [[n, link] for n, link in sorted(dis.namedlinks())]:
+            if isinstance(link, Weighed):
+                W, u = link.W, link.u
+                print(name, xp.sum(W.data), u)
+    return largest
+"""}
+
+
+def test_attributes_that_an_earlier_run_decided_on():
+    """The models of the project have other bases and names after a run: what was marked or left because of them stays."""
+    first = {name: result.code for name, result in migrate_sources(NAMES_OF_MODULES).items()}
+    assert "`train` of Kept, Plain is now `train_`" in first["main.py"] and " = link.W, link.u" in first["main.py"]
+    assert {name: result.code for name, result in migrate_sources(first).items()} == first
+
+
+def test_what_is_asked_of_a_method_is_not_marked():
+    """`settings.train.size`: the `train` of this project's models is a method, which has no `size`."""
+    text = """
+import chainer
+
+
+class Net(chainer.Chain):
+    def train(self, data):
+        pass
+
+
+def read(settings):
+    {}
+    return settings
+"""
+    assert "TODO" not in migrate_source(text.format("settings.train.size = settings.train.rate + 1")).code
+    assert "C2T202): ?.train:" in migrate_source(text.format("settings.train = None")).code
