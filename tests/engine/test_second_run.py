@@ -104,7 +104,7 @@ def watch(dis):
 
 
 def test_attributes_that_an_earlier_run_decided_on():
-    """The models of the project have other bases and names after a run: what was marked or left because of them stays."""
+    """The models of the project have other bases and names after a run: what was marked or left for them stays."""
     first = {name: result.code for name, result in migrate_sources(NAMES_OF_MODULES).items()}
     assert "`train` of Kept, Plain is now `train_`" in first["main.py"] and " = link.W, link.u" in first["main.py"]
     assert {name: result.code for name, result in migrate_sources(first).items()} == first
