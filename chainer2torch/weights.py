@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.compat import serializers
+from chainer2torch.compat import link_slots, serializers
 
 SUFFIXES = (".pt", ".pth", ".safetensors", ".npz")
 
@@ -97,6 +97,10 @@ def write(module: Any, out: str | os.PathLike[str]) -> list[str]:
     out = Path(out)
     part = out.with_name(out.name + ".part")
     state = module.state_dict()
+    told = [slot.key for slot in link_slots.chainer_slots(module) if slot.told]
+    if told and out.suffix != ".npz":
+        raise WeightsError(f"{told[0]} is saved by a serialize() of the model, and {out.suffix} files have no place for "
+                           "it: write an .npz, or register the value with compat.register_persistent")
     try:
         if out.suffix == ".npz":
             serializers.save_npz(str(part), module)

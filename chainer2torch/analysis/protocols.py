@@ -29,6 +29,7 @@ _FORWARD = frozenset({"forward", "__call__"})
 _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.training.Extension", "__call__"): {1: "instance chainer.training.Trainer"},
     ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
+    ("chainer.Link", "serialize"): {1: "instance chainer.Serializer"},
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
     ("chainer.UpdateRule", "init_state"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core"): {1: "tensor"},

@@ -8,7 +8,7 @@ import numpy as np
 from chainer2torch.compat.communicators import Communicator
 from chainer2torch.compat.datasets import SubDataset
 from chainer2torch.compat.iterators import Iterator, ShuffleOrderSampler
-from chainer2torch.compat.state import StateReader
+from chainer2torch.compat.state_io import StateReader
 
 
 class DataSizeError(RuntimeError):

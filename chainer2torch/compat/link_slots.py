@@ -10,6 +10,8 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 
+from chainer2torch.compat.state_io import StateWriter
+
 
 class Slot(NamedTuple):
     """One array of Chainer's file: its key, what may be written there, and how to read and write the module's side.
@@ -23,6 +25,7 @@ class Slot(NamedTuple):
     dtype: Any
     read: Callable[[], Any]
     write: Callable[[np.ndarray], None]
+    told: bool = False  # by the serialize() of a module, which alone can restore it
 
 
 def chainer_slots(module: nn.Module, path: str = "") -> Iterator[Slot]:
@@ -31,15 +34,55 @@ def chainer_slots(module: nn.Module, path: str = "") -> Iterator[Slot]:
     A module knows its own with a method ``_chainer_slots()`` (for it and all it contains), or its names with a class
     attribute ``_chainer_names``; torch's layers are known here. The children of an nn.Sequential are counted without
     those that stand for functions (layers of torch.nn without parameters or buffers), as Chainer's Sequential counts.
+    A module with a method ``serialize`` says itself what it stores: those values are read, and not written, by slots.
     """
-    own = getattr(module, "_chainer_slots", None)
-    if own is not None:
-        yield from (slot._replace(key=path + slot.key) for slot in own())
+    if callable(getattr(module, "serialize", None)):
+        yield from (slot._replace(key=path + slot.key) for slot in _told_slots(module))
         return
-    for slot in _own_slots(module):
-        yield slot._replace(key=path + slot.key)
-    for name, child in link_children(module):
-        yield from chainer_slots(child, f"{path}{name}/")
+    yield from (slot._replace(key=path + slot.key) for slot in _plain_slots(module))
+
+
+def _plain_slots(module: nn.Module) -> Iterator[Slot]:
+    yield from own_slots(module)
+    if getattr(module, "_chainer_slots", None) is None:
+        for name, child in link_children(module):
+            yield from chainer_slots(child, f"{name}/")
+
+
+def own_slots(module: nn.Module) -> Iterator[Slot]:
+    """The slots of a module without those of its children; all of them where it knows them itself."""
+    own = getattr(module, "_chainer_slots", None)
+    return iter(own()) if own is not None else _own_slots(module)
+
+
+class _Told(StateWriter):
+    """A serializer that only listens: which keys, with which values."""
+
+    def __getitem__(self, name: str) -> "_Told":
+        return _Told(self.entries, self.path + name.strip("/") + "/")
+
+    def __call__(self, key: str, value: Any) -> Any:
+        self.entries[self.path + key.lstrip("/")] = value
+        return value
+
+
+def _told_slots(module: nn.Module) -> Iterator[Slot]:
+    known = {slot.key: slot for slot in _plain_slots(module)}
+    told = _Told()
+    module.serialize(told)  # type: ignore[operator]
+    for key, value in told.entries.items():
+        yield known.get(key) or _value_slot(key, value)
+
+
+def _value_slot(key: str, value: Any) -> Slot:
+    is_array = isinstance(value, (np.ndarray, torch.Tensor))
+    array = to_array(value) if isinstance(value, torch.Tensor) else _plain(value)
+    shape = None if value is None else tuple(array.shape)
+
+    def write(stored: np.ndarray) -> None:
+        raise TypeError(f"{key} is restored by the serialize() of its module")
+
+    return Slot(key, shape, array.dtype if is_array else None, lambda: array, write, told=True)
 
 
 def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:

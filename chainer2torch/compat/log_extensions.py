@@ -17,7 +17,7 @@ from pytorch_pfn_extras.training.extensions import util as terminal
 from chainer2torch.compat.extension_base import Extension
 from chainer2torch.compat.link_slots import link_children
 from chainer2torch.compat.optimizer_state import chainer_named_arrays
-from chainer2torch.compat.state import StateReader
+from chainer2torch.compat.state_io import StateReader
 from chainer2torch.compat.summary import serialize_summary
 from chainer2torch.compat.triggers import get_trigger
 

@@ -13,7 +13,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.link_slots import chainer_slots
-from chainer2torch.compat.state import StateReader
+from chainer2torch.compat.state_io import StateReader
 
 
 def serialize_parameter_states(serializer: Any, optimizer: Any) -> None:

@@ -7,7 +7,9 @@ import torch
 import torch.nn as nn
 from torch.nn.parameter import is_lazy
 
+from chainer2torch.compat.link_serialize import serialize
 from chainer2torch.compat.link_slots import Slot, chainer_slots
+from chainer2torch.compat.state_io import StateReader
 from chainer2torch.compat.weight_files import is_torch_file, load_torch, read_npz
 
 
@@ -63,7 +65,17 @@ def load_entries(entries: Mapping[str, Any], obj: Any, path: str = "", strict: b
                  allow_extra: bool = False) -> None:
     """``load_npz`` for arrays that are in memory: ``{Chainer's key: array, or None where Chainer had none}``."""
     if isinstance(obj, nn.Module):
-        for slot, array in _plan(entries, list(chainer_slots(obj)), path, strict, ignore_names, allow_extra):
+        slots = list(chainer_slots(obj))
+        plan = _plan(entries, slots, path, strict, ignore_names, allow_extra)
+        if any(callable(getattr(part, "serialize", None)) for part in obj.modules()):
+            checked = {path + slot.key for slot in slots}
+            stored: dict[str, Any] = {slot.key: array for slot, array in plan}
+            # and what only loading asks for, and what is None
+            stored.update((key[len(path):], value) for key, value in entries.items() if key.startswith(path) and (
+                value is None or key not in checked) and not _is_ignored(key, ignore_names))
+            serialize(obj, StateReader(stored, strict=False))
+            return
+        for slot, array in plan:
             slot.write(array)
     elif hasattr(obj, "_load_chainer_entries"):
         part = {key[len(path):]: np.asarray(value) for key, value in entries.items() if key.startswith(path)}

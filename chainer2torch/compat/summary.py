@@ -6,7 +6,7 @@ from typing import Any
 
 from pytorch_pfn_extras.reporting import DictSummary, Summary
 
-from chainer2torch.compat.state import StateReader
+from chainer2torch.compat.state_io import StateReader
 
 
 def serialize_summary(serializer: Any, summary: DictSummary) -> None:

@@ -14,7 +14,8 @@ from pytorch_pfn_extras.training import IgniteExtensionsManager
 from pytorch_pfn_extras.training import extension as ppe_extension
 
 from chainer2torch.compat.extension_base import _ExtensionAdapter, _finalize
-from chainer2torch.compat.state import SerializableState, StateReader
+from chainer2torch.compat.state import SerializableState
+from chainer2torch.compat.state_io import StateReader
 from chainer2torch.compat.triggers import get_trigger
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from pytorch_pfn_extras.training import triggers as ppe_triggers
 from pytorch_pfn_extras.training.trigger import Trigger
 
-from chainer2torch.compat.state import SerializableState, StateReader
+from chainer2torch.compat.state import SerializableState
+from chainer2torch.compat.state_io import StateReader
 from chainer2torch.compat.summary import serialize_summary
 
 

@@ -8,7 +8,8 @@ import torch
 
 from chainer2torch.compat.convert import _call_converter, concat_examples
 from chainer2torch.compat.devices import _send, get_device
-from chainer2torch.compat.state import SerializableState, StateReader, serialize_part
+from chainer2torch.compat.state import SerializableState, serialize_part
+from chainer2torch.compat.state_io import StateReader
 
 
 class Updater(SerializableState):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
@@ -23,20 +24,23 @@ def serializer_test(plan: Plan, node: ast.AST, row: Row) -> None:
 
 
 def link_serialize(plan: Plan, node: ast.AST, row: Row) -> None:
-    """``model.serialize(serializer["model"])``: the helper does it; a link's own method is not called any more."""
-    call = plan.source.parents.get(node)
+    """``model.serialize(serializer["model"])``, and ``super().serialize(serializer)`` in a link's own method."""
+    call, method = plan.source.parents.get(node), plan.source.enclosing(node, ast.FunctionDef)
     assert isinstance(node, ast.Attribute)
-    called = isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords and \
-        not isinstance(call.args[0], ast.Starred)
+    if not (isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords
+            and not isinstance(call.args[0], ast.Starred)):
+        plan.mark(node, row, row.name, "manual", "used in another form than `link.serialize(serializer)`")
+        return
+    operands = {"serializer": plan.operand(call.args[0])}
     of_base = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and \
         node.value.func.id == "super"
-    if called and not of_base:
-        assert isinstance(call, ast.Call)
-        plan.replace(call, "compat.serialize_part(serializer, link)",
-                     {"serializer": plan.operand(call.args[0]), "link": plan.operand(node.value)})
-        plan.mark(node, row, row.name, "exact")
+    if of_base and isinstance(method, ast.FunctionDef) and method.args.args:
+        operands["link"] = Operand(code=method.args.args[0].arg)
+        plan.replace(call, "compat.serialize_link(link, serializer)", operands)
     else:
-        plan.mark(node, row, row.name, "manual", row.note)
+        operands["link"] = plan.operand(node.value)
+        plan.replace(call, "compat.serialize_part(serializer, link)", operands)
+    plan.mark(node, row, row.name, "exact")
 
 
 __all__ = ["link_serialize", "serializer_test"]

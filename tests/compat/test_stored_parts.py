@@ -7,7 +7,7 @@ import pytest
 from chainer.training.extensions import snapshot_writers as chainer_writers
 from pytorch_pfn_extras.reporting import DictSummary
 
-from chainer2torch.compat import snapshot, state, summary
+from chainer2torch.compat import snapshot, state_io, summary
 from tests.compat.test_trainer import BOTH, Ours, Theirs, set_up
 from tests.support.serialized import same_entries
 
@@ -68,13 +68,13 @@ def test_summaries_are_stored_as_in_chainer():
     theirs = chainer.serializers.DictionarySerializer()
     pair[0].serialize(theirs)
     theirs = {key.lstrip("/"): value for key, value in theirs.target.items()}
-    ours = state.StateWriter()
+    ours = state_io.StateWriter()
     summary.serialize_summary(ours, pair[1])
     same_entries(theirs, ours.entries)
     assert str(theirs["_names"]) == str(ours.entries["_names"])
     read = DictSummary()
     read.add({"gone": 1.0})
-    summary.serialize_summary(state.StateReader(theirs), read)
+    summary.serialize_summary(state_io.StateReader(theirs), read)
     reference = chainer.DictSummary()
     reference.serialize(chainer.serializers.NpzDeserializer(ours.entries))
     for each in (read, reference, *pair):
@@ -86,5 +86,5 @@ def test_summaries_are_stored_as_in_chainer():
         for key, value in expected.items():
             assert float(found[key]) == pytest.approx(float(value), rel=1e-6), key
     empty = DictSummary()
-    summary.serialize_summary(state.StateReader({}), empty)
+    summary.serialize_summary(state_io.StateReader({}), empty)
     assert empty.compute_mean() == {}

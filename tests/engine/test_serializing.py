@@ -82,11 +82,22 @@ def test_a_model_is_handed_the_serializer():
     assert states == {("chainer.Link.serialize", "exact")}
 
 
-def test_a_link_with_a_serialize_of_its_own_is_for_a_person():
+def test_a_link_with_a_serialize_of_its_own():  # run in tests/weights/test_own_serialize.py
     code, states = migrated("""
         class Net(chainer.Chain):
-            def serialize(self, serializer):
-                super().serialize(serializer)
-                self.n = serializer('n', self.n)
+            def serialize(this, serializer):
+                super(Net, this).serialize(serializer)
+                this.n = serializer('n', this.n)
+                save = this.serialize
         """)
-    assert ("chainer.Link.serialize", "manual") in states and "super().serialize(serializer)" in code
+    assert "compat.serialize_link(this, serializer)" in code and "this.n = serializer('n', this.n)" in code
+    assert ("chainer.Link.serialize", "exact") in states
+
+
+def test_serialize_as_a_value_is_for_a_person():
+    _, states = migrated("""
+        def save(serializer):
+            link = L.Linear(2, 3)
+            return map(link.serialize, [serializer])
+        """)
+    assert states == {("chainer.Link.serialize", "manual")}

@@ -2,13 +2,13 @@
 import chainer
 import numpy as np
 
-from chainer2torch.compat import state
+from chainer2torch.compat import state, state_io
 
 
 def entries_of(part):
     """``{key: array}`` that an object's ``serialize`` stores."""
     if isinstance(part, state.SerializableState):
-        writer = state.StateWriter()
+        writer = state_io.StateWriter()
         part.serialize(writer)
         return writer.entries
     writer = chainer.serializers.DictionarySerializer()
@@ -18,7 +18,7 @@ def entries_of(part):
 
 def read_into(part, entries):
     """Calls ``serialize`` with a reader of these entries."""
-    part.serialize(state.StateReader(entries) if isinstance(part, state.SerializableState)
+    part.serialize(state_io.StateReader(entries) if isinstance(part, state.SerializableState)
                    else chainer.serializers.NpzDeserializer(entries))
 
 
