@@ -99,8 +99,8 @@ def write(module: Any, out: str | os.PathLike[str]) -> list[str]:
     state = module.state_dict()
     told = [slot.key for slot in link_slots.chainer_slots(module) if slot.told]
     if told and out.suffix != ".npz":
-        raise WeightsError(f"{told[0]} is saved by a serialize() of the model, and {out.suffix} files have no place for "
-                           "it: write an .npz, or register the value with compat.register_persistent")
+        raise WeightsError(f"{told[0]} is saved by a serialize() of the model, and {out.suffix} files have no place "
+                           "for it: write an .npz, or register the value with compat.register_persistent")
     try:
         if out.suffix == ".npz":
             serializers.save_npz(str(part), module)

@@ -1,4 +1,7 @@
-"""Links with a serialize() of their own: the same files as in Chainer, and the same values back."""
+"""Links with a serialize() of their own: the same files as in Chainer, and the same values back.
+
+They ask a serializer in both ways: ``serializer(key, value)`` is its ``__call__``, ``serializer[name]`` ``__getitem__``.
+"""
 import io
 
 import numpy as np
@@ -124,7 +127,8 @@ def test_files_of_both_sides_are_the_same():
     ours = io.BytesIO()
     save_npz(ours, migrated["loaded"](theirs))
     _same(_entries(ours), _entries(theirs))
-    assert {"a/count", "a/state/h", "m/part/rate", "m/k", "b/n", "b/1/k", "c/inner/W", "o/part/W"} <= _entries(ours).keys()
+    keys = {"a/count", "a/state/h", "m/part/rate", "m/k", "b/n", "b/1/k", "c/inner/W", "o/part/W"}
+    assert keys <= _entries(ours).keys()
     assert "o/l/W" not in _entries(ours)
     _same(_numbers(migrated["loaded"](theirs)), _numbers(original["loaded"](theirs)))
     assert isinstance(migrated["loaded"](theirs).a.h, torch.Tensor)
