@@ -1,6 +1,7 @@
 """Links with a serialize() of their own: the same files as in Chainer, and the same values back.
 
-They ask a serializer in both ways: ``serializer(key, value)`` is its ``__call__``, ``serializer[name]`` ``__getitem__``.
+They ask a serializer in both ways: by ``serializer(key, value)`` (its ``__call__``) and ``serializer[name]``
+(``__getitem__``).
 """
 import io
 
