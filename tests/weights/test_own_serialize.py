@@ -244,3 +244,42 @@ def test_formats_without_a_place_for_such_values(tmp_path):
         weights.write(module, tmp_path / "w.pt")
     assert not list(tmp_path.iterdir())
     assert weights.write(module, tmp_path / "w.npz") == ["l/W", "l/b", "mean", "n"]
+
+
+_BRANCHES = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(2, 2)
+        self.words = ['a', 'b']
+        self.old = 0
+
+    def serialize(self, serializer):
+        super().serialize(serializer)
+        if isinstance(serializer, chainer.Serializer):
+            serializer('words', ','.join(self.words))
+        else:
+            self.words = serializer('words', '').split(',')
+            self.old = serializer('old', 1)
+
+def run(path):
+    net, other = Net(), Net()
+    net.words = ['x', 'y', 'z']
+    chainer.serializers.save_npz(path, net)
+    chainer.serializers.load_npz(path, other, strict=False)
+    return other.words, other.old
+"""
+
+
+def test_saving_and_loading_ask_for_other_keys(tmp_path):
+    original, migrated = both(_BRANCHES)
+    found = [side["run"](str(tmp_path / f"{i}.npz")) for i, side in enumerate((original, migrated))]
+    assert found[0] == found[1] == (["x", "y", "z"], 1)
+    net = migrated["Net"]()
+    entries = {"l/W": np.zeros((2, 2), "f"), "l/b": np.zeros(2, "f"), "words": "q", "old": np.int64(7)}
+    np.savez(tmp_path / "old.npz", **entries)
+    with pytest.raises(ValueError, match="old is in the file"):
+        load_npz(str(tmp_path / "old.npz"), net)
+    load_npz(str(tmp_path / "old.npz"), net, allow_extra=True)
+    assert (net.words, net.old) == (["q"], 7)
