@@ -31,6 +31,8 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
     ("chainer.Link", "serialize"): {1: "instance chainer.Serializer"},
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
+    **{("chainermn.CommunicatorBase", method): {1: "instance chainer.Link"}
+       for method in ("bcast_data", "broadcast_data", "multi_node_mean_grad", "allreduce_grad")},
     ("chainer.UpdateRule", "init_state"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},

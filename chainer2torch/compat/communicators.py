@@ -10,7 +10,6 @@ import operator
 import os
 import pickle
 import socket
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -19,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.background_sender import BackgroundSender
+from chainer2torch.compat.communicator_base import CommunicatorBase, _initialized_parameters
 from chainer2torch.compat.devices import _as_tensor
 from chainer2torch.compat.except_hook import add_hook_if_enabled
 from chainer2torch.compat.initializers import _torch_dtype
@@ -69,12 +68,14 @@ class _Description(NamedTuple):
     kind: str  # "numpy", or the type of the tensor's device
 
 
-class Communicator:
+class Communicator(CommunicatorBase):
     """Processes that work together; :func:`create_communicator` and :meth:`split` make them.
 
     Methods without a rank among their arguments are collective: every process of the communicator calls them, in the
-    same order. Source: chainermn.CommunicatorBase.
+    same order. Source: chainermn.communicators.
     """
+
+    rank = size = intra_rank = intra_size = inter_rank = inter_size = 0
 
     def __init__(self, name: str, members: Sequence[int], group: Any,
                  allreduce_grad_dtype: torch.dtype | None = None) -> None:
@@ -104,7 +105,7 @@ class Communicator:
     def __deepcopy__(self, memo: Any) -> Communicator:
         return self  # a copied model talks to the same processes
 
-    def set_config(self, name: str, value: Any = True) -> None:
+    def set_config(self, name: str, value: Any = True, **kwargs: Any) -> None:
         """Sets ``'batched_copy'`` (no effect here) or ``'allreduce_grad_dtype'``; others raise ValueError."""
         if name not in ("batched_copy", "allreduce_grad_dtype"):
             raise ValueError(f"Unknown config: {name}")
@@ -112,7 +113,7 @@ class Communicator:
 
     def get_config(self, name: str | None = None) -> Any:
         """The value of a setting, or all of them."""
-        settings = {key: getattr(self, key) for key in ("batched_copy", "allreduce_grad_dtype")}
+        settings = {**{key: getattr(self, key) for key in ("batched_copy", "allreduce_grad_dtype")}, **self._settings()}
         return settings if name is None else settings[name]
 
     def split(self, color: int, key: int) -> Communicator:
@@ -157,10 +158,6 @@ class Communicator:
         """The objects of all processes, by rank, at ``root``; None elsewhere."""
         gathered = self.allgather_obj(obj)
         return gathered if self.rank == root else None
-
-    def scatter_obj(self, objs: Any, root: int = 0) -> Any:
-        """Each process gets one of the objects that ``root`` gives."""
-        return self.bcast_obj(objs, root=root)[self.rank]
 
     def allreduce_obj(self, obj: Any) -> Any:
         """The sum of the objects of all processes, by ``+`` in the order of the ranks."""
@@ -226,10 +223,6 @@ class Communicator:
             dist.broadcast(tensor, self._members[0], self._group)
             data.copy_(tensor)
 
-    def broadcast_data(self, model: torch.nn.Module) -> None:
-        """Chainer's older name of :meth:`bcast_data`."""
-        self.bcast_data(model)
-
     def multi_node_mean_grad(self, model: torch.nn.Module, zero_fill: bool = False) -> None:
         """Replaces the gradients of a model by their means over the processes.
 
@@ -242,24 +235,6 @@ class Communicator:
         if self.name != "dummy":
             for grad, mean in zip(grads, self.start_mean(grads)(), strict=True):
                 grad.copy_(mean)
-
-    def gradients(self, model: torch.nn.Module, zero_fill: bool = False) -> list[torch.Tensor]:
-        """The gradients of a model in the order of the parameters' names; see :meth:`multi_node_mean_grad`."""
-        params = [(name, param) for name, param in _initialized_parameters(model) if param.requires_grad]
-        if zero_fill:
-            for _, param in params:
-                if param.grad is None:
-                    param.grad = torch.zeros_like(param, requires_grad=False)
-        else:
-            names = [name for name, param in params if param.grad is not None]
-            if any(others != names for others in self.allgather_obj(names)):
-                raise RuntimeError("the processes have gradients for different parameters; zero_fill=True allows it")
-        return [param.grad for _, param in params if param.grad is not None]
-
-    def allreduce_grad(self, model: torch.nn.Module, zero_fill: bool = False) -> None:
-        """Chainer's older name of :meth:`multi_node_mean_grad`."""
-        warnings.warn("allreduce_grad() is deprecated.", DeprecationWarning)
-        self.multi_node_mean_grad(model, zero_fill)
 
     @torch.no_grad()
     def start_mean(self, tensors: Sequence[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
@@ -388,8 +363,3 @@ class Communicator:
                     dist.recv(tensor, member, self._group)
                 arrays.append(self._unwire(tensor, description))
             yield tag, body, arrays
-
-
-def _initialized_parameters(model: torch.nn.Module) -> list[tuple[str, torch.nn.Parameter]]:
-    """The parameters that have their shape, in the order of their names: the same in every process."""
-    return sorted((name, param) for name, param in model.named_parameters() if not is_lazy(param))
