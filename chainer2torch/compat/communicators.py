@@ -122,7 +122,9 @@ class Communicator(CommunicatorBase):
         mine = sorted((other_key, rank) for rank, (other, other_key) in enumerate(given) if other == color)
         members = [self._members[rank] for _, rank in mine]
         group = dist.new_group(sorted(members), use_local_synchronization=True)
-        return Communicator(self.name, members, group, self.allreduce_grad_dtype)
+        made = Communicator(self.name, members, group, self.allreduce_grad_dtype)
+        self.allgather_obj(None)  # no process goes on, and perhaps ends, while another one still connects
+        return made
 
     def finalize(self) -> None:
         """Waits for what is being sent and leaves the group. The communicator must not be used afterwards."""
