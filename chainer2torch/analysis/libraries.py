@@ -6,7 +6,8 @@ from collections.abc import Iterable
 CHAINER = frozenset({"chainer", "chainermn", "chainerx", "cupy"})
 
 # helpers of a project that is half way: what they give is what they get, on the other side
-ADAPTERS = frozenset({"as_torch_model", "as_chainer_link", "as_chainer_iterator"})
+ADAPTERS = frozenset({"as_torch_model", "as_chainer_link", "as_chainer_iterator", "as_chainer_loss",
+                      "as_torch_converter", "as_chainer_report"})
 
 
 def adapted(name: str) -> bool:

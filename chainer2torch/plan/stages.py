@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Ref, options
 from chainer2torch.analysis.libraries import adapted
 from chainer2torch.config import STAGES
 from chainer2torch.plan.edits import Replace, Site, Wrap
@@ -60,10 +60,13 @@ _MODEL_ARGUMENTS = {
 _OF_LINKS = ("Trainer", "StandardUpdater", "Evaluator")
 _PLAIN = re.compile(rf"\bcompat\.({'|'.join(_OF_LINKS)})\b")
 # an adapter, and the stages between which it stands
-_ADAPTERS = {"as_torch_model": MODELS, "as_chainer_link": TRAINING, "as_chainer_iterator": TRAINING}
-# methods of the user's that Chainer's training calls
-_OWN_TRAINING = {"chainer.training.updaters.StandardUpdater": "update_core",
-                 "chainer.training.extensions.Evaluator": "evaluate"}
+_ADAPTERS = {"as_torch_model": MODELS, **dict.fromkeys(
+    ("as_chainer_link", "as_chainer_iterator", "as_chainer_loss", "as_torch_converter", "as_chainer_report"), TRAINING)}
+# a method of the user's that Chainer's training calls, and that has no adapter
+_OWN_TRAINING = {"chainer.training.extensions.Evaluator": "evaluate"}
+# what stays Chainer's in the training's code and meets tensors there
+_MEET_TENSORS = {"chainer.training.updaters.StandardUpdater.converter": "compat.as_torch_converter(value)",
+                 "chainer.report": "compat.as_chainer_report(value)"}
 _ARRAYS = "Chainer hands arrays to it and its model takes tensors by now; migrate the training with the models"
 _NO_HALF = "has no form in which the training and the models are of different frameworks; migrate them together"
 
@@ -240,7 +243,7 @@ def _wrap_models(plan: Plan, sites: Iterable[ast.AST], template: str, own: tuple
 
 
 def _training_with_arrays(plan: Plan) -> None:
-    """Marks code that gets batches from Chainer's training, as arrays, and hands them to models that take tensors."""
+    """Adapters in code that Chainer's training calls and that meets models which take tensors; marks what has none."""
     for cls in plan.source.of(ast.ClassDef):
         info = plan.analysis.classes.get(cls)
         for base, method in _OWN_TRAINING.items() if info is not None else ():
@@ -249,12 +252,28 @@ def _training_with_arrays(plan: Plan) -> None:
                 plan.mark(own.node, plan.rules.rows.get(base), f"{base}.{method}", "manual", _ARRAYS, CODE)
     for node, site in list(plan.kept.items()):
         call, row = plan.source.parents.get(node), plan.rules.rows.get(site.symbol)
+        if row is None or isinstance(call, ast.Call) and node in call.args and _is_adapted(plan, call):
+            continue
+        if row.name in _MEET_TENSORS and isinstance(node, ast.expr) and isinstance(
+                getattr(node, "ctx", None), ast.Load):
+            plan.wraps[node] = Wrap(plan.source.span(node), _MEET_TENSORS[row.name])
         for name in ("loss_func", "eval_func", "lossfun"):
-            given = _argument(call, row, name) if row is not None and isinstance(call, ast.Call) and \
-                call.func is node else None
-            if given is not None and not (isinstance(given, ast.Constant) and given.value is None):
+            given = _argument(call, row, name) if isinstance(call, ast.Call) and call.func is node else None
+            if given is None or isinstance(given, ast.Constant) and given.value is None or _is_adapted(plan, given):
+                continue
+            if name == "loss_func":
+                plan.wraps[given] = Wrap(plan.source.span(given), "compat.as_chainer_loss(value, arrays=True)")
+            elif name == "lossfun" and not (isinstance(call, ast.Call) and _hands_arrays(plan, call, given)):
+                plan.wraps[given] = Wrap(plan.source.span(given), "compat.as_chainer_loss(value)")
+            else:
                 del plan.kept[node]
                 plan.mark(node, row, site.symbol, "manual", _ARRAYS, CODE)
+
+
+def _hands_arrays(plan: Plan, call: ast.Call, lossfun: ast.expr) -> bool:
+    """Whether a loss function gets arrays of the host as arguments."""
+    return any(isinstance(kind, HostArray) for given in (*call.args, *(keyword.value for keyword in call.keywords))
+               if given is not lossfun for kind in options(plan.analysis.kind(given)))
 
 
 def _is_adapted(plan: Plan, value: ast.expr) -> bool:
