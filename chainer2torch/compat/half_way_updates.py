@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+import torch.nn as nn
 
 from chainer2torch.compat.convert import _call_converter
 from chainer2torch.compat.devices import get_device

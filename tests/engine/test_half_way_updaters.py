@@ -8,6 +8,7 @@ import pytest
 import chainer2torch
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.sites import Options
+from chainer2torch.vendor import build
 from chainer2torch.verify import chainer_patches, compat_module
 
 PROGRAM = '''\
@@ -125,6 +126,7 @@ def migrated(steps):
         assert not [site for site in result.sites if site.state == "manual"], result.code
         again = migrate_source(result.code, options=Options(only=frozenset(only)))
         assert again.code == result.code, "a second run changes nothing"
+        compile(build(result.helpers), "chainer_compat.py", "exec")  # the rooms of both sides in one module
         code = result.code
     return code
 
