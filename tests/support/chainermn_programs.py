@@ -325,7 +325,8 @@ def train(comm, optimizer, zero_fill=True, hook=False):
         x, t = values(comm.rank + i, 6, 3), values(comm.rank + i + 1, 6, 2)
         losses.append(model(x, t).array)
         optimizer.update(model, x, t)
-    return {'losses': losses, 'params': [param.array for param in model.params()], 't': optimizer.t}
+    return {'losses': losses, 'params': [param.array for param in model.params()], 't': optimizer.t,
+            'made of': [optimizer.actual_optimizer.t, optimizer.communicator.size]}
 
 
 def training_adam(comm):
