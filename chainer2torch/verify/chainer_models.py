@@ -10,7 +10,7 @@ import os
 
 import numpy
 
-from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, roots, wire
+from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, missing, roots, wire
 
 
 def work(job, folder):
@@ -61,6 +61,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
             record["weights"] = weights
+            record["missing"] = missing.names()
             record["calls"] = [call for call, _ in calls.seen]
             for _, outputs in calls.seen:
                 arrays.update(outputs)

@@ -11,7 +11,7 @@ import chainer
 import chainer.functions as F
 import numpy
 
-from . import chainer_gpu, chainer_legacy, wire
+from . import chainer_gpu, chainer_legacy, missing, wire
 
 
 def work(job, folder):
@@ -75,6 +75,10 @@ def config(case, defaults):
 
 def execute(case):
     """The names that the text of the case defines."""
+    return missing.importing(lambda: _executed(case))
+
+
+def _executed(case):
     numpy.random.seed(case.get("seed", 0))
     chainer_gpu.seed(case.get("seed", 0), case.get("device", "cpu"))
     namespace = {"__name__": "snippet"}

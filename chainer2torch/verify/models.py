@@ -176,6 +176,8 @@ def _outcome(pair: Pair, left: run.WorkerResult, right: run.WorkerResult, device
             outcome.status, outcome.reasons = UNVERIFIED, about or ["output: holds no array that can be compared"]
             return outcome
     outcome.notes += [f"names: {how}" for how in y.get("names", [])]
+    lacking = sorted({*x.get("missing", []), *y.get("missing", [])})
+    outcome.notes += [f"not installed, and not used by what was run: {', '.join(lacking)}"] if lacking else []
     outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
     if "calls" not in x or "calls" not in y:
         return outcome

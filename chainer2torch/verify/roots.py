@@ -7,6 +7,8 @@ Written for Python 3.6: both workers use it.
 import os
 import sys
 
+from . import missing
+
 
 class Roots:
     """The folders of a tree from which a module's imports start, for one module after the other."""
@@ -15,6 +17,7 @@ class Roots:
         self.tree = os.path.abspath(tree)
         self.inner = []
         sys.path.insert(0, self.tree)
+        missing.install(self.tree)
 
     def enter(self, module, own=""):
         """Makes what stands beside ``module`` (a dotted name from the tree on) importable by its own name.

@@ -9,7 +9,9 @@ from typing import Any
 import numpy
 import torch
 
-from . import compat_module, half_migrated, lockstep, names, roots, torch_gpu, torch_noise, torch_snippets, wire
+from . import (
+    compat_module, half_migrated, lockstep, missing, names, roots, torch_gpu, torch_noise, torch_snippets, wire,
+)
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -60,6 +62,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
                 except Exception as error:
                     # What was computed until then tells where the difference begins.
                     record = wire.failure(phase, error)
+            record["missing"] = missing.names()
             record["names"] = named.how if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]

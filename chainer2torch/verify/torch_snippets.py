@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch.nn.parameter import is_lazy
 
-from . import compat_module, torch_gpu, wire
+from . import compat_module, missing, torch_gpu, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -77,6 +77,10 @@ def config(case: dict[str, Any]):
 
 def execute(case: dict[str, Any]) -> dict[str, Any]:
     """The names that the text of the case defines."""
+    return missing.importing(lambda: _executed(case))
+
+
+def _executed(case: dict[str, Any]) -> dict[str, Any]:
     numpy.random.seed(case.get("seed", 0))
     torch.manual_seed(case.get("seed", 0))
     namespace: dict[str, Any] = {"__name__": "snippet"}

@@ -174,7 +174,7 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
     missing = re.search(r"No module named '([\w.]+)'", record["message"])
     if missing and record["type"] in ("ImportError", "ModuleNotFoundError"):
         return dataclasses.replace(what, package=missing[1], settled_by_table=False,
-                                   why=f"its module cannot be imported under Chainer: {record['message']}")
+                                   why=f"Chainer's side lacks a package: {record['message']}")
     arrays = ", ".join(map(str, entries[0].inputs.values()))
     said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
     said += f" (attempt 1 of {record.get('tried', 1)}: {entries[0].call()} of {arrays})"

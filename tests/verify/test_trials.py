@@ -162,14 +162,15 @@ def test_the_report_says_what_to_write(report):
 
 def test_a_package_that_is_missing_is_named_once(tmp_path):
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "net.py").write_text(NET.replace("import argparse", "import no_such_package"))
+    text = NET.replace("import argparse", "import no_such_package\n\nwords = no_such_package.start()\n")
+    (tmp_path / "src" / "net.py").write_text(text)
     out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
     report = verify_models(tmp_path / "src", out, timeout=100)
     assert report.exit_code == 1 and {o.status for o in report.outcomes} == {UNVERIFIED}
     lines = report.lines()
     assert "the original imports what is not here: no_such_package" in lines
-    assert any("its module cannot be imported under Chainer: No module named 'no_such_package'" in line
-               for line in report.lines(verbose=True))
+    assert any("Chainer's side lacks a package: No module named 'no_such_package': no_such_package.start is needed here"
+               in line for line in report.lines(verbose=True))
 
 
 def test_attempts_begin_with_what_is_likely():

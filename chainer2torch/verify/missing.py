@@ -1,0 +1,122 @@
+"""Stand-ins for packages that a project imports and that are not installed, so that models without need of them run.
+
+What is taken from a stand-in raises as soon as it is called, subclassed and made, iterated or asked: nothing that is
+computed can have come from one. Imports under ``try`` fail as before. Written for Python 3.6: both workers use it.
+"""
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import sys
+import types
+
+# what is compared itself
+_NEVER = frozenset({"chainer", "chainermn", "chainerx", "chainer_compat", "numpy", "torch"})
+
+
+def install(tree):
+    """Lets the imports of a project's modules find stand-ins; see :func:`importing`."""
+    sys.meta_path.append(_Finder(os.path.abspath(tree)))
+
+
+def importing(make):
+    """What ``make`` gives, which imports modules of a project: again with a stand-in for each package that it lacks."""
+    while True:
+        try:
+            return make()
+        except ImportError as error:
+            if not any(finder.take(error) for finder in _finders()):
+                raise
+
+
+def names():
+    """The packages that have stand-ins, in order."""
+    return sorted(name for finder in _finders() for name in finder.names)
+
+
+def _finders():
+    return [finder for finder in sys.meta_path if isinstance(finder, _Finder)]
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a stand-in for every package in ``names``, and for what is below it."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.names = set()
+
+    def take(self, error):
+        """Whether an import that failed can be tried again: with a stand-in for what it lacked."""
+        name = getattr(error, "name", None) or ""
+        top = name.partition(".")[0]
+        if not top or top in _NEVER or top in sys.builtin_module_names or self._is_own(top):
+            return False
+        part = re.match(r"cannot import name '(\w+)' from '", str(error))
+        module = sys.modules.get(name)
+        if part and isinstance(module, types.ModuleType):
+            full = name + "." + part.group(1)
+            setattr(module, part.group(1), _Missing(full))
+        elif isinstance(error, ModuleNotFoundError) and module is None:
+            full = name
+        else:
+            return False
+        if full in self.names:
+            return False
+        self.names.add(full)
+        return True
+
+    def _is_own(self, top):
+        """Whether the project has a module of this name: what is wrong then is its path."""
+        for _, folders, files in os.walk(self.tree):
+            if top in folders or top + ".py" in files:
+                return True
+            folders[:] = [name for name in folders if not name.startswith(".")]
+        return False
+
+    def find_spec(self, fullname, path=None, target=None):
+        """A stand-in, for a name that an import lacked before."""
+        if any(fullname == name or fullname.startswith(name + ".") for name in self.names):
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        """A module whose attributes are stand-ins."""
+        return _MissingModule(spec.name)
+
+    def exec_module(self, module):
+        """There is nothing to run."""
+
+
+class _MissingModule(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Missing(self.__name__ + "." + name)
+
+
+class _Missing(object):
+    """Something of a package that is not installed: every use raises, but for taking attributes of it."""
+
+    def __init__(self, name, *_):
+        self.__dict__["_name_"] = name
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Missing(self._name_ + "." + name)
+
+    def __mro_entries__(self, bases):
+        """As a base class it makes a class that can be defined, and no object of it."""
+        return (type("Missing", (), {"__new__": self._raises}),)
+
+    def _raises(self, *_, **__):
+        package = self._name_.partition(".")[0]
+        raise ModuleNotFoundError("No module named '{}': {} is needed here".format(package, self._name_), name=package)
+
+    __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
+    __setattr__ = __delattr__ = __instancecheck__ = __subclasscheck__ = __eq__ = __ne__ = __lt__ = __gt__ = _raises
+    __int__ = __float__ = __index__ = __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = _raises
+    __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __pow__ = __str__ = __repr__ = _raises
+    __hash__ = object.__hash__
