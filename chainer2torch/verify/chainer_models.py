@@ -41,10 +41,11 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
     try:
         with chainer_snippets.config(case, defaults):
             namespace = chainer_snippets.execute(case)
+            _widen(namespace, case["dtype"])
             phase = "first forward"
             prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
-            # Initializers with a dtype of their own: the port's parameters get the pass's, too.
-            prepared = {name: value.astype(case["dtype"]) if value.dtype.kind == "f" else value
+            # Initializers with a dtype of their own: the port's parameters get the pass's, too, once these are loaded.
+            prepared = {name: value.astype(numpy.float32).astype(case["dtype"]) if value.dtype.kind == "f" else value
                         for name, value in prepared.items()}
             del namespace
             gc.collect()  # links and their parameters may lie in cycles
@@ -73,6 +74,14 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             return record
     except Exception as error:
         return wire.failure(phase, error)
+
+
+def _widen(namespace, dtype):
+    """Parameters that were made from an array of float32 get the float64 of the pass, as the port's do."""
+    for link in chainer_snippets.find_links(namespace).values():
+        for param in link.params():
+            if dtype == "float64" and param.data is not None and param.data.dtype == numpy.float32:
+                param.data = param.data.astype(dtype)
 
 
 def _steps(case, inputs, namespace, model):

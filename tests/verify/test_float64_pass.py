@@ -8,6 +8,9 @@ import chainer.functions as F
 import numpy as np
 
 from chainer2torch.verify import chainer_double
+from chainer2torch.verify.models import verify_models
+from chainer2torch.verify.pairs import PASSED
+from tests.support import model_batch
 
 HERE = Path(__file__).resolve().parents[2]
 
@@ -39,3 +42,33 @@ def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
     done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
                           env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"})
     assert done.stdout.split() == ["ValueError", "TypeError"], done.stderr
+
+
+NET = '''
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Scaled(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(4, 3, initial_bias=np.ones(3, dtype='float32'))
+            self.scale = chainer.Parameter(np.zeros((1, 3), dtype='float32'))
+
+    def forward(self, x):
+        h = self.l(x)
+        return h * F.broadcast_to(F.exp(self.scale * 3.0), h.shape)
+'''
+
+
+def test_parameters_of_float32_arrays_are_float64_on_both_sides(tmp_path):
+    """In such a model nothing else would tell rounding from a difference."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "net.py").write_text(NET)
+    out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
+    outcomes = verify_models(tmp_path / "src", out, timeout=100).outcomes
+    assert sorted(o.pair.dtype for o in outcomes) == ["float32", "float32", "float64", "float64"]
+    assert {o.status for o in outcomes} == {PASSED}, [o.reasons for o in outcomes]
