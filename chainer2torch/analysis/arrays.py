@@ -230,7 +230,9 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         return array_method(HostArray(first.rank, first.dtype), method, args[1:], keywords)
     elementwise = _elementwise(name, args)
     if elementwise is not None:
-        return elementwise
+        # `np.exp(x, out=y)` is y, of whatever shape and dtype that is
+        return HostArray() if {"out", "dtype"} & keywords.keys() or name not in _BINARY | _COMPARISONS and \
+            len(args) > 1 else elementwise
     return _drawn(name, args, keywords, dtype)
 
 

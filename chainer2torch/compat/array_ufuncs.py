@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainer2torch.compat.array_dtypes import empty_like_numpy, result_dtype, tensor_from, torch_dtype
+from chainer2torch.compat.array_dtypes import empty_like_numpy, numpy_dtype, result_dtype, tensor_from, torch_dtype
 from chainer2torch.compat.variables import get_item
 
 # NumPy's name -> torch's, where it is another one. All other names mean the same once the dtypes are equal.
@@ -32,14 +32,33 @@ class _Ufunc:
     def __init__(self, name: str, device: torch.device):
         self.name, self.device = name, device
 
-    def __call__(self, *args: Any) -> Any:
-        """The function of tensors, arrays, lists and numbers; numbers alone give a number, as in NumPy."""
+    def __call__(self, *args: Any, out: Any = None, dtype: Any = None) -> Any:
+        """The function of tensors, arrays, lists and numbers; numbers alone give a number, as in NumPy.
+
+        ``out`` is a tensor that gets the values, cast to its dtype, and is returned; in ``dtype`` it is computed.
+        Raises TypeError where NumPy does not cast so, ValueError where the values have another shape than ``out``.
+        """
+        options = {} if dtype is None else {"dtype": numpy_dtype(dtype)}
+        if out is None:
+            return self._computed(args, options)
+        (target,) = out if isinstance(out, tuple) else (out,)
+        if not isinstance(target, torch.Tensor):
+            raise TypeError(f"out of {self.name} is a {type(target).__name__}, not a tensor")
+        shape = torch.broadcast_shapes(*(np.shape(a) for a in args), target.shape)
+        if shape != target.shape:
+            raise ValueError(f"out of {self.name} has the shape {tuple(target.shape)}, the values have {tuple(shape)}")
+        values = torch.as_tensor(self._computed(args, options))
+        if not np.can_cast(numpy_dtype(values.dtype), numpy_dtype(target.dtype), "same_kind"):
+            raise TypeError(f"{self.name} gives {values.dtype}, which is not cast to {target.dtype} in place")
+        return target.copy_(values)
+
+    def _computed(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         numpy_function = getattr(np, self.name)
         if not any(isinstance(a, (torch.Tensor, np.ndarray, list, tuple)) for a in args):
-            return numpy_function(*args)
+            return numpy_function(*args, **options)
         args = tuple(a if isinstance(a, (bool, int, float)) else tensor_from(a, self.device) for a in args)
         # NumPy itself says which dtype the result has: it is asked with arrays that have no elements.
-        out = torch_dtype(numpy_function(*map(empty_like_numpy, args)).dtype)
+        out = torch_dtype(numpy_function(*map(empty_like_numpy, args), **options).dtype)
         if self.name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
             common = None
         else:

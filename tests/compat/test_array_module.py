@@ -382,3 +382,39 @@ def test_copyto_and_ufunc_of_lists():
     XP.copyto(tensor, np.array([1, 2]))
     assert tensor.tolist() == [1, 2]
     same(XP.add([1, 2], [0.5, 1]), np.add([1, 2], [0.5, 1]))
+
+
+@pytest.mark.parametrize(("name", "args", "dtype", "into"), [
+    ("exp", ("f4",), None, "f4"), ("exp", ("f4",), None, "f8"), ("exp", ("f8",), None, "f4"),
+    ("exp", ("f4",), "f8", "f4"),
+    ("exp", ("i4",), None, "i4"), ("square", ("i4",), None, "f4"), ("square", ("i4",), "f8", "f8"),
+    ("maximum", ("f4", 0), "f4", "f4"), ("maximum", ("f4", "f8"), None, "f4"), ("maximum", ("i4", 0.5), None, "i8"),
+    ("add", ("i8", "i4"), "f4", "f8"), ("add", ("i4", "i4"), "i8", "i4"), ("isnan", ("f4",), None, "f4"),
+    ("greater", ("f4", 0), None, "?"), ("true_divide", ("i4", "i4"), None, "i4"), ("add", (1, 2), None, "f4"),
+])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 2, 3), (3,), (2, 1)])
+def test_results_that_go_into_an_array(name, args, dtype, into, shape):
+    """`xp.exp(y, out=y)`: cast as NumPy casts, refused where it refuses."""
+    rng = np.random.RandomState(0)
+    arrays = [rng.uniform(1, 3, (2, 3)).astype(a) if isinstance(a, str) else a for a in args]
+    out, options = np.ones(shape, into), {} if dtype is None else {"dtype": dtype}
+    target = torch.from_numpy(out.copy())
+    ours = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arrays]
+    try:
+        expected = getattr(np, name)(*arrays, out=out, **options)
+    except (TypeError, ValueError):
+        with pytest.raises((TypeError, ValueError)):
+            getattr(XP, name)(*ours, out=target, **options)
+        return
+    assert expected is out and getattr(XP, name)(*ours, out=target, **options) is target
+    same(target, out, 1e-6)
+
+
+def test_results_that_go_into_what_they_are_computed_from():
+    y = torch.arange(6.0).reshape(2, 3)
+    assert XP.exp(y, out=y) is y and XP.maximum(y, 2, out=(y,), dtype=np.float32) is y
+    np.testing.assert_allclose(y.numpy(), np.maximum(np.exp(np.arange(6.0, dtype="f").reshape(2, 3)), 2), rtol=1e-6)
+    assert XP.subtract(y[:, 1:], y[:, :-1], out=y[:, 1:]) is not None
+    np.testing.assert_allclose(y[0].numpy(), [2, np.e - 2, np.exp(2) - np.e], rtol=1e-5)
+    with pytest.raises(TypeError):
+        XP.exp(y, out=np.zeros((2, 3), "f"))

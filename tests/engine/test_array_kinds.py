@@ -12,6 +12,7 @@ from chainer2torch.analysis.names import Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.rules import load_rules
 from tests.engine.test_arrays import load, migrate
+from tests.support.both_sides import both
 
 _PARTS = ["instance xp.Random", "instance xp.LinearAlgebra"]
 CHOICES = {
@@ -70,3 +71,37 @@ def test_the_module_of_an_unknown_value():
             assert np.asarray(actual).dtype == wanted.dtype
             np.testing.assert_allclose(np.asarray(actual), wanted, rtol=1e-6)
     assert all(isinstance(part, torch.Tensor) for part in run(torch.from_numpy(host)))
+
+
+def test_results_that_go_into_an_array_in_a_function_of_ones_own():
+    original, migrated = both("""
+        from chainer import cuda
+
+
+        class Soft(chainer.Function):
+            def forward(self, inputs):
+                x, = inputs
+                xp = cuda.get_array_module(x)
+                m = x.max(axis=1, keepdims=True)
+                y = x - m
+                xp.exp(y, out=y)
+                xp.maximum(y, 0.25, dtype=y.dtype, out=y)
+                self.y = y
+                return xp.log(y.sum(axis=1, keepdims=True)) + m,
+
+            def backward(self, inputs, gy):
+                g = self.y * gy[0]
+                cuda.get_array_module(g).square(g, out=g)
+                return g,
+
+
+        def run(x):
+            x = chainer.Variable(x)
+            y = Soft()(x)
+            F.sum(y).backward()
+            return [y.data, x.grad]
+        """)
+    x = np.random.RandomState(0).randn(3, 4).astype("f")
+    assert "xp.exp(y, out=y)" in migrated["__code__"]
+    for theirs, ours in zip(original["run"](x.copy()), migrated["run"](x.copy()), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
