@@ -19,7 +19,11 @@ def link_attribute(obj: Any, name: str) -> Any:
     """
     if name in ("in_size", "in_channels") and "_chainer_lazy" in getattr(obj, "__dict__", ()):
         return None  # Chainer keeps what the constructor was given
+    if name == "N" and getattr(obj, "_counts_finetuning", False):
+        return int(obj.N)
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
+        if name == "N" and isinstance(obj, _NormBase):
+            return vars(obj).get("_chainer_N", 0)
         if name == "decay" and isinstance(obj, _NormBase) and obj.momentum is not None:
             return 1 - obj.momentum
         if name == "ignore_label" and isinstance(obj, nn.Embedding):
@@ -127,6 +131,9 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
     there (pad, stride, dilate of a convolution) counts for every axis.
     """
     if isinstance(obj, nn.Module):
+        if name == "N" and getattr(obj, "_counts_finetuning", False):
+            obj.N.fill_(value)
+            return
         if not hasattr(obj, name):
             name = own_attribute_name(obj, name)
         present = getattr(obj, name, None)
@@ -146,7 +153,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
         if chainer_name == name and own in module._buffers:
             return own
     if isinstance(module, _NormBase):
-        return {"avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight", "beta": "bias"}.get(name, name)
+        return {"N": "_chainer_N", "avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight",
+                "beta": "bias"}.get(name, name)
     if isinstance(module, nn.Linear):
         return {"in_size": "in_features", "out_size": "out_features"}.get(name, name)
     if isinstance(module, _ConvNd):

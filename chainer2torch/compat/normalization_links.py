@@ -24,6 +24,7 @@ class BatchNormalization(ChainerLayer):
     """
 
     _chainer_names: ClassVar[dict[str, str]] = _BATCH_NORM_NAMES
+    _counts_finetuning: ClassVar[bool] = True
     N: torch.Tensor
     weight: torch.Tensor | None
     bias: torch.Tensor | None
@@ -206,6 +207,7 @@ class DecorrelatedBatchNormalization(ChainerLayer):
     chainer.links.DecorrelatedBatchNormalization.
     """
 
+    _counts_finetuning: ClassVar[bool] = True
     N: torch.Tensor
     avg_mean: torch.Tensor
     avg_projection: torch.Tensor
