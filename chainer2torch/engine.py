@@ -42,6 +42,7 @@ HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
     "using_config": modes.using_config,
     "collect_parameters": eras.collect_parameters,
+    "copy_parameters_from": eras.copy_parameters_from, "parameters": eras.parameters,
     "train_value": modes.train_value,
     "device_send": devices.send,
     "astype": arrays.astype,

@@ -173,6 +173,17 @@ def add_params(module: nn.Module, given: Mapping[str, Any] | None = None, /, **s
         add_param(module, name, shape, dtype)
 
 
+class Link(nn.Module):
+    """A module with parameters of the given shapes: ``Link(w=(3, 4), b=((4,), 'float64'))``, NaN until they are set.
+
+    Source: chainer.Link.
+    """
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        add_params(self, params)
+
+
 def copy_link(module: nn.Module, mode: str = "share") -> Any:
     """A copy: 'share' has parameters of its own on the same memory, 'copy' is deep, 'init' is deep and filled anew.
 

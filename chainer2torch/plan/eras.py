@@ -134,6 +134,33 @@ def collect_parameters(plan: Plan, node: ast.AST, row: Row) -> None:
                   "made; read the parameters by name from named_parameters(), and their .grad")
 
 
+def copy_parameters_from(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``target.copy_parameters_from(model.parameters)``: whatever their order is, it is the same in both."""
+    call = plan.source.parents.get(node)
+    if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and (source := _all_parameters(plan, call)):
+        plan.replace(call, "compat.copyparams(target, source, copy_persistent=False)",
+                     {"target": plan.operand(node.value), "source": plan.operand(source)})
+        plan.mark(node, row, row.name, "exact")
+    else:
+        plan.mark(node, row, row.name, "manual", row.note)
+
+
+def parameters(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``model.parameters`` of a FunctionSet, which only the copy to another one takes over."""
+    call = plan.source.parents.get(node)
+    copied = isinstance(call, ast.Call) and _all_parameters(plan, call) is not None
+    plan.mark(node, row, row.name, "exact" if copied else "manual", "" if copied else row.note)
+
+
+def _all_parameters(plan: Plan, call: ast.Call) -> ast.expr | None:
+    """The model of ``copy_parameters_from(model.parameters)``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "copy_parameters_from" and len(call.args) == 1 and \
+            not call.keywords and isinstance(call.args[0], ast.Attribute) and call.args[0].attr == "parameters" and all(
+                plan.analysis.is_link(plan.analysis.kind(held)) for held in (call.func.value, call.args[0].value)):
+        return call.args[0].value
+    return None
+
+
 def call_of_link(plan: Plan, call: ast.Call) -> None:
     """``self.bn(x, test=test)``: version 1 passed the mode to the call, torch's layers keep it."""
     kinds = options(plan.analysis.kind(call.func))
