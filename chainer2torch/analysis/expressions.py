@@ -241,7 +241,9 @@ class Expressions:
         if isinstance(kind, Inst):
             return self._instance_attribute(kind, name)
         if isinstance(kind, Class):
-            return self.class_attribute(kind.info, name, None)
+            found = self.class_attribute(kind.info, name, None)
+            # the only constructors of links beside the class itself
+            return Method(Inst(kind.info), name) if found == UNKNOWN and name == "from_params" else found
         if isinstance(kind, (Tensor, HostArray)):
             return arrays.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":

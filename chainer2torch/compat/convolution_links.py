@@ -5,7 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from chainer2torch.compat.links_base import ChainerLayer
+from chainer2torch.compat.links_base import ChainerLayer, check_bias_size
 
 
 class ConvolutionND(ChainerLayer):
@@ -40,6 +40,17 @@ class ConvolutionND(ChainerLayer):
             self.register_parameter("bias", None)
         else:
             self._new_parameter("bias", initial_bias, out_channels, default=0)
+
+    @classmethod
+    def from_params(cls, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0, nobias: bool = False, *,
+                    cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> "ConvolutionND":
+        """A layer with a weight (out_channels, in_channels / groups, kernel) and a bias; no ``b`` is a bias of 0.
+
+        ValueError for a bias of another size.
+        """
+        check_bias_size(W, b)
+        return cls(W.ndim - 2, W.shape[1] * groups, W.shape[0], tuple(W.shape[2:]), stride, pad, nobias, initialW=W,
+                   initial_bias=b, cover_all=cover_all, dilate=dilate, groups=groups)
 
     def _weight_shape(self, in_channels: int) -> tuple[int, ...]:
         if self.out_channels % self.groups != 0 or in_channels % self.groups != 0:
@@ -87,6 +98,14 @@ class Convolution2D(ConvolutionND):
                  groups: int = 1) -> None:
         super().__init__(2, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, False,
                          dilate, groups)
+
+    @classmethod
+    def from_params(cls, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,  # type: ignore[override]
+                    nobias: bool = False, *, dilate: Any = 1, groups: int = 1) -> "Convolution2D":
+        """A layer with the given weight and bias, as for ConvolutionND."""
+        check_bias_size(W, b)
+        return cls(W.shape[1] * groups, W.shape[0], tuple(W.shape[2:]), stride, pad, nobias, initialW=W,
+                   initial_bias=b, dilate=dilate, groups=groups)
 
 
 class Convolution3D(ConvolutionND):

@@ -8,7 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from chainer2torch.compat.initializers import Normal
-from chainer2torch.compat.links_base import ChainerLayer, set_unregistered
+from chainer2torch.compat.links_base import ChainerLayer, check_bias_size, set_unregistered
 
 
 class Linear(ChainerLayer):
@@ -35,6 +35,15 @@ class Linear(ChainerLayer):
             self.register_parameter("bias", None)
         else:
             self._new_parameter("bias", initial_bias, out_size, default=0)
+
+    @classmethod
+    def from_params(cls, W: Any, b: Any = None, nobias: bool = False) -> "Linear":
+        """A layer with a weight (out_size, in_size) and a bias, arrays or tensors; no ``b`` is a bias of 0.
+
+        ValueError for a bias of another size.
+        """
+        check_bias_size(W, b)
+        return cls(W.shape[1], W.shape[0], nobias, initialW=W, initial_bias=b)
 
     def forward(self, x: torch.Tensor, n_batch_axes: int = 1) -> torch.Tensor:
         if n_batch_axes < 1:
@@ -161,6 +170,11 @@ class EmbedID(ChainerLayer):
         super().__init__()
         self.ignore_label = ignore_label
         self._new_parameter("weight", initialW, (in_size, out_size), default=Normal(1.0))
+
+    @classmethod
+    def from_params(cls, W: Any, ignore_label: Any = None) -> "EmbedID":
+        """An embedding with the weight (in_size, out_size), an array or a tensor."""
+        return cls(*W.shape, initialW=W, ignore_label=ignore_label)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.ignore_label is None:

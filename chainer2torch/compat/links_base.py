@@ -68,6 +68,12 @@ class ChainerLayer(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
+def check_bias_size(W: Any, b: Any) -> None:
+    """ValueError for a bias that does not have one number for each output of the weight."""
+    if b is not None and tuple(b.shape) != (W.shape[0],):
+        raise ValueError(f"a bias of shape {tuple(b.shape)} does not fit a weight of shape {tuple(W.shape)}")
+
+
 def set_unregistered(module: nn.Module, name: str, value: Any) -> None:
     """``module.name = value`` that does not register ``value`` as a child or parameter.
 

@@ -508,3 +508,31 @@ def test_a_link_of_one_s_own_cannot_be_told_from_a_chain():
 def test_is_it_a_variable(value, state):
     code = f"{HEAD}def f(x):\n    y = {value}\n    return isinstance(y, chainer.Variable)\n"
     assert {s.state for s in migrate_source(code).sites if s.symbol == "chainer.Variable" and s.line == 7} == {state}
+
+
+def test_links_from_arrays_and_shapes():
+    original, migrated = both("""
+        class Mine(L.Linear):
+            def forward(self, x):
+                return super().forward(x) * 2
+
+        class Conv(L.Convolution2D):
+            pass
+
+        def run(x, image):
+            w = np.arange(6).reshape(2, 3).astype('f')
+            mine = Mine.from_params(w, np.ones(2, 'f'))
+            conv = Conv.from_params(mine.W.array.reshape(2, 3, 1, 1), pad=1)
+            plain = chainer.Link(w=(2, 3), s=2, d=((2,), 'f'))
+            plain.w.array[...] = w
+            plain.s.array[:] = 4
+            return (mine(x), conv(image), conv.b, L.Linear.from_params(plain.w)(x), F.sum(plain.w) * plain.s,
+                    sorted(name for name, _ in plain.namedparams()), np.isnan(plain.d.array).sum())
+    """)
+    x, image = np.random.RandomState(0).randn(4, 3).astype("f"), np.random.RandomState(1).randn(2, 3, 4, 4).astype("f")
+    theirs, ours = original["run"](x, image), migrated["run"](torch.as_tensor(x), torch.as_tensor(image))
+    for a, b in zip(theirs[:5], ours[:5], strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a.array, rtol=1e-5, atol=1e-5)
+    assert theirs[5] == ours[5] and int(theirs[6]) == int(ours[6]) == 2
+    with pytest.raises(ValueError, match="does not fit"):
+        migrated["Mine"].from_params(np.ones((2, 3), "f"), np.ones(3, "f"))

@@ -225,3 +225,21 @@ def test_dropout_in_both_modes() -> None:
 def test_the_scale_of_weights_is_a_question_of_the_version(scale: str) -> None:
     assert migrated(f"L.Linear(3, 4, wscale={scale})") == (
         f"compat.Linear(3, 4, initialW=compat.LeCunNormal(scale={scale}))", {"review"})
+
+
+def test_parameters_that_go_from_one_function_set_to_another() -> None:
+    result = migrate_source(HEAD + """
+class Agent(object):
+    def __init__(self):
+        self.model = chainer.FunctionSet(l1=F.Linear(4, 5), l2=F.Linear(5, 2))
+        self.target = chainer.FunctionSet(l1=F.Linear(4, 5), l2=F.Linear(5, 2))
+    def synchronize(self):
+        self.target.copy_parameters_from(self.model.parameters)
+    def load(self, arrays):
+        self.target.copy_parameters_from(arrays)
+        return self.model.parameters
+""")
+    assert "        compat.copyparams(self.target, self.model, copy_persistent=False)\n" in result.code
+    states = [(s.symbol.rsplit(".", 1)[1], s.state) for s in result.sites if "parameters" in s.symbol]
+    assert sorted(states) == [("copy_parameters_from", "exact"), ("copy_parameters_from", "manual"),
+                              ("parameters", "exact"), ("parameters", "manual")]

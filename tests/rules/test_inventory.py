@@ -105,6 +105,8 @@ OTHER_SIGNATURES = {
     "chainer.dataset.concat_examples": "the function below Chainer's decorator",
     "chainer.links.GRU.__call__": "the link before version 3 is called with h and x; it takes *args",
     "chainer.links.MLPConvolution2D": "*args refuses the arguments of version 1",
+    **{f"chainer.links.{name}.from_params": "called on the class, which is no argument"
+       for name in ("Convolution2D", "ConvolutionND", "EmbedID", "Linear")},
     "chainer.optimizer_hooks.GradientNoise": "the default is a function, which the helper has, too",
     "chainer.utils.type_check.expect": "the name of *args is never written",
     # calls with what is left out are reported, not migrated
