@@ -174,7 +174,7 @@ class EmbedID(ChainerLayer):
     @classmethod
     def from_params(cls, W: Any, ignore_label: Any = None) -> "EmbedID":
         """An embedding with the weight (in_size, out_size), an array or a tensor."""
-        return cls(*W.shape, initialW=W, ignore_label=ignore_label)
+        return cls(W.shape[0], W.shape[1], W, ignore_label)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.ignore_label is None:

@@ -132,7 +132,7 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
     """
     if isinstance(obj, nn.Module):
         if name == "N" and getattr(obj, "_counts_finetuning", False):
-            obj.N.fill_(value)
+            obj.get_buffer("N").fill_(value)
             return
         if not hasattr(obj, name):
             name = own_attribute_name(obj, name)
