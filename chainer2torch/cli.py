@@ -78,7 +78,6 @@ def _common(command: F) -> F:
 
 
 @cli.command()
-@_common
 @click.option("-o", "--output", "out", type=PATH, metavar="OUT", help="Write a migrated copy of the tree here.")
 @click.option("--write", is_flag=True, help="Change the files themselves.")
 @click.option("--diff", is_flag=True, help="Print a patch and change nothing (the default).")
@@ -95,6 +94,7 @@ def _common(command: F) -> F:
               "frameworks: training, data, models (in this order; several with commas).")
 @click.option("--trace", type=PATH, metavar="FILE", help="Let a run of the original (chainer2torch trace) decide "
               "what the code leaves open.")
+@_common
 def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, diff: bool, force: bool,
             report_file: Path | None, init: str | None, only: tuple[str, ...], parallel_updater: str | None,
             trace: Path | None) -> int:
@@ -127,11 +127,11 @@ def _goal(command: F) -> F:
 
 
 @cli.command()
-@_common
-@_goal
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text",
               show_default=True, help="github: annotations for GitHub Actions.")
 @click.option("--kinds", is_flag=True, help="Print instead what every name, attribute and call was found to be.")
+@_goal
+@_common
 def check(paths: tuple[Path, ...], options: Settings, form: str, goal: Goal, kinds: bool) -> int:
     """Is anything of Chainer left? Prints each place."""
     if kinds:
@@ -139,41 +139,45 @@ def check(paths: tuple[Path, ...], options: Settings, form: str, goal: Goal, kin
     return commands.check(paths, options, form, goal)
 
 
-@cli.command()
-@_common
-@_goal
+@cli.command(short_help="What a migration would do, site by site.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown", "html", "sarif", "github"]),
               help="Default: by the ending of -o.")
 @click.option("-o", "--output", "out", type=PATH, metavar="FILE", help="Write the report here.")
 @click.option("--verify", "verified", type=PATH, multiple=True, metavar="FILE",
               help="Show these results of `chainer2torch verify` in the HTML page (JUnit XML, or JSON of --report).")
+@_goal
+@_common
 def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None, goal: Goal) -> int:
     """What a migration would do: every Chainer site and its state."""
     return commands.report(paths, options, form, out, goal)
 
 
-@cli.command()
+@cli.command(short_help="List the rules, or show one.")
 @click.argument("name", required=False, shell_complete=completion.rules)
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
 def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
-    """List the rules, or show one (a dotted Chainer name, its last part, or a prefix)."""
-    return commands.show_rules(name, rule_dirs)
+    """List the rules, or show one. NAME is a dotted Chainer name, its last part, a module, or a part of a name."""
+    from chainer2torch import reference
+    return _printed(lambda: reference.rules_text(name, rule_dirs))
+
+
+def _printed(text: Callable[[], str]) -> int:
+    try:
+        click.echo(text(), nl=False)
+    except LookupError as error:
+        raise Failure(str(error.args[0])) from None
+    return 0
 
 
 @cli.command()
 @click.argument("code", shell_complete=completion.codes)
 def explain(code: str) -> int:
     """Say what a code of a report means, and what to do."""
-    from chainer2torch import codes
-    text = codes.explain(code)
-    if text is None:
-        near = codes.nearest(code)
-        raise Failure(f"no code {code}" + (f"; did you mean {near}?" if near else ""))
-    click.echo(text, nl=False)
-    return 0
+    from chainer2torch import reference
+    return _printed(lambda: reference.explained(code))
 
 
-@cli.command()
+@cli.command(short_help="Turn Chainer's weights into PyTorch's, or back.")
 @click.argument("source", metavar="IN", type=PATH)
 @click.option("--model", required=True, metavar="MODULE:CLASS", help="The migrated model, importable from here.")
 @click.option("--args", default="[]", metavar="JSON", help="Its constructor arguments: a list or an object.")
@@ -186,7 +190,7 @@ def weights(source: Path, model: str, args: str, out: Path, prefix: str) -> int:
     return commands.weights(source, model, args, out, prefix)
 
 
-@cli.command("trace")
+@cli.command("trace", short_help="Run a script under Chainer and record what it does.")
 @click.argument("script", nargs=-1, required=True, metavar="-- SCRIPT [ARGS]...")
 @click.option("-o", "--output", "out", type=PATH, default="trace.json", show_default=True, metavar="FILE")
 @click.option("--iterations", default=0, metavar="N", help="Stop after N updates of an optimizer (0: run to the end).")
@@ -198,7 +202,7 @@ def trace_command(script: tuple[str, ...], out: Path, **options: Any) -> int:
     return commands.trace(script, out, **options)
 
 
-@cli.group()
+@cli.group(short_help="Run both versions, under Chainer and PyTorch, and compare.")
 def verify() -> None:
     """Run the original under Chainer and the result under PyTorch, and compare. This runs the code."""
 

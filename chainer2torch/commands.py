@@ -17,8 +17,6 @@ from chainer2torch.progress import shown
 from chainer2torch.report.model import Report
 
 DONE, LEFT, FAILED = 0, 1, 2
-# what these modules are usually imported as
-USUAL_NAMES = {"F": "chainer.functions", "L": "chainer.links", "O": "chainer.optimizers"}
 _LONG_RUN = 20
 # what verify, trace and weights need and the core does not
 _EXTRAS = frozenset({"numpy", "torch", "chainer"})
@@ -68,7 +66,7 @@ def guarded(command: click.Command) -> int:
         result = command.main(standalone_mode=False, prog_name="chainer2torch")
         return result if isinstance(result, int) else DONE
     except click.ClickException as error:
-        error.show()
+        click.echo(_usage(error), err=True)
         return FAILED
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -104,6 +102,16 @@ def guarded(command: click.Command) -> int:
         return FAILED
 
 
+def _usage(error: click.ClickException) -> str:
+    """What is wrong with a command line, and whose --help tells how it is right; without arguments the help itself."""
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or context is None:
+        return error.format_message()
+    name = context.command_path
+    message = error.format_message().rstrip(".")
+    return f"{name}: {message[:1].lower()}{message[1:]}\n`{name} --help` says how it is called"
+
+
 def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
              exclude: tuple[str, ...], quiet: bool, gitignore: bool = True, stdin: str = "stdin.py") -> Settings:
     """The command line's options on top of those of the nearest pyproject.toml."""
@@ -111,10 +119,24 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
         raise Failure("- (the standard input) cannot be combined with other paths")
     start = Path(stdin) if paths == (STDIN,) else paths[0] if paths and paths[0].exists() else Path()
     base = config.load(start if start.is_dir() else start.parent)
+    for code in (*select, *base.select, *ignore, *base.ignore):
+        _known(code)
+    for folder in (*base.rules, *rules):
+        if not folder.is_dir():
+            raise Failure(f"{folder}: no such directory of rule tables")
     return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
                     (*base.exclude, *exclude), quiet, gitignore and base.gitignore, stdin,
                     chainer_version=base.chainer_version, jobs=base.jobs, init=base.init,
                     only=base.only, parallel_updater=base.parallel_updater, goal=Goal(base.baseline, base.fail_under))
+
+
+def _known(beginning: str) -> None:
+    """A code to select or to ignore must be the beginning of one that exists: else nothing would ever be found."""
+    from chainer2torch import codes
+    if not beginning or not any(code.startswith(beginning) for code in codes.table()):
+        near = codes.nearest(beginning)
+        raise Failure(f"{beginning or 'an empty code'}: no code begins so" + (f"; did you mean {near}?" if near else
+                      "; codes look like C2T203, or C2T2 for all of links"))
 
 
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
@@ -167,7 +189,7 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         output.write_back(project, wanted, force)
     else:
         for line in output.patch(wanted):
-            click.echo(line, nl=False)
+            click.echo(_coloured(line), nl=False)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
     _show_problems(report)
     if not options.quiet:
@@ -182,6 +204,15 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         _write_report(report_file, form, report, _extras(report, options, Goal()))
     dry = out is None and not write
     return _exit_code(report, report.something_left() or (dry and bool(wanted)))
+
+
+def _coloured(line: str) -> str:
+    """A line of a patch as git shows it on a terminal; in a pipe, or where NO_COLOR is set, as it is."""
+    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return line
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    head = line.startswith(("+++ ", "--- "))
+    return click.style(line, bold=True) if head else click.style(line, fg=colour) if colour else line
 
 
 def _filter(options: Settings, report_file: Path | None, form: str) -> int:
@@ -313,63 +344,6 @@ def _show_problems(report: Report) -> None:
 
 def _exit_code(report: Report, left: bool) -> int:
     return FAILED if report.problems else LEFT if left else DONE
-
-
-def show_rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
-    """``rules``: all rows, or one with its note and examples."""
-    from chainer2torch.rules import load_rules
-    table = load_rules(rule_dirs)
-    table = table.with_packs(frozenset(table.packs))
-    rows = [row for _, row in sorted(table.rows.items())]
-    if name is not None:
-        prefix, dot, rest = name.partition(".")
-        full = table.canonical(USUAL_NAMES.get(prefix, prefix) + dot + rest)
-        rows = [row for row in rows if row.name in (name, full)] or [
-            row for row in rows if row.name.endswith("." + name) or row.name.startswith(name + ".")]
-        if not rows:
-            names = {part for row in table.rows for part in (row, row.rsplit(".", 1)[-1])}
-            import difflib
-            near = difflib.get_close_matches(name, names, 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise Failure(f"no rule for {name}{hint}")
-    if len(rows) == 1:
-        click.echo(_rule(rows[0], table))
-    else:
-        for row in rows:
-            click.echo(f"{row.state:<7} {row.name}" + (f" (see {row.alias})" if row.alias else ""))
-    return DONE
-
-
-def _rule(row: Any, table: Any) -> str:
-    if row.alias:
-        return f"{row.name}\n  another name of {row.alias}"
-    bound = f" (bound {row.bound})" if row.bound else ""
-    lines = [f"{row.name}{row.signature.text if row.signature else ''}", f"  state: {row.state}{bound}"]
-    if row.name in table.old:
-        lines.append(f"  in Chainer 1: {table.old[row.name].signature.text}")
-    lines += [f"  when {case.when}: {case.torch}" if case.when else f"  {case.torch}" for case in row.cases]
-    if row.fallback:
-        lines.append(f"  when that cannot be decided: {row.fallback}")
-    if row.value:
-        lines.append(f"  passed as a value: {row.value}")
-    lines += [f"  {label}: {text}" for label, text in (("note", row.note), ("next", row.next)) if text]
-    for example in row.examples:
-        before, after = (text.strip().replace("\n", "\n      ") for text in (
-            f"{example.options.get('setup', '')}\n{example.before}", _after(example, table)))
-        lines.append(f"  example: {before}" + (f"\n  becomes: {after}" if after else ""))
-    return "\n".join(lines)
-
-
-def _after(example: Any, table: Any) -> str:
-    """What an example is migrated to: as the row states it, else as it comes out."""
-    if example.after:
-        return str(example.after)
-    try:
-        from chainer2torch.verify import snippets
-    except ImportError:  # it needs NumPy, which the core does not
-        return ""
-    from chainer2torch.engine import migrate_source
-    return snippets.after(example, migrate_source, table)
 
 
 def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:

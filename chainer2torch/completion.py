@@ -6,7 +6,7 @@ import click
 
 def rules(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
     """What can be meant by the beginning of a rule's name, of its last part, or of one behind ``F.`` or ``L.``."""
-    from chainer2torch.commands import USUAL_NAMES
+    from chainer2torch.reference import USUAL_NAMES
     from chainer2torch.rules import load_rules
     names = load_rules(context.params.get("rule_dirs") or (), lazy=True).rows
     prefix, dot, rest = begun.partition(".")
