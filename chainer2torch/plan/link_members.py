@@ -241,7 +241,14 @@ def _lost(plan: Plan, kind: Inst, node: ast.Attribute) -> bool:
         return False  # derives from the helper, which has Chainer's attributes
     row = plan.rules.rows.get(kind.cls) if isinstance(kind.cls, str) else None
     return row is not None and row.name.startswith("chainer.links.") and bool(_torch_classes(row)) \
-        and plan.rules.member(row.name, node.attr) is None and not _is_set(plan, node.attr)
+        and plan.rules.member(row.name, node.attr) is None and not _is_set(plan, node.attr) \
+        and not _is_new_name(plan, row.name, node.attr)
+
+
+def _is_new_name(plan: Plan, link: str, attribute: str) -> bool:
+    """Whether a member of a link becomes this attribute: an earlier run has written it."""
+    members = [name for name in plan.rules.rows if name.startswith(f"{link}.")]
+    return any(case.torch == f"self.{attribute}" for name in members for case in plan.rules.rows[name].cases)
 
 
 # of nn.Module, and of torch's layers under Chainer's names

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Class, Inst, options
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
@@ -151,8 +151,18 @@ def call_method(plan: Plan, cls: ClassInfo) -> None:
     plan.edits[method.node] = Rename(plan.source.start(method.node), "forward")
     for node in nodes_of(cls.node):
         if isinstance(node, ast.Attribute) and node.attr == "__call__" and isinstance(node.ctx, ast.Load) and \
-                (_is_super(node.value) or isinstance(node.value, ast.Name)):
+                (_is_super(node.value) or _names_link(plan, cls, node.value)):
             plan.replace(node, "receiver.forward", {"receiver": plan.operand(node.value)})
+
+
+def _names_link(plan: Plan, cls: ClassInfo, node: ast.expr) -> bool:
+    """Whether a name stands for a link (self), or for a class of links: one of the project's, or a base of this one."""
+    if not isinstance(node, ast.Name):
+        return False
+    kind = plan.analysis.kind(node)
+    bases = {base.id for base in cls.node.bases if isinstance(base, ast.Name)}
+    return node.id in bases or plan.analysis.is_link(kind) or any(
+        isinstance(k, Class) and plan.analysis.derives(k.info, "chainer.Link") for k in options(kind))
 
 
 def classes(plan: Plan) -> None:

@@ -120,3 +120,20 @@ def test_a_form_feed_in_the_indentation():
 @given(st.text(max_size=60))
 def test_any_text_beside_chainer(text):
     _check(f"import chainer.functions as F\n{text}\ny = F.relu(x)\n")
+
+
+def test_a_link_that_stays_and_the_new_names_of_its_members():
+    """What the first run has made of a member of a link that is left is no member without a rule in the second."""
+    _check("import chainer\nimport chainer.links as L\nclass A(chainer.Chain):\n    def __init__(self):\n"
+           "        super().__init__()\n        with self.init_scope():\n"
+           "            self.conv = L.Convolution1D(3, 4, ksize=2, nothing=1)\n"
+           "    def g(self):\n        return self.conv.W.dtype\n")
+
+
+def test_only_links_are_called_by_their_forward():
+    text = ("import chainer\nimport chainer.functions as F\nclass A(chainer.Chain):\n    def __init__(self, f):\n"
+            "        super().__init__()\n        self.f = f\n    def __call__(self, x):\n        f = self.f\n"
+            "        return f.__call__(x) + F.__call__(x)\n    def g(self, x):\n        return self.__call__(x)\n")
+    _check(text)
+    code = migrate_source(text).code
+    assert "f.__call__(x) + F.__call__(x)" in code and "return self.forward(x)" in code
