@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.report import baseline, formats, verification
@@ -73,6 +73,7 @@ def test_diffs_can_be_applied(before, after):
     assert out + old[at:] == re.split(r"\r\n|\r|\n", after)
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))  # a busy machine is no fault
 @given(st.lists(st.sampled_from("abcdefgh")), st.lists(st.sampled_from("abcdefgh")))
 def test_opcodes_cover_both_texts(before, after):
     a = c = 0
