@@ -51,9 +51,7 @@ class Calls:
             starred = starred or a.__class__ is ast.Starred
             pending = pending or kind is BOTTOM
         if callee is BOTTOM or pending:
-            for option in options(callee):
-                if isinstance(option, Func):
-                    option.info.called = True
+            protocols.awaited(self, callee, args, node)
             return BOTTOM
         if isinstance(callee, Union):
             return join_all([self.call(c, args, keywords, node, starred) for c in callee.ordered])
@@ -335,7 +333,7 @@ class Calls:
         if name == "enumerate":
             return Lst(Tup((Scalar("int"), self.iterated(first))))
         if name == "zip":
-            return Lst(Tup(tuple(self.iterated(a) for a in args)))
+            return data.zipped(self, args, node)
         if name == "dict":
             values = {k.arg: self.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
             if not args and not node.keywords:

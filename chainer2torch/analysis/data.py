@@ -1,6 +1,7 @@
 """How examples flow from data sets through iterators and converters to the model that an updater or evaluator calls."""
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import on_device
@@ -9,6 +10,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of, join_all,
     options, scalar_type,
 )
+from chainer2torch.analysis.names import ClassInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 # data sets that Chainer provides: rank and dtype of an image, by the name of the function that loads them
 _IMAGES = {"get_mnist": 1, "get_fashion_mnist": 1, "get_kuzushiji_mnist": 1, "get_cifar10": 3, "get_cifar100": 3,
            "get_svhn": 3}
+_DATASETS = ("chainer.dataset.DatasetMixin", "chainer.datasets.SubDataset", "chainer.datasets.TupleDataset")
 _SPLITS = frozenset({"split_dataset", "split_dataset_random"})
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
 
@@ -41,6 +44,26 @@ def _examples(analysis: Analysis, dataset: Kind) -> Kind:
     if analysis.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
         return analysis.method_result(dataset, "get_example", [Scalar("int")], None)
     return UNKNOWN
+
+
+def item(analysis: Analysis, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
+    """What a subscript of a data set gives, or without ``node`` an iteration over it; None for anything else."""
+    if not isinstance(kind, Inst) or not any(analysis.derives(kind.cls, dataset) for dataset in _DATASETS):
+        return None
+    own = "__iter__" if node is None else "__getitem__"
+    if any(isinstance(c, ClassInfo) and {own, "__getitem__"} & c.methods.keys() for c in analysis.mro(kind.cls)):
+        return None
+    if isinstance(node, ast.Slice):
+        return Lst(examples(analysis, kind))
+    return examples(analysis, kind) if node is None or scalar_type(index) == "int" else None
+
+
+def zipped(analysis: Analysis, args: list[Kind], node: ast.Call) -> Kind:
+    """What ``zip`` gives: rows of columns, or for ``zip(*rows)`` the columns."""
+    if len(args) == 1 and isinstance(node.args[0], ast.Starred):
+        row = analysis.iterated(args[0])
+        return Tup(tuple(map(Lst, row.items))) if isinstance(row, Tup) else Lst(Lst(analysis.iterated(row)))
+    return Lst(Tup(tuple(analysis.iterated(a) for a in args)))
 
 
 def batched(example: Kind) -> Kind:

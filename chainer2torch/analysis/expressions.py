@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import arrays
+from chainer2torch.analysis import arrays, data
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
     Tensor, Tup, Union,
@@ -195,6 +195,9 @@ class Expressions:
             return arrays.subscript(kind, node, index)
         if isinstance(kind, Batch):
             return Tensor(array=True)
+        example = data.item(self, kind, node, index)
+        if example is not None:
+            return example
         if isinstance(node, ast.Slice):
             if isinstance(kind, (Tup, Lst)):
                 return Lst(element_of(kind))
@@ -218,8 +221,8 @@ class Expressions:
     def iterated(self: Analysis, kind: Kind) -> Kind:  # type: ignore[misc]
         """The kind of the elements when a value is iterated over by ``for``."""
         return join_all([
-            self.method_result(k, "__iter__", [], None) if isinstance(k, Inst) else element_of(k)
-            for k in options(kind)])
+            data.item(self, k, None) or self.method_result(k, "__iter__", [], None) if isinstance(k, Inst) else
+            element_of(k) for k in options(kind)])
 
     # -- attributes ------------------------------------------------------------------------------------------------
 

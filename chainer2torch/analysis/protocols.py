@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis import data, link_lists
 from chainer2torch.analysis.arrays import entering
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, HostArray, Inst, Kind, Lst, Ref, Scalar, Tensor, Tup, Unknown,
-    join, join_all, options, parse_spec, scalar_type,
+    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
+    Unknown, join, join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo, FuncInfo
 
@@ -230,6 +230,16 @@ def _on_host(kind: Kind) -> Kind:
     return kind if isinstance(kind, HostArray) else UNKNOWN
 
 
+def awaited(analysis: Analysis, callee: Kind, args: list[Kind], node: ast.Call) -> None:
+    """A call whose arguments are not known yet: what it calls is called, the children that it makes are to come."""
+    for option in options(callee):
+        if isinstance(option, Func):
+            option.info.called = True
+        elif isinstance(option, Method) and isinstance(option.receiver, Inst) and \
+                option.name in ("__init__", "add_link", "add_param") and analysis.is_link(option.receiver):
+            _register(analysis, option.receiver, option.name, args, node)
+
+
 def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:
     """``self.add_link('l1', L.Linear(...))`` and ``super().__init__(l1=L.Linear(...))`` set attributes."""
     if name == "__init__":
@@ -255,6 +265,8 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
 
 def parameter_of(shape: Kind) -> Kind:
     """The parameter that is made from a shape."""
+    if shape is BOTTOM:
+        return BOTTOM
     if isinstance(shape, Tup) and not any(isinstance(n, (Tup, Ref)) for n in shape.items):
         return Tensor(len(shape.items))
     return Tensor(1) if scalar_type(shape) == "int" else Tensor()

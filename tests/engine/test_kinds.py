@@ -43,6 +43,42 @@ CASES = {
         x = F.relu(np.ones((2, 3), 'f'))
         show(np.ones((2, 3), 'f') * x.data, np.ones((2, 3), 'f') * x)
         """, ["array rank 2 dtype float32", "tensor rank 2 dtype float32"]),
+    "examples of data sets": ("""
+        class Data(chainer.dataset.DatasetMixin):
+            def __len__(self):
+                return 3
+            def get_example(self, i):
+                return np.zeros((2, 3), 'f'), np.int32(i)
+        class Own(Data):
+            def __getitem__(self, i):
+                return [1]
+        d = Data()
+        x, t = d[0]
+        xs, ts = zip(*d[:2])
+        show(x, xs, [y for y, _ in d], d[1:], [y for y in Own()][0], Own()[1:])
+        pairs = chainer.datasets.TupleDataset(np.zeros((3, 3), 'f'), [1, 2, 3])
+        show([a for a, _ in pairs], pairs[1][0])
+        a, b = chainer.datasets.split_dataset(d, 1)
+        show(a[0][0], d[np.array([1])])
+        """, ["host array rank 2 dtype float32", "list of host array rank 2 dtype float32",
+              "list of host array rank 2 dtype float32", "list of (host array rank 2 dtype float32, unknown)",
+              "unknown", "instance Own",
+              "list of host array rank 1 dtype float32", "host array rank 1 dtype float32",
+              "host array rank 2 dtype float32", "unknown"]),
+    "children that a constructor hands on are to come": ("""
+        class Net(chainer.Chain):
+            def __init__(self, n):
+                super().__init__(l1=L.Linear(n + 1, 8))
+            def __call__(self, s, a):
+                return self.l1(F.concat((s, a), axis=1))
+        class Agent:
+            def __init__(self):
+                self.net = Net(3)
+            def act(self, s):
+                show(self.net(s, s))
+        def main():
+            Agent().act(chainer.Variable(np.zeros((2, 2), 'f')))
+        """, ["tensor rank 2"]),
     "copies": ("""
         import copy
         a = L.Linear(2, 3)

@@ -30,6 +30,7 @@ LEFT = {
     "gan": {"?.unchain_backward"},
     "own_updaters": {"?.unchain_backward"},
     "modes": {"chainer.config.train"},
+    "tagger_converter": {"chainer.backends.cuda.cupy"},
     "ptb_style": {"chainer.Variable.unchain_backward"},
     "trainer_extensions": {"chainer.training.extensions.VariableStatisticsPlot"},
     "trainer_everything": {"chainer.training.extensions.VariableStatisticsPlot"},
