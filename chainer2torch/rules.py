@@ -91,8 +91,9 @@ class Rules:
         for pattern, target in self._module_aliases:
             if len(parts) >= len(pattern) and all(p in ("*", q) for p, q in zip(pattern, parts)):
                 candidate = ".".join([*target, *parts[len(pattern):]])
-                # A pattern with a wildcard is a guess about Chainer's layout: it counts only if a row confirms it.
-                if "*" not in pattern or candidate in self.rows:
+                # A pattern with a wildcard is a guess about Chainer's layout: it counts only if a row of a name in that
+                # module confirms it.
+                if "*" not in pattern or len(parts) > len(pattern) and candidate in self.rows:
                     return candidate
         return name
 

@@ -22,7 +22,7 @@ from chainer2torch.compat.link_tree import params
 from chainer2torch.compat.optimizer_hyperparameters import _OptimizerHyperparameter
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
-from chainer2torch.compat.update_rule import UpdateRule
+from chainer2torch.compat.update_rule import UpdateRule, divide_by_loss_scale
 from chainer2torch.compat.variables import backward
 
 
@@ -187,6 +187,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
         if self._loss_scale is not None:
             loss = loss * self._loss_scale
+            self._gradients_are_scaled(self._loss_scale)
         if shared and isinstance(loss, torch.Tensor):  # half way it may be a Variable of Chainer's
             backward(loss, retain_graph=True)
         else:
@@ -209,10 +210,17 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
                     self._update_group(group)
             for param in again_of(self.target):
                 param.update_rule.update(param)
+        self._gradients_are_scaled(None)
         self.reallocate_cleared_grads()
         self.call_hooks("post")
         self._adapt_loss_scale()
         return loss
+
+    def _gradients_are_scaled(self, loss_scale: float | None) -> None:
+        """Notes by what the next step divides the gradients: those of a backward() that scaled, as in Chainer."""
+        if loss_scale is not None or self._loss_scale is not None:
+            for param in self._params():
+                param._loss_scale = loss_scale
 
     def reallocate_cleared_grads(self) -> None:
         """Gives every parameter that has no gradient a gradient of zeros."""
@@ -259,8 +267,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             masters = [self._master(param) for param in params]
         grads = [param.grad if param.dtype == master.dtype else param.grad.to(master.dtype)
                  for param, master in zip(params, masters, strict=True)]
-        if self._loss_scale is not None:
-            torch._foreach_div_(grads, self._loss_scale)
+        for param, grad in zip(params, grads, strict=True):
+            divide_by_loss_scale(param, grad)
         states = [self._state_of(param, master) for param, master in zip(params, masters, strict=True)]
         self._update_parameters(masters, grads, states, hp, t)
         for param, master in zip(params, masters, strict=True):

@@ -103,6 +103,7 @@ class ParallelUpdater(StandardUpdater):
         inputs = _send(_call_converter(self.converter, part, device), device)
         with using_device(-1 if device is None else device):
             job.compute_gradients(inputs, self.loss_scale)
+        self.get_optimizer("main")._gradients_are_scaled(self.loss_scale)
         job.report(sorted(range(job.size), key=self._first_examples.__getitem__))
         job.update(self.get_optimizer("main"))
 
@@ -123,6 +124,7 @@ class ParallelUpdater(StandardUpdater):
         others = [model for model in self._models.values() if model is not optimizer.target]
         for model in others:
             addgrads(optimizer.target, model)
+        optimizer._gradients_are_scaled(self.loss_scale)
         optimizer.update()
         for model in others:
             copyparams(model, optimizer.target)

@@ -156,8 +156,8 @@ class UpdateRule:
                                       "instead of calling use_fp32_update()")
         if self._has_own_formula and self._own_state is None:
             self._own_state = self._initial_state(param)
-        if self._has_own_formula and getattr(self._optimizer, "_loss_scale", None) is not None:
-            param.grad.div_(self._optimizer._loss_scale)
+        if self._has_own_formula:
+            divide_by_loss_scale(param, param.grad)
         self._call_hooks("pre", param)
         self.update_core(param)
         self._call_hooks("post", param)
@@ -195,6 +195,14 @@ class UpdateRule:
     def update_core_gpu(self, param: Any) -> None:
         """The formula for CUDA parameters, for subclasses that tell the two apart."""
         raise NotImplementedError
+
+
+def divide_by_loss_scale(param: Any, grad: torch.Tensor | None) -> None:
+    """Undoes, in place and once, what the last backward() multiplied the gradients by. Source: chainer.UpdateRule."""
+    loss_scale = param.__dict__.get("_loss_scale")
+    if loss_scale is not None and grad is not None:
+        grad.div_(loss_scale)
+        param._loss_scale = None
 
 
 def _no_rule() -> None:

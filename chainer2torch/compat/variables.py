@@ -31,6 +31,8 @@ def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop:
     gradient = _given_grad(y)
     if gradient is None and y.numel() == 1 and loss_scale is not None:
         gradient = torch.full_like(y, loss_scale)
+        for leaf in _leaves(y):
+            leaf._loss_scale = loss_scale  # by which an optimizer divides
     if retain_grad and y.requires_grad and not y.is_leaf:
         y.retain_grad()
     leaves = _leaves_before_cuts(y)
@@ -200,6 +202,12 @@ def live(state: Any) -> Any:
         return type(state)(*items) if hasattr(state, "_fields") else type(state)(items)
     step: Any = state.grad_fn if isinstance(state, torch.Tensor) else None
     return state if step is None or _CUT not in step.metadata else state.detach()
+
+
+def _leaves(y: torch.Tensor) -> list[Any]:
+    """The leaves that ``y`` was computed from."""
+    return [parent.variable for node in _graph(y.grad_fn) for parent, _ in node.next_functions
+            if hasattr(parent, "variable")]
 
 
 def _leaves_before_cuts(y: torch.Tensor) -> list[torch.Tensor] | None:

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from chainer2torch.compat import optimizer_base, optimizer_hooks, optimizers, update_rule
+from chainer2torch.compat.optimizers_by_name import OptimizersByName
+from chainer2torch.compat.variables import backward
 
 SHAPES = {"a": (3, 4), "b": (5,), "unused": (2, 2), "scalar": ()}
 
@@ -127,6 +129,25 @@ def test_defaults_and_argument_order(name):
     reference, optimizer = getattr(chainer.optimizers, name)(), getattr(optimizers, name)()
     for attribute, _ in described[0][1:]:
         assert getattr(optimizer, attribute) == getattr(reference, attribute)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_all_hooks_together_in_both_orders(name, backwards):
+    """Ten steps with every hook that draws no numbers, on a model with an unused parameter, the rate halved once."""
+    def hooks(m):
+        made = [m.WeightDecay(0.1), m.Lasso(0.01), m.GradientClipping(0.5), m.GradientHardClipping(-0.2, 0.1),
+                m.GradientLARS(threshold=0.1, weight_decay=0.1)]
+        return made[::-1] if backwards else made
+
+    theirs, ours = models()
+    reference, optimizer = getattr(chainer.optimizers, name)(), getattr(optimizers, name)()
+    for o, m, module in ((reference, theirs, chainer.optimizer_hooks), (optimizer, ours, optimizer_hooks)):
+        o.setup(m)
+        for hook in hooks(module):
+            o.add_hook(hook)
+    train(optimizer, reference, theirs, ours, change=changed_rate(name))
+    check(theirs, ours)
 
 
 @pytest.mark.parametrize("make", [
@@ -322,6 +343,31 @@ def test_loss_scaling():
     assert torch.equal(linear.weight, before) and optimizer._loss_scale == 8
 
 
+@pytest.mark.parametrize("of_optimizer, of_backward", [(8.0, None), (None, 16.0), (8.0, 16.0)])
+def test_gradients_are_divided_by_what_scaled_them(of_optimizer, of_backward):
+    """As in Chainer the optimizer's scale is that of ``update(lossfun)``; a backward() of one's own has its own."""
+    x = np.random.RandomState(3).randn(6, 4)
+    with chainer.using_config("dtype", np.float64):
+        link = chainer.links.Linear(4, 2, nobias=True, initialW=x[:2])
+    linear = torch.nn.Linear(4, 2, bias=False).double()
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor(x[:2]))
+    reference, optimizer = chainer.optimizers.SGD(0.1).setup(link), optimizers.SGD(0.1).setup(linear)
+    if of_optimizer is not None:
+        reference.set_loss_scale(of_optimizer)
+        optimizer.set_loss_scale(of_optimizer)
+    for _ in range(3):
+        link.cleargrads()
+        linear.zero_grad()
+        chainer.functions.sum(link(x) ** 2).backward(loss_scale=of_backward)
+        backward((linear(torch.tensor(x)) ** 2).sum(), loss_scale=of_backward)
+        reference.update()
+        optimizer.update()
+        reference.update(lambda x: chainer.functions.sum(link(x) ** 2), x)
+        optimizer.update(lambda x: (linear(x) ** 2).sum(), torch.tensor(x))
+        np.testing.assert_allclose(linear.weight.detach().numpy(), link.W.array, rtol=1e-9)
+
+
 def test_new_epoch():
     for optimizer in (chainer.optimizers.SGD(), optimizers.SGD()):
         optimizer.new_epoch()
@@ -397,14 +443,28 @@ def test_as_an_optimizer_of_torch():
     assert pickle.loads(pickle.dumps(model)).a.update_rule is None
 
 
-def test_half_precision_with_a_float32_copy():
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_half_precision_with_a_float32_copy(name):
+    """float16 parameters are updated through float32 copies; the copies agree, too."""
     theirs, ours = models("float16")
-    reference, optimizer = chainer.optimizers.MomentumSGD(lr=0.003), optimizers.MomentumSGD(lr=0.003)
+    reference, optimizer = getattr(chainer.optimizers, name)(), getattr(optimizers, name)()
     for o, m in ((reference, theirs), (optimizer, ours)):
         o.use_fp32_update()
         o.setup(m)
-    train(optimizer, reference, theirs, ours, dtype="float16")
+    train(optimizer, reference, theirs, ours, change=changed_rate(name), dtype="float16")
     check(theirs, ours, 1e-3)
+    for key in SHAPES:
+        copy, expected = optimizer.state[getattr(ours, key)]["fp32_param"], getattr(theirs, key).update_rule._fp32_param
+        assert copy.dtype == torch.float32 and expected.array.dtype == np.float32
+        np.testing.assert_allclose(copy.numpy(), expected.array, rtol=2e-5, atol=1e-6)
+
+
+def test_all_optimizers_by_name():
+    theirs = {name for name, value in vars(chainer.optimizers).items()
+              if isinstance(value, type) and issubclass(value, chainer.GradientMethod)}
+    ours = {name: value for name, value in vars(OptimizersByName).items() if not name.startswith("_")}
+    assert set(ours) == theirs == set(OPTIMIZERS)
+    assert all(value is getattr(optimizers, name) for name, value in ours.items())
 
 
 def test_adams_rate_has_one_name():

@@ -10,6 +10,7 @@ import chainer.training.triggers
 import pytest
 
 import chainer2torch.compat
+from chainer2torch.engine import migrate_source
 from chainer2torch.rules import load_rules
 
 RULES = load_rules()
@@ -76,3 +77,12 @@ def _helpers():
         found.update(vars(importlib.import_module(f"chainer2torch.compat.{info.name}")))
     return found
 
+
+
+@pytest.mark.parametrize("text, symbol", [
+    ("chainer.optimizers.NoSuch(0.1)", "chainer.optimizers.NoSuch"),
+    ("chainer.optimizers.__dict__['SGD'](0.1)", "chainer.optimizers.__dict__")])
+def test_the_module_of_optimizers_stands_for_no_name_in_it(text, symbol):
+    """`chainer.optimizers` as a value has a row; that is no row for names in it which have none."""
+    result = migrate_source(f"import chainer\nresult = {text}\n")
+    assert text in result.code and [(s.symbol, s.state) for s in result.sites] == [(symbol, "manual")]
