@@ -137,8 +137,13 @@ class ModulesInside:
         texts: list[str] = []
         for expression in links:
             over = loops.get(expression.id) if isinstance(expression, ast.Name) else None
-            text = translate(expression) if over is None else self._container(over, translate)
-            texts = [text] if text is not None else self._others(self._plan.analysis.kind(expression))
+            if isinstance(over, (ast.Tuple, ast.List)):
+                items = [translate(item) if _is_path(item) else None for item in over.elts]
+            else:
+                items = [translate(expression) if over is None else self._container(over, translate)]
+            texts = [text for text in items if text is not None]
+            if len(texts) < len(items):
+                texts = self._others(self._plan.analysis.kind(expression))
             if texts:
                 break
         self._found.update(dict.fromkeys(text for text in texts if text != _COVERED))

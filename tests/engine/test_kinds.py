@@ -274,6 +274,20 @@ CASES = {
             case [a, *b]:
                 show(a)
         """, ["unknown"] * 3),
+    "links by keyword in a class that another makes": ("""
+        import chainer
+        import chainer.links as L
+        class Net(chainer.Chain):
+            def __init__(self, n):
+                super().__init__(l=L.Linear(n, 1))
+            def __call__(self, x):
+                return self.l(x)
+        class User(object):
+            def __init__(self, n):
+                self.net = Net(n)
+            def run(self, x):
+                show(self.net(chainer.Variable(x)))
+        """, ["tensor rank 2"]),
 }
 
 

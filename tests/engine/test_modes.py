@@ -41,6 +41,21 @@ CASES = {
             return f
         make(Net())
         """, "net"),
+    "a loop over children that are named": ("""
+        class Two(chainer.Chain):
+            def __init__(self):
+                super().__init__(a=Net(), b=Net())
+            def forward(self, x):
+                for child in (self.a, self.b):
+                    x = child(x)
+                return x
+        class User(object):
+            def __init__(self, n):
+                self.two = Two()
+            def test(self, x):
+                with chainer.using_config('train', False):
+                    return self.two(x)
+        """, "self.two"),
     "a function that is called": ("""
         def g(model, x):
             return model(x)
