@@ -46,7 +46,7 @@ HARD_CASES: Mapping[str, HardCase] = {
     "train_value": modes.train_value,
     "device_send": devices.send,
     "astype": arrays.astype,
-    "floating_reduction": arrays.floating_reduction,
+    "converted_reduction": arrays.converted_reduction,
     "link_hook": link_hooks.link_hook,
     "link_name": link_names.link_name,
     "parameter_name": link_names.parameter_name,

@@ -91,18 +91,25 @@ def _is_fresh(plan: Plan, node: ast.expr, dtype: str | None) -> bool:
         callee.attr not in _VIEWS
 
 
-def floating_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
-    """``mean``, ``std`` and ``var`` of whole numbers and of conditions are floating in NumPy, an error in PyTorch."""
+# the dtypes that PyTorch refuses in a reduction, and what NumPy computes with instead
+_BOOLEANS = (frozenset({"bool"}), "value.long()")
+_REFUSED: dict[str, tuple[frozenset[str], str]] = {"argmax": _BOOLEANS, "argmin": _BOOLEANS}
+_NOT_FLOATING = (_WHOLE, "value.double()")
+
+
+def converted_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
+    """``mean``, ``std``, ``var`` of whole numbers, ``argmax`` of conditions: NumPy converts, PyTorch refuses."""
     call = plan.source.parents.get(node)
     assert isinstance(node, ast.Attribute)
     if not isinstance(call, ast.Call) or call.func is not node:
         plan.mark(node, row, row.name, "manual", "a method that is passed as a value")
         return
     plan.call(call, row, node, receiver=node.value)
+    dtypes, conversion = _REFUSED.get(node.attr, _NOT_FLOATING)
     kinds = options(plan.analysis.kind(node.value))
-    if all(isinstance(k, Tensor) and k.dtype in _WHOLE for k in kinds):
+    if all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
         if "array_module" not in plan.templates.get(call, ""):
-            plan.wraps[node.value] = Wrap(plan.source.span(node.value), "value.double()")
+            plan.wraps[node.value] = Wrap(plan.source.span(node.value), conversion)
 
 
 # -- where host and device meet ------------------------------------------------------------------------------------
@@ -260,6 +267,10 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
         wrap(plan, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
         wrap(plan, node.right, "value.double()")
+    elif isinstance(node.op, ast.Sub):
+        for side, kind in ((node.left, left), (node.right, right)):
+            if isinstance(kind, Tensor) and kind.array and kind.dtype == "bool":
+                wrap(plan, side, "value.long()")  # NumPy counts with them, PyTorch refuses to subtract
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
@@ -375,4 +386,4 @@ def _index(plan: Plan, part: ast.expr | None, operands: dict[str, Operand]) -> s
     return name
 
 
-__all__ = ["astype", "crossings", "floating_reduction"]
+__all__ = ["astype", "crossings", "converted_reduction"]

@@ -233,11 +233,17 @@ class _Watch:
 
 def _copies(module: torch.nn.Module) -> list[torch.nn.Module]:
     """Modules with the very values of this one: a target network that was copied from it before weights are loaded."""
-    values = module.state_dict()
-    if not values or any(torch.nn.parameter.is_lazy(value) for value in values.values()):
+    values = _values(module)
+    if not values:
         return []
     return [other for other in gc.get_objects() if type(other) is type(module) and other is not module
-            and _same(values, other.state_dict())]
+            and _same(values, _values(other))]
+
+
+def _values(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The values that a module holds; none while some have no shape yet, which ``state_dict`` may refuse."""
+    lazy = any(map(torch.nn.parameter.is_lazy, (*module.parameters(), *module.buffers())))
+    return {} if lazy else module.state_dict()
 
 
 def _same(x: dict[str, torch.Tensor], y: dict[str, torch.Tensor]) -> bool:

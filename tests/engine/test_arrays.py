@@ -332,3 +332,12 @@ def run(x):
             chainer.Variable(b), chainer.as_variable(b), rnn(None, [r[::-1] for r in c])[0], filled]
 """)
     assert "fc(torch.as_tensor(b.copy()))" in code and "torch.as_tensor(item.copy())" in code
+
+
+@pytest.mark.parametrize("expression", [
+    "(m - 1).astype('f')", "1 - m", "x.data - m", "(m - x.data).sum()", "m[:, 0] - m.sum(axis=1)", "xp.sign(x.data) - m",
+    "m.argmax(axis=1)", "m[0].argmin(0)", "m.mean(axis=0)", "(x.data * (m - 1)).argsort(axis=1)",
+])
+def test_conditions_are_counted_with(expression):
+    """PyTorch refuses to subtract conditions and to look for their largest."""
+    both(f"def run(x):\n    xp = cuda.get_array_module(x)\n    m = x.data > 0\n    return {expression}\n")
