@@ -335,8 +335,8 @@ def run(x):
 
 
 @pytest.mark.parametrize("expression", [
-    "(m - 1).astype('f')", "1 - m", "x.data - m", "(m - x.data).sum()", "m[:, 0] - m.sum(axis=1)", "xp.sign(x.data) - m",
-    "m.argmax(axis=1)", "m[0].argmin(0)", "m.mean(axis=0)", "(x.data * (m - 1)).argsort(axis=1)",
+    "(m - 1).astype('f')", "1 - m", "x.data - m", "(m - x.data).sum()", "m[:, 0] - m.sum(axis=1)",
+    "xp.sign(x.data) - m", "m.argmax(axis=1)", "m[0].argmin(0)", "m.mean(axis=0)", "(x.data * (m - 1)).argsort(axis=1)",
 ])
 def test_conditions_are_counted_with(expression):
     """PyTorch refuses to subtract conditions and to look for their largest."""
