@@ -4,9 +4,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -60,8 +62,17 @@ class Settings:
     goal: Goal = Goal()
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM ends a command as Ctrl-C does: its programs are ended, its temporary folders taken away."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated
+
+
 def guarded(command: click.Command) -> int:
     """Runs a click command; every expected error is one message on stderr and status 2 (--debug: a traceback)."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         result = command.main(standalone_mode=False, prog_name="chainer2torch")
         return result if isinstance(result, int) else DONE
@@ -70,9 +81,10 @@ def guarded(command: click.Command) -> int:
         return FAILED
     except click.exceptions.Exit as error:
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         click.echo("chainer2torch: interrupted; no file is half-written", err=True)
-        return 130
+        ended = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
+        return 128 + (signal.SIGTERM if ended else signal.SIGINT)
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED

@@ -201,23 +201,28 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
 
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Holds Ctrl-C back for the moment that one file takes.
+    """Holds Ctrl-C and SIGTERM back for the moment that one file takes.
 
     It could come between the making of the temporary file and the code that takes it away, or just after the file has
     taken its place.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if not handlers or threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    for held in handlers:
+        signal.signal(held, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-    if came:
-        handler(*came[0])
+        for held, handler in handlers.items():
+            signal.signal(held, handler)
+    for number, frame in came[:1]:
+        handler = handlers[signal.Signals(number)]
+        assert callable(handler)
+        handler(number, frame)
 
 
 def _umask() -> int:

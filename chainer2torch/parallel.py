@@ -82,6 +82,7 @@ def _shares(sizes: Mapping[str, int], jobs: int) -> Sequence[list[str]]:
 
 def _run(work: Callable[[str], Any], keys: Sequence[str], sender: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this process ends it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for key in keys:
         try:
             message: tuple[str, Any, str | None] = key, work(key), None

@@ -269,13 +269,15 @@ def test_what_has_no_half_way_form(tmp_path):
     assert "C2T017" in done.stdout and "migrate them together" in done.stdout and "1 manual" in done.stderr
     assert "compat.ParallelUpdater" in run("migrate", tmp_path, "--only", "training,models").stdout
     (tmp_path / "train.py").write_text(
-        "import chainer.functions as F\nfrom chainer import training\n\n\n"
-        "class Own(training.updaters.StandardUpdater):\n    def update_core(self):\n"
-        "        x = self.converter(self.get_iterator('main').next(), self.device)\n"
-        "        self.get_optimizer('main').update(lambda: F.sum(x))\n\n\n"
-        "it = training.updaters.StandardUpdater(it, opt, loss_func=F.sum)\n")
+        "import chainer.functions as F\nfrom chainer.training import extensions\n\n\n"
+        "class Own(extensions.Evaluator):\n    def evaluate(self):\n"
+        "        return {'x': F.sum(self.get_target('main')(self.x))}\n\n\n"
+        "e = extensions.Evaluator(it, model, eval_func=F.sum)\n")
     done = run("migrate", tmp_path, "--only", "models")
-    assert done.stdout.count("migrate the training with the models") == 3 and done.returncode == 1
+    assert done.stdout.count("migrate the training with the models") == 2 and done.returncode == 1
+    (tmp_path / "train.py").write_text(
+        "import chainer.functions as F\nfrom chainer import training\n\n\n"
+        "it = training.updaters.StandardUpdater(it, opt, loss_func=F.sum)\n")
     assert "OfLinks" in run("migrate", tmp_path, "--only", "training").stdout
 
 

@@ -255,25 +255,26 @@ def test_ctrl_c_leaves_no_rubbish(src, monkeypatch):
 
 
 @pytest.mark.parametrize("moment", ["mkstemp", "fdopen", "chmod", "replace", "after"])
-def test_ctrl_c_waits_until_a_file_is_whole(src, monkeypatch, moment):
-    """At every moment of writing: no temporary file, the file old or new, and the interrupt is not lost."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_wait_until_a_file_is_whole(src, monkeypatch, moment, number):
+    """At every moment of writing: no temporary file, the file old or new, and the signal is not lost."""
     place = tempfile if moment == "mkstemp" else files.os
     real = getattr(place, "replace" if moment == "after" else moment)
 
     def interrupted(*args, **keywords):
         if moment == "after":
             real(*args, **keywords)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         return real(*args, **keywords) if moment != "after" else None
 
     monkeypatch.setattr(place, "replace" if moment == "after" else moment, interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may have it ignored
+    before = signal.signal(number, signal.default_int_handler)  # who runs the tests may have it ignored
     try:
         with pytest.raises(KeyboardInterrupt):
             in_place(src)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(number) is signal.default_int_handler
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
     assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == NEW
 
 

@@ -96,7 +96,8 @@ def test_who_stops_listening_ends_all(tmp_path):
     assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
 
 
-def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(("end_all", "number"), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)])
+def test_ctrl_c_and_an_end_from_outside_are_one_line_and_leave_nothing(tmp_path, end_all, number):
     (tmp_path / "src").mkdir()
     for name in "ab":
         (tmp_path / "src" / f"{name}.py").write_text("import chainer.functions as F\ny = F.relu(x)\n")
@@ -118,9 +119,9 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path):
     end = time.monotonic() + 60
     while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < end:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
+    end_all(process.pid, number)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (128 + number, "")
     assert err.lstrip() == "chainer2torch: interrupted; no file is half-written\n"
     assert not (tmp_path / "out").exists()
     workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
