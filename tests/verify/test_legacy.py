@@ -18,7 +18,7 @@ from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 
 VERIFY = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify"
-SHARED = {"wire", "lockstep", "roots"}
+SHARED = {"wire", "lockstep", "missing", "roots"}
 FILES = sorted(path for path in VERIFY.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "re", "runpy", "sys", "threading",
