@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -35,10 +36,11 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
 
     Args:
         train: The mode of the block.
-        modules: The modules that the block calls. Of any other object, the modules are switched that it keeps in its
-            attributes, whose method it is, or that it uses as a function.
+        modules: The modules that the block calls; what they keep in plain attributes without registering it (a
+            teacher, a list of layers) is switched, too. Of any other object, the modules are switched that it keeps in
+            its attributes, whose method it is, or that it uses as a function.
     """
-    found = [module for item in modules for module in _modules_in(item)]
+    found = _with_unregistered([module for item in modules for module in _modules_in(item)])
     own_modes = [(part, part.training) for module in found for part in module.modules()]
     flag_before = _mode.train
     try:
@@ -54,6 +56,28 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
             part.training = training
 
 
+# what every module keeps for itself: its children are in there, and its hooks
+_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
+# items that hold no module: told by their types, since lists of examples are long
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, torch.Tensor)
+
+
+def _with_unregistered(modules: list[torch.nn.Module]) -> list[torch.nn.Module]:
+    """``modules``, and those that they or their children keep in attributes without registering them, at any depth."""
+    found, seen, waiting = list(modules), set(), list(modules)
+    while waiting:
+        for part in waiting.pop().modules():
+            if part in seen:
+                continue
+            seen.add(part)
+            for name, value in vars(part).items():
+                if name not in _OF_EVERY_MODULE and not isinstance(value, _PLAIN):
+                    new = [module for module in _modules_in(value) if module not in seen]
+                    found += new
+                    waiting += new
+    return found
+
+
 def _modules_in(x: Any, inner: bool = True) -> list[torch.nn.Module]:
     """The modules that an object is or holds: in its attributes, in lists and dicts, behind a method or function."""
     if isinstance(x, torch.nn.Module):
@@ -61,6 +85,8 @@ def _modules_in(x: Any, inner: bool = True) -> list[torch.nn.Module]:
     if isinstance(x, functools.partial):
         return [module for item in (x.func, x.args, x.keywords) for module in _modules_in(item, inner)]
     if isinstance(x, (list, tuple)):
+        if all(issubclass(kind, _PLAIN) for kind in set(map(type, x))):
+            return []
         return [module for item in x for module in _modules_in(item, False)]
     if isinstance(x, dict):
         return _modules_in(list(x.values()), False)
@@ -106,7 +132,7 @@ def set_train(train: bool, *modules: torch.nn.Module) -> None:
             mode and have to be switched when they are there.
     """
     _mode.train = bool(train)
-    for module in modules:
+    for module in _with_unregistered(list(modules)):
         module.train(bool(train))
 
 

@@ -112,3 +112,19 @@ def parameter_is_initialized(self: torch.Tensor) -> bool:
         raise RuntimeError("the bias of a lazy layer has its values in Chainer from the start, here with the first "
                            "input: call the model once before")
     return not is_lazy(self)
+
+
+def copydata(self: torch.Tensor, var: torch.Tensor) -> None:
+    """Copies the values of ``var``, of the same shape, to ``self``; a parameter without a shape gets the other's.
+
+    Raises:
+        AttributeError: ``var`` is a parameter of a lazy layer of torch.nn, which gets its values from the first input.
+    Source: chainer.Variable.copydata.
+    """
+    if is_lazy(var):
+        if is_lazy(self):
+            return
+        initialize_parameter(var, tuple(self.shape))  # type: ignore[arg-type]
+    elif is_lazy(self):
+        self.materialize(var.shape)  # type: ignore[attr-defined]
+    self.detach().copy_(var.detach())

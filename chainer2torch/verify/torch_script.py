@@ -57,6 +57,7 @@ class _Watch:
         self.modules: list[weakref.ref[torch.nn.Module]] = []
         self.loading = False
         self.others = list(job["others"])  # classes of what Chainer called that no optimizer trains
+        self.known: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # those that were called, with their parts
 
     def install(self) -> None:
         """Installs the hooks for modules, optimizers, backward and the reporter."""
@@ -139,7 +140,7 @@ class _Watch:
             return
         self.loading = True
         try:
-            if type(module).__name__ in self.others:
+            if type(module).__name__ in self.others and module not in self.known:
                 self._load_other(module)
             for number, optimizer in enumerate(self.optimizers):
                 if number not in self.loaded and any(group["params"] for group in optimizer.param_groups):
@@ -169,6 +170,7 @@ class _Watch:
         name = type(module).__name__
         number = self.others.index(name)
         self.others[number] = ""
+        self.known.update(module.modules())
         path = os.path.join(self.job["reference"], f"other-{number}.npz")
         if not os.path.exists(path):  # its first forward failed, or the run ended in it
             return

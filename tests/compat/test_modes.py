@@ -131,3 +131,32 @@ def test_a_module_of_the_functions_own_file_is_found():
     assert _GLOBAL.training
     with modes.eval_mode(len, 3, None, _closure):
         assert _GLOBAL.training
+
+
+class _Teaching(torch.nn.Module):
+    """Keeps modules that are not its children, as what ``init_scope`` does not see is no child in Chainer."""
+
+    def __init__(self, teacher, layers):
+        super().__init__()
+        self.student = _model()
+        object.__setattr__(self, "_teacher", teacher)
+        self.layers = [["not a module", 3.0], layers]
+        self.names = ["a"] * 3
+        object.__setattr__(self.student, "parent", self)  # a way round
+
+
+def test_modules_that_are_not_registered_are_switched_and_restored():
+    teacher, last = _Teaching(_model(), []), _model()
+    object.__setattr__(teacher.student, "inner", types.SimpleNamespace(last=last))
+    layer = torch.nn.Dropout(0.5).eval()
+    model = _Teaching(teacher, [layer, torch.nn.Dropout(0.5)])
+    parts = [model, teacher, last, model.layers[1][1]]
+    with modes.eval_mode(model):
+        assert not any(training for part in parts for training in _states(part)) and not layer.training
+    assert all(training for part in parts for training in _states(part)) and not layer.training
+    try:
+        modes.set_train(False, model)
+        assert not any(training for part in parts for training in _states(part))
+    finally:
+        modes.set_train(True, model)
+    assert layer.training

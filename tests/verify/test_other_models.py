@@ -66,3 +66,68 @@ def test_a_fault_in_such_a_network_is_found(tmp_path):
     script.write_text(text.replace("negative_slope=0.2", "negative_slope=0.01"))
     report = _verified(tmp_path)
     assert not report.ok and "first at iteration 1" in "\n".join(report.lines())
+
+
+TEACHER = '''
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.a = L.Linear(5, 8)
+            self.bn = L.BatchNormalization(8)
+            self.b = L.Linear(8, 3)
+
+    def forward(self, x):
+        return self.b(F.dropout(self.bn(self.a(x)), 0.5))
+
+
+class Distilled(chainer.Chain):
+    def __init__(self, net, teacher):
+        super(Distilled, self).__init__()
+        with self.init_scope():
+            self.net = net
+        self.teacher = teacher
+        self.drawn = [L.Linear(3, 3)]
+
+    def forward(self, x, t):
+        with chainer.using_config('train', False), chainer.no_backprop_mode():
+            target = self.teacher(x)
+        self.spread = float(target.array.std())
+        y = self.net(x)
+        return F.softmax_cross_entropy(y, t) + F.mean_squared_error(y, target)
+
+
+teacher = Net()
+teacher(np.ones((2, 5), 'f'))
+model = Distilled(Net(), teacher)
+optimizer = chainer.optimizers.SGD(0.1).setup(model)
+average = model.net.copy('copy')
+smooth, plain = L.Classifier(average), L.Classifier(model.net)
+reporter = chainer.Reporter()
+reporter.add_observer('main', model)
+for i in range(6):
+    x, t = np.random.randn(8, 5).astype('f'), np.random.randint(0, 3, 8).astype('i')
+    optimizer.update(model, x, t)
+    for ours, theirs in zip(average.params(), model.net.params()):
+        ours.array[...] = 0.5 * ours.array + 0.5 * theirs.array
+    with chainer.using_config('train', False):
+        losses = smooth(x[:4], t[:4]) + smooth(x, t), plain(x, t)
+    with reporter.scope({}):
+        chainer.report({'smooth': losses[0], 'plain': losses[1], 'spread': model.spread}, model)
+'''
+
+
+def test_a_teacher_in_test_mode_and_an_average_of_the_weights(tmp_path):
+    """Test mode reaches what is kept without being registered; two objects of one class are two networks."""
+    model_batch.migrated(tmp_path, TEACHER)
+    report = _verified(tmp_path)
+    text = "\n".join(report.lines())
+    assert report.ok and "6 losses" in text, text
+    for name in ("smooth", "plain", "spread"):
+        assert f"main/{name}: 6 values" in text, text
