@@ -1,5 +1,6 @@
 """What a job does when something is wrong, how ranks are found, and the parts that ChainerMN only has on GPUs."""
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -249,7 +250,8 @@ def test_a_script_that_raises_ends(tmp_path, hook):
     ranks = [subprocess.Popen([sys.executable, str(tmp_path / "script.py")], stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **torchrun_environment(rank, 2, port)}) for rank in (0, 1)]
     errors = [rank.communicate(timeout=90)[1] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [1, 1]
+    # 1, or SIGABRT where gloo's threads are still at work when the interpreter ends
+    assert ranks[0].returncode == 1 and ranks[1].returncode in (1, -signal.SIGABRT)
     assert "the data are gone" in errors[1]
     assert ("Uncaught exception on rank 1: ending the process" in errors[1]) == hook
     assert time.monotonic() - start < 90
