@@ -126,5 +126,5 @@ def copydata(self: torch.Tensor, var: torch.Tensor) -> None:
             return
         initialize_parameter(var, tuple(self.shape))  # type: ignore[arg-type]
     elif is_lazy(self):
-        self.materialize(var.shape)  # type: ignore[attr-defined]
+        self.materialize(var.shape)
     self.detach().copy_(var.detach())
