@@ -187,18 +187,29 @@ class Link(nn.Module):
 def copy_link(module: nn.Module, mode: str = "share") -> Any:
     """A copy: 'share' has parameters of its own on the same memory, 'copy' is deep, 'init' is deep and filled anew.
 
+    Children are copied one by one, as Chainer does it: what two of them share (a tied weight, or a child that is held
+    under two names) is theirs alone in the copy, and a plain list that names a child as well does not name its copy.
+
     Another mode raises ValueError, as does sharing a parameter that has no shape yet, or filling one anew whose
     initializer is not known. Source: chainer.Link.copy.
     """
-    if mode == "copy":
-        return copy.deepcopy(module)
-    if mode == "init":
-        result = copy.deepcopy(module)
-        for link, original in zip(result.modules(), module.modules(), strict=True):
-            _fill_again(link, original)
-        return result
-    if mode != "share":
+    if mode not in ("init", "copy", "share"):
         raise ValueError(f"mode is 'init', 'copy' or 'share', not {mode!r}")
+    if isinstance(vars(module).get("_layers"), list):
+        return module.copy(mode)  # type: ignore[operator]  # a Sequential
+    if mode == "share" or isinstance(module, nn.ModuleList):  # a ChainList deepens its children only
+        result = _on_same_memory(module)
+    else:
+        result = copy.deepcopy(module)
+        if mode == "init":
+            _fill_again(result, module)
+    for name, child in result._modules.items():
+        result._modules[name] = None if child is None else copy_link(child, mode)
+    return result
+
+
+def _on_same_memory(module: nn.Module) -> Any:
+    """The module itself with tables of its own; its children are still the same."""
     result = copy.copy(module)
     object.__setattr__(result, "_chainer_link_names", {})  # nobody holds it
     for table in ("_parameters", "_buffers", "_modules"):
@@ -208,11 +219,6 @@ def copy_link(module: nn.Module, mode: str = "share") -> Any:
             if is_lazy(param):
                 raise ValueError(f"parameter {name} has no shape yet and cannot be shared: call the model once before")
             result._parameters[name] = nn.Parameter(param.data, param.requires_grad)
-    copies = {id(child): copy_link(child) for child in module._modules.values() if child is not None}
-    for name, child in module._modules.items():
-        result._modules[name] = None if child is None else copies[id(child)]
-    if isinstance(vars(module).get("_layers"), list):  # a Sequential's list, of which the children are a part
-        result.__dict__["_layers"] = [copies.get(id(layer), layer) for layer in module.__dict__["_layers"]]
     return result
 
 

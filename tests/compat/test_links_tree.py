@@ -20,6 +20,7 @@ from chainer2torch.compat.normalization_links import BatchNormalization
 from chainer2torch.compat.parameters import initialize_parameter, parameter
 from chainer2torch.compat.sequential import Sequential, repeat_link
 from chainer2torch.compat.serializers import load_npz, save_npz
+from tests.support.both_sides import both
 from tests.support.links import arrays_of, check_link, npz_of
 
 
@@ -357,3 +358,66 @@ def _run_both(base, linear):
             return self[1](self[0](x))
 
     return Net()
+
+
+TIED = """
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.embed = L.EmbedID(5, 5)
+                self.first = L.Linear(5, 5)
+                self.second = self.first
+                self.out = L.Linear(5, 5)
+            self.out.W = self.embed.W
+            self.layers = [self.first, self.second]
+
+        def forward(self, x):
+            h = self.embed(x)
+            for layer in self.layers:
+                h = layer(h)
+            return self.out(h)
+
+    def train(mode):
+        model = Net()
+        for i, (_, p) in enumerate(sorted(model.namedparams())):
+            p.array[...] = np.random.RandomState(i).uniform(-1, 1, p.shape)
+        model = model.copy(mode)
+        facts = [model.first is model.second, model.out.W is model.embed.W, model.layers[0] is model.first]
+        optimizer = chainer.optimizers.Adam(0.1)
+        optimizer.setup(model)
+        x = np.array([1, 2, 3], 'i')
+        for _ in range(3):
+            loss = F.sum(model(x) ** 2)
+            model.cleargrads()
+            loss.backward()
+            optimizer.update()
+            facts.append(float(loss.array))
+        return facts, {name: np.array(p.array) for name, p in model.namedparams()}
+"""
+
+
+@pytest.mark.parametrize("mode", ["copy", "share"])
+def test_copies_share_nothing_between_their_children(mode):
+    original, migrated = both(TIED)
+    (facts, params), (facts2, params2) = original["train"](mode), migrated["train"](mode)
+    assert facts[:3] == facts2[:3] == [False, False, False]
+    np.testing.assert_allclose(facts2[3:], facts[3:], rtol=1e-5)
+    assert params.keys() == params2.keys()
+    for name, value in params.items():
+        np.testing.assert_allclose(params2[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_copies_of_lists_share_what_is_no_child():
+    class CList(chainer.ChainList):
+        def __init__(self):
+            super().__init__(L.Linear(2, 2))
+            self.kept = [1]
+
+    class TList(nn.ModuleList):
+        def __init__(self):
+            super().__init__([nn.Linear(2, 2)])
+            self.kept = [1]
+
+    for original, copied in ((link := CList(), link.copy("copy")), (module := TList(), T.copy_link(module, "copy"))):
+        assert copied.kept is original.kept and copied[0] is not original[0]
