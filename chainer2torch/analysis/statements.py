@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Dct, Inst, Kind, Lst, Tup, element_of, join, options,
+    BOTTOM, UNKNOWN, Class, Const, Dct, Inst, Kind, Lst, Ref, Tup, element_of, join, options,
 )
 from chainer2torch.analysis.names import ClassInfo
 
@@ -157,6 +157,12 @@ class Statements:
         start = dict(self.scopes[0])
         stopped = self.block([*node.body, *node.orelse])
         ends = [] if stopped else [dict(self.scopes[0])]
+        if all(isinstance(part, (ast.Import, ast.ImportFrom)) for part in node.body):
+            # a library is installed or it is not: where its import fails, an earlier one of the file has failed, too
+            start.update((name, kind) for name, kind in self.scopes[0].items()
+                         if isinstance(kind, Ref) and kind.name in self.libraries
+                         and isinstance(before := start.get(name), Ref)
+                         and before.name.split(".")[0] == kind.name.split(".")[0])
         for handler in node.handlers:
             self._restore(self._join_envs([start, dict(self.scopes[0])]))
             if handler.type is not None:

@@ -127,3 +127,20 @@ def read(settings):
 """
     assert "TODO" not in migrate_source(text.format("settings.train.size = settings.train.rate + 1")).code
     assert "C2T202): ?.train:" in migrate_source(text.format("settings.train = None")).code
+
+
+@pytest.mark.parametrize("imports", [
+    "from chainer import testing\nfrom chainer.testing import testing\n",
+    "from chainer.testing import testing\nfrom chainer import testing\n",
+])
+def test_a_name_that_two_imports_bind_is_the_later_ones_in_a_second_run_too(imports):
+    """There the imports are in a ``try``, because Chainer may be missing; then it is missing for both."""
+    first = migrate_source(imports + "\n\n@testing.parameterize({})\nclass T:\n    pass\n\n\ntesting.no_such_name()\n")
+    assert first.code.count("except ImportError") == 2 and "different things" not in first.code
+    assert migrate_source(first.code).code == first.code
+
+
+def test_an_import_that_may_fail_does_not_hide_what_another_library_has_bound():
+    code = migrate_source("from other import functions as F\ntry:\n    import chainer.functions as F\n"
+                          "except ImportError:\n    pass\ny = F.relu(x)\n").code
+    assert "different things" in code and "y = F.relu(x)" in code
