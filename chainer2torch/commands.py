@@ -203,10 +203,11 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
         for line in output.patch(wanted):
             click.echo(_coloured(line), nl=False)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
+    report.written = out is not None or write
     _show_problems(report)
     if not options.quiet:
         advice = ""
-        if out is None and not write and wanted and not report.problems:
+        if not report.written and wanted and not report.problems:
             advice = "this was a dry run: -o OUT writes a migrated copy, --write changes the files"
         text_report.show(text_report.summary(report, advice), sys.stderr)
         if options.init == "torch":
@@ -214,8 +215,7 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
                        "train, differently", err=True)
     if report_file:
         _write_report(report_file, form, report, _extras(report, options, Goal()))
-    dry = out is None and not write
-    return _exit_code(report, report.something_left() or (dry and bool(wanted)))
+    return _exit_code(report, report.something_left() or (not report.written and bool(wanted)))
 
 
 def _coloured(line: str) -> str:
@@ -241,6 +241,7 @@ def _filter(options: Settings, report_file: Path | None, form: str) -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
     report = project.report(migrated=True).filtered(options.select, options.ignore)
+    report.written = True
     _show_problems(report)
     if helpers and not options.quiet:
         click.echo("chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",

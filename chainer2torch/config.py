@@ -91,6 +91,10 @@ def read(path: Path) -> Config:
     for stage in lists.get("only", ()):
         if stage not in STAGES:
             raise ConfigError(f"{path}: [tool.chainer2torch] only must be a list of {', '.join(STAGES)}, not {stage!r}")
+    if "verify" in table:  # a mistake there shows at once, too, and not only when models are verified
+        from chainer2torch.verify import entries
+        entries.read_names(path.parent)
+        entries.read_entries(path.parent)
     rules = tuple(path.parent / item for item in lists.pop("rules", ()))
     values = {key: _value(path, key, table[key]) for key in _VALUES if key in table}
     if "baseline" in values:

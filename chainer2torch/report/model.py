@@ -102,6 +102,8 @@ class Report:
     problems: list[FileError] = dataclasses.field(default_factory=list)
     # whether texts were migrated; else the files were only looked at, and every site is still Chainer
     migrated: bool = True
+    # whether the migrated texts were written; else this is what a migration would do
+    written: bool = False
 
     @property
     def sites(self) -> Iterable[SiteRow]:
@@ -168,4 +170,4 @@ class Report:
             # A file whose open sites are all filtered away counts as done; otherwise what was counted stands.
             hidden = any(site.open for site in row.sites) and not any(site.open for site in sites)
             files.append(dataclasses.replace(row, sites=sites, left=0 if hidden and row.left else row.left))
-        return Report(files, self.problems, self.migrated)
+        return Report(files, self.problems, self.migrated, self.written)

@@ -9,6 +9,7 @@ from chainer2torch.report.launch import launch_command
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, STATES, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
+_PLANNED = {MIGRATED: "to migrate", PARTIAL: "to migrate in part"}  # while nothing is written
 _WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Chainer"), (CLEAN, "nothing to change"),
           (NO_CHAINER, "without Chainer"), (ERROR, "with errors"))
 
@@ -47,14 +48,15 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         return ""  # the problems, which are shown, are all there is to say
     statuses = Counter(row.status for row in report.files)
     totals = report.totals()
-    files = ", ".join(f"{statuses[key]} {word}" for key, word in _WORDS if statuses[key])
+    words = dict(_WORDS) if report.written else {**dict(_WORDS), **_PLANNED}
+    files = ", ".join(f"{statuses[key]} {word}" for key, word in words.items() if statuses[key])
     lines = [f"{_count(len(report.files), 'Python file')}{': ' if files else ''}{files}"]
     if totals["sites"]:
         states = ", ".join(f"{totals[state]} {state}" for state in STATES)
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
-        lines.append(f"left in the output{' of this stage' * bool(report.kept)}: {_count(report.left, 'reference')} to "
-                     "Chainer")
+        lines.append(f"{'' if report.written else 'would be '}left in the output{' of this stage' * bool(report.kept)}: "
+                     f"{_count(report.left, 'reference')} to Chainer")
     if report.kept:
         lines.append(f"kept for other stages: {_count(len(report.kept), 'Chainer site')}")
     if report.mentions:
@@ -75,6 +77,8 @@ def next_step(report: Report) -> str:
     totals = report.totals()
     if report.problems:
         return f"see to the {_count(len(report.problems), 'problem')} named above, then run the command again"
+    if not report.written and any(row.status in _PLANNED for row in report.files):
+        return "`chainer2torch migrate PATH -o OUT` writes a migrated copy"
     if totals["manual"] or report.left:
         return ("work through the `# TODO(chainer2torch ...)` comments (`chainer2torch check` lists the places, "
                 "`chainer2torch explain CODE` says why)")

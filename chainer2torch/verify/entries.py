@@ -102,8 +102,11 @@ def read_entries(src: Path) -> list[ModelEntry]:
         if not isinstance(inputs, (list, dict)) or not inputs:
             raise ModelsError(f'{where}: `inputs` is a list such as ["f32[4,784]"], or a table by parameter')
         named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": spec for i, spec in enumerate(inputs)}
+        for key, kind, meaning in (("args", list, "a list"), ("kwargs", dict, "a table")):
+            if not isinstance(table.get(key, kind()), kind):
+                raise ModelsError(f"{where}: `{key}` is {meaning} of what the model is made from")
         modes = table.get("modes", ["train", "eval"])
-        if not set(modes) <= {"train", "eval"}:
+        if not isinstance(modes, list) or not all(mode in ("train", "eval") for mode in modes):
             raise ModelsError(f"{where}: `modes` is a list of \"train\" and \"eval\"")
         entries.append(ModelEntry(table["target"], table.get("args", []), table.get("kwargs", {}), named, modes))
     return entries

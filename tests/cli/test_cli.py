@@ -76,7 +76,8 @@ def test_diff_is_the_default_and_changes_nothing(project):
     assert done.returncode == 1
     assert done.stdout.startswith("--- a/easy.py\n+++ b/easy.py\n")
     assert "+import torch.nn.functional as F" in done.stdout
-    assert "dry run" in done.stderr and "1 migrated" in done.stderr
+    assert "dry run" in done.stderr and "2 Python files: 1 to migrate, 1 without Chainer\n" in done.stderr
+    assert "would be left in the output: 0 references" in done.stderr
     assert {path.name: path.read_bytes() for path in project.iterdir()} == before
     assert run("migrate", ".", "--diff", cwd=project).stdout == done.stdout
 
@@ -85,7 +86,7 @@ def test_output_folder_then_nothing_left(project, tmp_path):
     done = run("migrate", project, "-o", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "2 Python files: 1 migrated, 1 without Chainer" in done.stderr
-    assert "left in the output: 0 references" in done.stderr
+    assert "\nleft in the output: 0 references" in done.stderr
     assert "return F.relu(x)   # kept" in (tmp_path / "out/easy.py").read_text()
     assert (tmp_path / "out/clean.py").read_text() == CLEAN
     assert run("check", tmp_path / "out").returncode == 0
@@ -198,11 +199,29 @@ def test_a_rule_table_of_the_user(project, tmp_path):
     ("baseline = 3", "baseline must be a path"),
     ("exclude = 'a'", "exclude must be a list of strings"),
     ("exclude = [", "not valid TOML"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\nagrs = [1]\n", "unknown key `agrs`; did you mean `args`"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net.Net'\n", "`target` is written"),
+    ("[tool.chainer2torch.verify]\nmodels = 1\n", "unknown key `models`; did you mean `model`"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nargs = 3\n", "`args` is a list"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nmodes = 'train'\n", "`modes` is a list"),
+    ("[tool.chainer2torch.verify.names]\nl1 = 3\n", "`l1` must be a text"),
 ])
 def test_configuration_is_strict(project, table, words):
     (project / "pyproject.toml").write_text(f"[tool.chainer2torch]\n{table}\n")
     done = run("check", project)
     assert done.returncode == 2 and words in done.stderr and "pyproject.toml" in done.stderr
+
+
+def test_a_report_says_what_would_be_and_a_migration_what_was_done(project, tmp_path):
+    (project / "hard.py").write_text(HARD)
+    planned = run("report", project)
+    assert "3 Python files: 1 to migrate, 1 to migrate in part, 1 without Chainer\n" in planned.stdout
+    assert "would be left in the output" in planned.stdout
+    assert "next: `chainer2torch migrate PATH -o OUT` writes a migrated copy\n" in planned.stdout
+    done = run("migrate", project, "-o", tmp_path / "out", "--report", tmp_path / "report.txt")
+    assert "3 Python files: 1 migrated, 1 migrated in part, 1 without Chainer\n" in done.stderr
+    assert "next: work through" in done.stderr and "migrated in part" in (tmp_path / "report.txt").read_text()
+    assert "next: work through" in run("report", tmp_path / "out").stdout, "nothing more can be written"
 
 
 def test_configuration_excludes(project):
