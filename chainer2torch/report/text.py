@@ -55,8 +55,8 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         states = ", ".join(f"{totals[state]} {state}" for state in STATES)
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
-        lines.append(f"{'' if report.written else 'would be '}left in the output{' of this stage' * bool(report.kept)}: "
-                     f"{_count(report.left, 'reference')} to Chainer")
+        left = ("" if report.written else "would be ") + "left in the output" + " of this stage" * bool(report.kept)
+        lines.append(f"{left}: {_count(report.left, 'reference')} to Chainer")
     if report.kept:
         lines.append(f"kept for other stages: {_count(len(report.kept), 'Chainer site')}")
     if report.mentions:

@@ -199,11 +199,11 @@ def test_a_rule_table_of_the_user(project, tmp_path):
     ("baseline = 3", "baseline must be a path"),
     ("exclude = 'a'", "exclude must be a list of strings"),
     ("exclude = [", "not valid TOML"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\nagrs = [1]\n", "unknown key `agrs`; did you mean `args`"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\nagrs = [1]\n", "unknown key `agrs`; did you mean `args`"),
     ("[[tool.chainer2torch.verify.model]]\ntarget = 'net.Net'\n", "`target` is written"),
     ("[tool.chainer2torch.verify]\nmodels = 1\n", "unknown key `models`; did you mean `model`"),
     ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nargs = 3\n", "`args` is a list"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nmodes = 'train'\n", "`modes` is a list"),
+    ("[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\ninputs = ['f32[4]']\nmodes = 'eval'\n", "`modes` is a list"),
     ("[tool.chainer2torch.verify.names]\nl1 = 3\n", "`l1` must be a text"),
 ])
 def test_configuration_is_strict(project, table, words):
