@@ -380,6 +380,9 @@ def shape_function(name: str, bound: dict[str, Kind]) -> Kind | None:
         x = x.element if isinstance(x, Lst) else x.items[0] if x.items else UNKNOWN
     rank = x.rank if isinstance(x, (Tensor, HostArray)) else None
     dtype = x.dtype if isinstance(x, (Tensor, HostArray)) else None
+    if name == "broadcast":  # one value comes back by itself
+        values = bound.get("args")
+        return parse_spec("like x", {"x": values.items[0]}) if isinstance(values, Tup) and len(values.items) == 1 else None
     if name in ("reshape", "broadcast_to"):
         return Tensor(rank_of_shape(bound.get("shape")), dtype)
     if name in ("concat", "pad", "flip", "repeat", "tile", "copy", "rollaxis", "swapaxes", "transpose", "cast"):

@@ -171,7 +171,8 @@ class Calls:
             args = [arrays.entering(a) for a in args]
             keywords = {k: arrays.entering(v) for k, v in keywords.items()}
         if isinstance(callee.cls, ClassInfo):
-            for method in ("__call__", "forward"):
+            own = self.derives(callee.cls, "chainer.Function")  # calls `forward` in its own way
+            for method in ("__call__",) if own else ("__call__", "forward"):
                 found = self.class_attribute(callee.cls, method, callee)
                 if isinstance(found, Func):
                     return self.call_function(found.info, callee, args, keywords, node)
@@ -179,7 +180,7 @@ class Calls:
             self.escape(kind)
         if self.is_link(callee):
             return protocols.call_link(self, callee, args, keywords, node)
-        return UNKNOWN
+        return protocols.call_own_function(self, callee)
 
     def _call_method(  # type: ignore[misc]
             self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:

@@ -144,6 +144,25 @@ def call_link(
     return Tensor() if analysis.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
 
 
+def call_own_function(analysis: Analysis, function: Inst) -> Kind:
+    """What a call of an old-style function gives: Variables for the arrays that its ``forward`` returns."""
+    if not isinstance(function.cls, ClassInfo) or not analysis.derives(function.cls, "chainer.Function"):
+        return UNKNOWN
+    for name in ("forward", "forward_cpu", "forward_gpu"):
+        found = analysis.class_attribute(function.cls, name, function)
+        if isinstance(found, Func):
+            analysis.reads(found.info, "return")
+            outputs = found.info.returns
+            if outputs is None and not analysis.widened(found.info):
+                return BOTTOM
+            if isinstance(outputs, Tup) and outputs.items:
+                variables = tuple(Tensor(k.rank, k.dtype) if isinstance(k, (Tensor, HostArray)) else Tensor()
+                                  for k in outputs.items)
+                return variables[0] if len(variables) == 1 else Tup(variables)
+            return UNKNOWN
+    return UNKNOWN
+
+
 def _as_input(kind: Kind) -> Kind:
     return kind if isinstance(kind, Tensor) else Tensor() if not isinstance(kind, (Lst,)) else kind
 

@@ -51,7 +51,7 @@ class Statements:
             self.assign(node.target, self.expr(node.value))
 
     def _stmt_AugAssign(self: Analysis, node: ast.AugAssign) -> None:  # type: ignore[misc]
-        old = self.expr(node.target)
+        old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
         extended = isinstance(old, Inst) and isinstance(node.op, ast.Add) and \
             self.derives(old.cls, "chainer.Sequential")  # it stays the same object

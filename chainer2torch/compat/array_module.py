@@ -1,6 +1,7 @@
 """``xp``: NumPy's functions with NumPy's meaning on torch tensors, on the device where the data lies."""
 from __future__ import annotations
 
+import builtins
 import functools
 from typing import Any
 
@@ -62,6 +63,8 @@ class ArrayModule(_Creation, _Shapes, _Reductions):
     def __getattr__(self, name: str) -> Any:
         if name in _UFUNCS:
             return _Ufunc(name, self.device)
+        if name in ("bool", "int", "float"):  # Python's own under NumPy's name, until 1.24
+            return getattr(builtins, name)
         if name in _ON_HOST:
             return functools.partial(_by_numpy, getattr(np, name), self.device)
         raise AttributeError(f"{name} of NumPy has no counterpart for tensors in this module; write it with torch")

@@ -12,7 +12,7 @@ from chainer2torch.compat.link_tree import (
     addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params, zerograds,
 )
 from chainer2torch.compat.parameters import parameter_is_initialized
-from chainer2torch.compat.variables import unchain_backward
+from chainer2torch.compat.variables import unchain, unchain_backward
 
 
 def array_of(x: Any) -> Any:
@@ -172,6 +172,14 @@ def copyparams_of(x: Any, link: Any, copy_persistent: bool = True) -> None:
         copyparams(x, link, copy_persistent)
     else:
         x.copyparams(link, copy_persistent)
+
+
+def unchain_of(x: Any) -> None:
+    """Has a tensor forget how it was made (or calls the ``unchain`` of another object)."""
+    if isinstance(x, torch.Tensor):
+        unchain(x)
+    else:
+        x.unchain()
 
 
 def unchain_backward_of(x: Any) -> None:

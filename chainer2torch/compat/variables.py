@@ -169,6 +169,19 @@ def _statistics(x: torch.Tensor) -> str:
     return f"mean={values.mean().item():.8f}, std={values.std(correction=0).item():.8f}"
 
 
+def unchain(x: torch.Tensor) -> None:
+    """``x`` forgets how it was made, and goes on taking a gradient of its own; a parameter stays as it is.
+
+    ``x.detach_()`` alone would end the gradient of ``x``, and freeze a parameter.
+
+    Raises:
+        RuntimeError: ``x`` is a view of another tensor.
+    Source: chainer.Variable.unchain.
+    """
+    if not x.is_leaf:
+        x.detach_().requires_grad_()
+
+
 def unchain_backward(y: torch.Tensor) -> None:
     """Cuts the graph behind ``y``: no later backward() passes the computations that led to ``y``.
 

@@ -164,7 +164,13 @@ def _call(plan: Plan, call: ast.Call) -> None:
         layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
         for argument in _tensor_arguments(plan, call, callee, arguments):
             kind = plan.analysis.kind(argument)
-            if kind != entering(kind, layer):
+            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
+            kinds = [plan.analysis.kind(item) for item in items]
+            if isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
+                for item, own in zip(items, kinds):  # some may be tensors as they are
+                    if layer and own != entering(own, layer):
+                        wrap(plan, item, tensor_of(plan, item))
+            elif kind != entering(kind, layer):
                 wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else
                      tensor_of(plan, argument))
 

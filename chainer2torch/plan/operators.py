@@ -96,10 +96,19 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         plan.mark(node, None, name, "manual",
                   "`x += y` makes a new Variable but changes a tensor in place; write it as `x = x + y`", "C2T300")
         return
+    _keep_dtype(plan, node.target, target, node.value, value)
+    if isinstance(value, HostArray) and _is_variable(plan.analysis.kind(node)):
+        plan.wraps[node.value] = Wrap(plan.source.span(node.value), tensor_of(plan, node.value) + ".to(variable)",
+                                      {"variable": plan.operand(node.target)})
     found = _template(plan, node.op, target, value)
     own, other = (node.target, node.value) if _is_variable(target) or not _is_variable(value) else \
         (node.value, node.target)
-    expression = found[1] if found is not None else f"target {sign} value"
+    if _is_variable(value) and any(isinstance(k, HostArray) for k in options(plan.analysis.kind(node))):
+        first = "torch.as_tensor(target).to(value)" if isinstance(node.value, (ast.Name, ast.Attribute)) else \
+            "torch.as_tensor(target, dtype=torch.get_default_dtype())"
+        expression = f"{first} {sign} value"
+    else:
+        expression = found[1] if found is not None else f"target {sign} value"
     plan.edits[node] = ReplaceStatement(
         plan.source.start(node), f"target = {expression}",
         {"target": plan.operand(node.target), "value": plan.operand(node.value),

@@ -17,6 +17,8 @@ _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor sav
 _CODE = "C2T203"
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
 _OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
+_AROUND = "goes around the registration: in Chainer the value takes the place of a parameter of that name, a module goes " \
+    "on using its own; torch.func.functional_call runs a module with other parameters"
 _OWN_ACCESS = {
     "__setattr__": ("review", "assignments to its links pass through this method: PyTorch registers every module that "
                     "reaches nn.Module's __setattr__, Chainer only those inside init_scope"),
@@ -44,6 +46,7 @@ def unregistered(plan: Plan) -> None:
                                   "it; give it a statement of its own", _CODE)
         elif isinstance(node, ast.Call) and node not in plan.edits:
             _by_name(plan, node)
+            _around(plan, node)
     for method in plan.source.of(ast.FunctionDef):
         if method.name in _OWN_ACCESS and (cls := plan.enclosing_class(method)) is not None and \
                 plan.source.parents.get(method) is cls.node and plan.analysis.derives(cls, "chainer.Link"):
@@ -96,6 +99,23 @@ def _by_name(plan: Plan, call: ast.Call) -> None:
     plan.replace(call, "compat.set_unregistered(owner, name, value)",
                  dict(zip(("owner", "name", "value"), map(plan.operand, call.args))))
     plan.mark(call, plan.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE)
+
+
+def _around(plan: Plan, call: ast.Call) -> None:
+    """``super(chainer.Link, link).__setattr__(name, value)``, ``object.__setattr__(link, name, value)``."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "__setattr__" or not plan.imports_chainer or \
+            getattr(plan.source.enclosing(call, ast.FunctionDef), "name", "") == "__setattr__":
+        return
+    base, given = function.value, list(call.args)
+    if isinstance(base, ast.Call) and len(base.args) == 2 and plan.analysis.kind(base.func) == Ref("builtins.super") \
+            and plan.analysis.derives((plan.reference(base.args[0]) or ""), "chainer.Link"):
+        given.insert(0, base.args[1])
+    elif plan.analysis.kind(base) != Ref("builtins.object"):
+        return
+    if len(given) == 3 and (plan.analysis.kind(given[0]) == UNKNOWN or _is_link(plan, given[0])) and \
+            (not isinstance(given[1], ast.Constant) or given[1].value in _OF_CHAINER):
+        plan.mark(call, plan.rules.rows.get("chainer.Link"), "chainer.Link.__setattr__", "review", _AROUND, _CODE)
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attribute, ast.expr]]:

@@ -334,6 +334,13 @@ def test_a_name_that_is_not_there_says_so():
     assert not hasattr(XP.linalg, "nonsense")
 
 
+def test_pythons_own_types_under_numpys_names():
+    assert (XP.bool, XP.int, XP.float) == (bool, int, float)
+    same(XP.ones(2, dtype=XP.bool), np.ones(2, dtype=bool))
+    same(XP.zeros(2, dtype=XP.int), np.zeros(2, dtype=int))
+    same(astype(XP.arange(3), XP.float), np.arange(3).astype(float))
+
+
 def test_constants_and_dtypes():
     for name in ("pi", "e", "inf", "newaxis", "float32", "int64", "uint8", "bool_", "finfo", "integer"):
         assert getattr(XP, name) is getattr(np, name)

@@ -36,13 +36,22 @@ def test_array() -> None:
 
 @pytest.mark.parametrize("name, args", [
     ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)),
-    ("copyparams", ("link", True)), ("unchain_backward", ()), ("params", ()), ("params", (False,)), ("links", ()),
+    ("copyparams", ("link", True)), ("unchain", ()), ("unchain_backward", ()), ("params", ()), ("params", (False,)), ("links", ()),
     ("links", (True,)), ("children", ()), ("count_params", ()), ("addgrads", ("link",)), ("copy", ("init",)),
 ])
 def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:
     other = Other()
     getattr(dispatch, f"{name}_of")(other, *args)
     assert other.calls == [(name, *args)]
+
+
+def test_unchain() -> None:
+    x = torch.ones(3, requires_grad=True)
+    h = x * 2
+    dispatch.unchain_of(h)
+    (h * h).sum().backward()
+    assert x.grad is None
+    np.testing.assert_array_equal(h.grad, [4, 4, 4])
 
 
 def test_modules() -> None:

@@ -1,0 +1,138 @@
+"""`x += y` where a Variable meets arrays, `unchain()`, arrays that run backwards: the same values, dtypes and owners."""
+import numpy as np
+import pytest
+import torch
+
+from tests.support.both_sides import both
+
+
+def test_one_broadcast_value_is_a_variable_and_no_tuple():
+    """`h += noise` behind it makes a new Variable: the array that came in stays as it is."""
+    original, migrated = both("""
+    def noisy(x):
+        h = F.broadcast(x)
+        h += np.ones(x.shape)
+        return h
+    x = np.zeros((2, 3), 'f')
+    y = noisy(x)
+    a, b = F.broadcast(chainer.Variable(x), np.ones((1, 3), 'f'))
+    """)
+    assert not migrated["x"].any() and not original["x"].any()
+    np.testing.assert_array_equal(migrated["y"].numpy(), original["y"].array)
+    assert migrated["y"].dtype == torch.float32 and original["y"].dtype == np.float32
+    np.testing.assert_array_equal(migrated["b"].detach().numpy(), original["b"].array)
+
+
+@pytest.mark.parametrize("lines", [
+    "h = chainer.Variable(x)\n    h += np.array([0.5, 1, 2])",
+    "h = chainer.Variable(x)\n    h -= np.ones((2, 3))[:, ::-1]",
+    "h = np.zeros((2, 3))\n    h += chainer.Variable(x)",
+    "h = np.zeros((3,), 'f')\n    v = chainer.Variable(x)\n    h -= v",
+    "h = np.zeros(())\n    for i in range(2):\n        h += F.sum(chainer.Variable(x))",
+    "hs = [chainer.Variable(x)]\n    hs[0] *= np.eye(3)[0]\n    h = hs[0]",
+    "h = np.ones((2, 3), 'f')\n    h += 2\n    h = chainer.Variable(h)",
+])
+def test_a_variable_and_an_array_that_are_added_in_place(lines):
+    original, migrated = both(f"""
+def f(x):
+    {lines}
+    return h
+x = np.arange(6).reshape(2, 3).astype('f')
+h = f(x)
+""")
+    np.testing.assert_array_equal(migrated["h"].detach().numpy(), original["h"].array)
+    assert migrated["h"].detach().numpy().dtype == original["h"].dtype
+    np.testing.assert_array_equal(migrated["x"], original["x"])
+
+
+def test_unchain_leaves_parameters_trained_and_keeps_the_gradient():
+    original, migrated = both("""
+    net = L.Linear(3, 2, initialW=np.arange(6).reshape(2, 3))
+    def own(net, x):
+        for p in net.params():
+            p.unchain()
+        net.cleargrads()
+        F.sum(net(x) ** 2).backward()
+        return net.W.grad
+    def between(net, x):
+        h = net(x)
+        h.unchain()
+        net.cleargrads()
+        F.sum(h * h).backward()
+        return h.grad
+    def of(x):
+        x.unchain()
+    x = np.arange(6).reshape(2, 3).astype('f')
+    first, second = own(net, x), between(net, x)
+    none = net.W.grad is None
+    """)
+    np.testing.assert_array_equal(migrated["first"].numpy(), original["first"])
+    np.testing.assert_array_equal(migrated["second"].numpy(), original["second"])
+    assert migrated["none"] and original["none"]
+
+
+def test_arrays_that_run_backwards():
+    original, migrated = both("""
+    class Reverse(chainer.Function):
+        def forward_cpu(self, inputs):
+            return np.exp(inputs[0])[::-1],
+        def backward_cpu(self, inputs, grads):
+            return (grads[0][::-1] * np.exp(inputs[0])),
+    def mirrored(image):
+        image = image[:, ::-1]
+        return image
+    x = np.arange(6).reshape(2, 3).astype('f')
+    v = chainer.Variable(x)
+    a = F.relu(mirrored(x))
+    b = F.concat([v, x[::-1]], axis=0)
+    c = F.concat((v, x * 2), axis=0)
+    flipped = x[::-1]
+    d = F.sigmoid(flipped)
+    e = Reverse()(v)
+    F.sum(e * np.arange(3, dtype='f')).backward()
+    """)
+    for name in "abcde":
+        np.testing.assert_allclose(migrated[name].detach().numpy(), original[name].array, rtol=1e-6)
+    np.testing.assert_allclose(migrated["v"].grad.numpy(), original["v"].grad, rtol=1e-6)
+
+
+def test_a_parameter_that_is_replaced_behind_the_back_of_its_link_is_marked():
+    left = ["chainer.Link.__setattr__"]
+    _, migrated = both("""
+    def put(link, name, value):
+        super(chainer.Link, link).__setattr__(name, value)
+    def put_too(link, name, value):
+        object.__setattr__(link, name, value)
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            object.__setattr__(self, 'teacher', L.Linear(2, 2))
+    """, left=left)
+    assert migrated["__code__"].count("TODO") == 2
+
+
+def test_the_result_of_an_own_function_is_a_variable():
+    original, migrated = both("""
+    class Double(chainer.Function):
+        def forward(self, inputs):
+            x, = inputs
+            return x * 2,
+        def backward(self, inputs, grads):
+            return grads[0] * 2,
+    class Both(chainer.Function):
+        def forward(self, inputs):
+            return inputs
+    def run(x):
+        y = Double()(x)
+        z = y
+        z += np.ones(x.shape)
+        a, b = Both()(x, x)
+        a += b
+        return y, z * np.eye(3)[:2], a, b
+    v = chainer.Variable(np.arange(6).reshape(2, 3).astype('f'))
+    made = run(v)
+    """)
+    for ours, theirs in zip(migrated["made"], original["made"], strict=True):
+        np.testing.assert_array_equal(ours.detach().numpy(), theirs.array)
+        assert ours.detach().numpy().dtype == theirs.dtype
+    np.testing.assert_array_equal(migrated["v"].detach().numpy(), original["v"].array)
