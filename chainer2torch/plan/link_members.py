@@ -7,6 +7,7 @@ import re
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Tensor, options
 from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.other_members import stored
 from chainer2torch.plan.receivers import seen_before
@@ -196,6 +197,21 @@ def _inner_state(plan: Plan, node: ast.expr, kind: Kind, name: str) -> None:
         plan.mark(node, None, f"?.{name}", "review", f"if this is a link of Chainer's: {_INNER}", "C2T390")
 
 
+def _is_asked_for(parent: ast.AST | None) -> bool:
+    """``... is None``, ``... is not None``."""
+    return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.Is, ast.IsNot)) and \
+        isinstance(parent.comparators[0], ast.Constant) and parent.comparators[0].value is None
+
+
+def _has_weights(plan: Plan, node: ast.Attribute) -> bool:
+    """Whether the function around ``link.b`` takes ``link.W``, too."""
+    function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    owner = ast.unparse(node.value)
+    return function is not None and any(
+        isinstance(n, ast.Attribute) and n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner
+        for n in nodes_of(function))
+
+
 def _among_links(plan: Plan, node: ast.AST) -> bool:
     """Whether the function around a node deals with links."""
     function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -213,8 +229,9 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
         return
     parent, decided = plan.source.parents.get(node), seen_before(plan, node)
     if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
-        if not decided and (node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and isinstance(parent, ast.Attribute)
-                            and parent.attr in _OF_PARAMETERS):
+        if not decided and (node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and (
+                isinstance(parent, ast.Attribute) and parent.attr in _OF_PARAMETERS or _is_asked_for(parent) or
+                _has_weights(plan, node))):
             _by_name(plan, node)
         return
     if node.attr in _OF_LINKS and all(

@@ -32,7 +32,7 @@ _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
-_MODULES_WITH_ARRAY = frozenset({"np", "numpy", "xp", "cupy", "cp", "array"})
+_MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
 
 
 def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
@@ -56,7 +56,7 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
     without_rule(plan, node)
     if node.attr not in DISTINCTIVE or not _nobody_knows(plan, plan.analysis.kind(node.value)):
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY or not plan.imports_chainer:
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not plan.imports_chainer:
         return
     parent = plan.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node
@@ -125,7 +125,7 @@ def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
     if node.attr not in ("dtype", "size") or not isinstance(node.ctx, ast.Load) or not plan.imports_chainer or \
             plan.migrated or not _may_be_tensor(plan, node.value):
         return False
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES_WITH_ARRAY:
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES:
         return False
     compared = isinstance(parent, (ast.Compare, ast.Attribute)) or isinstance(parent, (ast.Tuple, ast.List)) and \
         isinstance(plan.source.parents.get(parent), ast.Compare)

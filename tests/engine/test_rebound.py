@@ -121,7 +121,8 @@ def test_the_result_of_an_own_function_is_a_variable():
             return grads[0] * 2,
     class Both(chainer.Function):
         def forward(self, inputs):
-            return inputs
+            x, y = inputs
+            return x * 1, y * 1
     def run(x):
         y = Double()(x)
         z = y

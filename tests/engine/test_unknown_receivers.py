@@ -272,3 +272,31 @@ def test_what_is_called_inside_without_a_name_outside_is_marked():
     result = migrate("def f(x):\n    with chainer.using_config('train', False):\n        net = globals()['load']()\n"
                      "        return net(x)\n")
     assert states(result, "chainer.using_config") == {"chainer.using_config": "review"}
+
+
+def test_an_array_that_is_called_array():
+    """`array` may be the module of that name, but only where its class of that name is meant."""
+    code = migrate_source("""import array
+import chainer
+import numpy as np
+def check(x):
+    return x.data.sum(), array.array('f', [1])
+def wrong(array):
+    xp = chainer.cuda.get_array_module(array)
+    return not array.dtype == xp.float32
+""").code
+    assert "return not compat.dtype_of(array) == xp.float32" in code and "array.array('f', [1])" in code
+
+
+def test_the_bias_of_some_link():
+    """`b`, `gamma` and `beta` are names of many things: of a link where None is asked for, or beside its `W`."""
+    code = migrate_source("""import chainer
+import chainer.functions as F
+def asked(link, norm, other):
+    return link.b is not None, norm.gamma is None, other.b
+def again(layer, x):
+    return F.linear(x, layer.W, layer.b)
+""").code
+    assert "return compat.link_attribute(link, 'b') is not None, compat.link_attribute(norm, 'gamma') is None, other.b" \
+        in code
+    assert "compat.link_attribute(layer, 'W'), compat.link_attribute(layer, 'b')" in code
