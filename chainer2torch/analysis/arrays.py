@@ -382,7 +382,8 @@ def shape_function(name: str, bound: dict[str, Kind]) -> Kind | None:
     dtype = x.dtype if isinstance(x, (Tensor, HostArray)) else None
     if name == "broadcast":  # one value comes back by itself
         values = bound.get("args")
-        return parse_spec("like x", {"x": values.items[0]}) if isinstance(values, Tup) and len(values.items) == 1 else None
+        single = isinstance(values, Tup) and len(values.items) == 1
+        return parse_spec("like x", {"x": values.items[0]}) if single else None  # type: ignore[union-attr]
     if name in ("reshape", "broadcast_to"):
         return Tensor(rank_of_shape(bound.get("shape")), dtype)
     if name in ("concat", "pad", "flip", "repeat", "tile", "copy", "rollaxis", "swapaxes", "transpose", "cast"):

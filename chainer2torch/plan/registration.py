@@ -17,8 +17,8 @@ _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor sav
 _CODE = "C2T203"
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
 _OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
-_AROUND = "goes around the registration: in Chainer the value takes the place of a parameter of that name, a module goes " \
-    "on using its own; torch.func.functional_call runs a module with other parameters"
+_AROUND = "goes around the registration: in Chainer the value takes the place of a parameter of that name, a module " \
+    "goes on using its own; torch.func.functional_call runs a module with other parameters"
 _OWN_ACCESS = {
     "__setattr__": ("review", "assignments to its links pass through this method: PyTorch registers every module that "
                     "reaches nn.Module's __setattr__, Chainer only those inside init_scope"),

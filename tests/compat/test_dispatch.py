@@ -36,7 +36,8 @@ def test_array() -> None:
 
 @pytest.mark.parametrize("name, args", [
     ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)),
-    ("copyparams", ("link", True)), ("unchain", ()), ("unchain_backward", ()), ("params", ()), ("params", (False,)), ("links", ()),
+    ("copyparams", ("link", True)), ("unchain", ()), ("unchain_backward", ()), ("params", ()),
+    ("params", (False,)), ("links", ()),
     ("links", (True,)), ("children", ()), ("count_params", ()), ("addgrads", ("link",)), ("copy", ("init",)),
 ])
 def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""`x += y` where a Variable meets arrays, `unchain()`, arrays that run backwards: the same values, dtypes and owners."""
+"""`x += y` where a Variable meets arrays, `unchain()`, arrays that run backwards: the same values, dtypes, owners."""
 import numpy as np
 import pytest
 import torch

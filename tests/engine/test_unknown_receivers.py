@@ -297,6 +297,6 @@ def asked(link, norm, other):
 def again(layer, x):
     return F.linear(x, layer.W, layer.b)
 """).code
-    assert "return compat.link_attribute(link, 'b') is not None, compat.link_attribute(norm, 'gamma') is None, other.b" \
-        in code
+    assert "return compat.link_attribute(link, 'b') is not None, " \
+        "compat.link_attribute(norm, 'gamma') is None, other.b" in code
     assert "compat.link_attribute(layer, 'W'), compat.link_attribute(layer, 'b')" in code
