@@ -93,13 +93,31 @@ class Statements:
         if truth is not None:  # a test for what PyTorch does not have
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
-        return self._branches([node.body, node.orelse])
+        return self._branches([node.body, node.orelse], self._told(node.test))
 
-    def _branches(self: Analysis, bodies: list[list[ast.stmt]]) -> bool:  # type: ignore[misc]
+    def _told(self: Analysis, test: ast.expr) -> dict[str, Kind]:  # type: ignore[misc]
+        """What ``isinstance(x, L.Linear)`` says of a name that nothing else is known of."""
+        tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        told: dict[str, Kind] = {}
+        for call in tests:
+            if not (isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[0], ast.Name)
+                    and self.scopes[0].get(call.args[0].id) == UNKNOWN
+                    and self.kind(call.func) == Ref("builtins.isinstance")):
+                continue
+            cls = self.kind(call.args[1])
+            if isinstance(cls, Ref) and cls.name.startswith("chainer.links.") and \
+                    self.rules.is_subclass(cls.name, "chainer.Link"):
+                told[call.args[0].id] = Inst(cls.name)
+            elif isinstance(cls, Class) and self.is_link(Inst(cls.info)):
+                told[call.args[0].id] = Inst(cls.info)
+        return told
+
+    def _branches(  # type: ignore[misc]
+            self: Analysis, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None) -> bool:
         start = dict(self.scopes[0])
         ends, all_stop = [], True
         for body in bodies:
-            self._restore(dict(start))
+            self._restore({**start, **(told or {})} if body is bodies[0] else dict(start))
             stopped = self.block(body)
             if not stopped:
                 ends.append(dict(self.scopes[0]))

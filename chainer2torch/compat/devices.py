@@ -90,6 +90,17 @@ def find_device(*args: Any) -> torch.device:
     return torch.device("cpu")
 
 
+def device_number(device: Any) -> int:
+    """The number of a GPU, -1 for the CPU: what Chainer's devices have as ``id`` and give to ``int()``.
+
+    Source: chainer.backends.cuda.Device.id, chainer.backends.cuda.DummyDeviceType.
+    """
+    device = torch.device(device)
+    if device.type == "cpu":
+        return -1
+    return torch.cuda.current_device() if device.index is None else device.index
+
+
 def get_device_from_id(device_id: int | None) -> torch.device:
     """The GPU of a number; the CPU for a negative number or None. Source: chainer.backends.cuda.get_device_from_id."""
     return find_device(device_id)

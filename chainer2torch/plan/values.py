@@ -4,12 +4,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Tensor, options
+from chainer2torch.analysis.kinds import Inst, Tensor, options
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 _ARRAYS = frozenset({"data", "array"})
+_DEVICE = "chainer.backends.cuda.Device"
 
 
 def to_number(plan: Plan, call: ast.Call, target: str) -> None:
@@ -19,6 +20,10 @@ def to_number(plan: Plan, call: ast.Call, target: str) -> None:
     value = call.args[0]
     inner = value.value if isinstance(value, ast.Attribute) and value.attr in _ARRAYS else value
     kinds = options(plan.analysis.kind(inner))
+    if target == "int" and all(isinstance(k, Inst) and k.cls == _DEVICE for k in kinds):
+        plan.replace(call, "compat.device_number(device)", {"device": plan.operand(value)})
+        plan.mark(call, plan.rules.rows[f"{_DEVICE}.id"], _DEVICE, "exact")
+        return
     if not all(isinstance(k, Tensor) for k in kinds):
         return
     same = all(isinstance(k, Tensor) and _is_type(k.dtype, target) for k in kinds)

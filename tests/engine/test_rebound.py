@@ -137,3 +137,34 @@ def test_the_result_of_an_own_function_is_a_variable():
         np.testing.assert_array_equal(ours.detach().numpy(), theirs.array)
         assert ours.detach().numpy().dtype == theirs.dtype
     np.testing.assert_array_equal(migrated["v"].detach().numpy(), original["v"].array)
+
+
+def test_a_clipping_hook_of_ones_own_counts_by_the_number_of_the_device():
+    """As in Chainer's own hooks of old: `int(device)` is -1 for the CPU."""
+    original, migrated = both("""
+    import collections
+    from chainer import cuda
+    class Clip(object):
+        name = 'Clip'
+        def __call__(self, opt):
+            squares = collections.defaultdict(float)
+            for x in [p.grad for p in opt.target.params()]:
+                with cuda.get_device_from_array(x) as dev:
+                    x = x.ravel()
+                    squares[int(dev)] += x.dot(x)
+            self.keys = list(squares), dev.id
+            rate = 1 / np.sqrt(sum([float(i) for i in squares.values()]))
+            for param in opt.target.params():
+                grad = param.grad
+                with cuda.get_device_from_array(grad):
+                    grad *= rate
+    net = L.Linear(3, 2, initialW=np.arange(6).reshape(2, 3))
+    optimizer = chainer.optimizers.SGD(0.1)
+    optimizer.setup(net)
+    clip = Clip()
+    optimizer.add_hook(clip)
+    optimizer.update(lambda x: F.sum(net(x)), np.arange(6).reshape(2, 3).astype('f'))
+    W = net.W.array
+    """)
+    np.testing.assert_allclose(migrated["W"], original["W"], rtol=1e-6)
+    assert migrated["clip"].keys == original["clip"].keys == ([-1], -1)

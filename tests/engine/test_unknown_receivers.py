@@ -13,6 +13,7 @@ from chainer2torch.compat import dispatch
 from chainer2torch.compat.distributed_optimizers import MultiNodeOptimizer
 from chainer2torch.compat.optimizer_base import GradientMethod
 from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.plan.sites import Options
 from chainer2torch.rules import load_rules
 from tests.engine.test_arrays import _HEAD, both
 from tests.support.row_examples import compat_namespace
@@ -300,3 +301,21 @@ def again(layer, x):
     assert "return compat.link_attribute(link, 'b') is not None, " \
         "compat.link_attribute(norm, 'gamma') is None, other.b" in code
     assert "compat.link_attribute(layer, 'W'), compat.link_attribute(layer, 'b')" in code
+
+
+def test_what_a_class_test_tells():
+    """In `if isinstance(x, L.Linear):` an `x` that nothing is known of is such a link."""
+    code = migrate_source("""import chainer.links as L
+def parts(link, x, test):
+    if isinstance(link, L.BatchNormalization):
+        if link.gamma is None:
+            return link(x, test=test)
+        return link.gamma.data + link.avg_mean
+    elif isinstance(link, L.Linear) and test:
+        return link.W, link.b
+    return link.gamma
+""", options=Options(chainer_version=1)).code
+    for line in ("if link.weight is None:", "return compat.call_in_mode(link, not test, x)",
+                 "return link.weight.detach() + link.running_mean", "return link.weight, link.bias",
+                 "    return link.gamma\n"):
+        assert line in code, code
