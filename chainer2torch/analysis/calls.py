@@ -24,7 +24,6 @@ _TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 # methods that only links have: what they give is known whatever they are called on
-_OF_LINKS_ONLY = frozenset({"namedlinks", "namedparams"})
 _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map"}
 # what moves an array to a device
@@ -80,9 +79,8 @@ class Calls:
                 self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self._call_ref(callee.name, args, keywords, node, starred)
-        if callee == UNKNOWN and node is not None and isinstance(node.func, ast.Attribute) and \
-                node.func.attr in _OF_LINKS_ONLY:
-            return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)
+        if callee == UNKNOWN and node is not None and protocols.walks_link(self, node):
+            return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)  # type: ignore[attr-defined]
         return UNKNOWN
 
     def _call_for_items(  # type: ignore[misc]

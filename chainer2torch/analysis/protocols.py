@@ -144,6 +144,13 @@ def call_link(
     return Tensor() if analysis.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
 
 
+def walks_link(analysis: Analysis, call: ast.Call) -> bool:
+    """Whether a call on something unknown can only be a link's: ``namedparams()``, or ``params()`` in such a file."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in ("namedlinks", "namedparams") or name == "params" and not call.args and not call.keywords and any(
+        isinstance(k, Ref) and k.name.startswith("chainer") for k in analysis.module.env.values())
+
+
 def call_own_function(analysis: Analysis, function: Inst) -> Kind:
     """What a call of an old-style function gives: Variables for the arrays that its ``forward`` returns."""
     if not isinstance(function.cls, ClassInfo) or not analysis.derives(function.cls, "chainer.Function"):

@@ -30,6 +30,7 @@ _INNER = "a module of torch has its children, parameters and buffers in named_ch
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
+_SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
 
@@ -280,7 +281,13 @@ def _by_name(plan: Plan, node: ast.Attribute) -> None:
     receiver = plan.operand(node.value)
     statement = plan.source.parents.get(node)
     name = f"'{node.attr}'"
-    if isinstance(node.ctx, ast.Load):
+    outer = plan.source.parents.get(statement) if statement is not None else None
+    if isinstance(statement, ast.Attribute) and isinstance(statement.ctx, ast.Store) and statement.attr in _SETTERS \
+            and isinstance(outer, ast.Assign) and len(outer.targets) == 1 and outer not in plan.edits:
+        plan.edits[outer] = ReplaceStatement(
+            plan.source.start(outer), f"compat.{_SETTERS[statement.attr]}(compat.link_attribute(obj, {name}), value)",
+            {"obj": receiver, "value": plan.operand(outer.value)})
+    elif isinstance(node.ctx, ast.Load):
         plan.replace(node, f"compat.link_attribute(obj, {name})", {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement not in plan.edits:
         plan.edits[statement] = ReplaceStatement(

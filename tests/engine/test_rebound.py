@@ -168,3 +168,30 @@ def test_a_clipping_hook_of_ones_own_counts_by_the_number_of_the_device():
     """)
     np.testing.assert_allclose(migrated["W"], original["W"], rtol=1e-6)
     assert migrated["clip"].keys == original["clip"].keys == ([-1], -1)
+
+
+def test_the_parameters_of_some_model():
+    """Nothing tells what `model` is: its parameters are counted, and filled from arrays."""
+    original, migrated = both("""
+    def count(model):
+        return sum([p.data.size for p in model.params()]), sum(p.size for p in model.params())
+    def fill(model):
+        for p in model.params():
+            p.data = np.full(p.data.shape, 3, 'f')
+    def put(model, first):
+        model[first].conv.W.data = np.arange(6).reshape(2, 3).astype('f')
+        model[first].conv.b.grad = np.ones(2, 'f')
+    class Own(chainer.Chain):
+        def __init__(self, **links):
+            super().__init__(**links)
+    net = Own(conv=L.Linear(3, 2))
+    anything = {'count': count, 'fill': fill, 'put': put}
+    """)
+    for names in original, migrated:
+        names["counted"] = names["anything"]["count"](names["net"])
+        names["anything"]["fill"](names["net"])
+        names["anything"]["put"]([names["net"]], 0)
+    assert migrated["counted"] == original["counted"] == (8, 8)
+    np.testing.assert_array_equal(migrated["net"].conv.weight.detach().numpy(), original["net"].conv.W.array)
+    np.testing.assert_array_equal(migrated["net"].conv.bias.detach().numpy(), [3, 3])
+    np.testing.assert_array_equal(migrated["net"].conv.bias.grad.numpy(), original["net"].conv.b.grad)

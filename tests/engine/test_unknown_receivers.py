@@ -317,5 +317,5 @@ def parts(link, x, test):
 """, options=Options(chainer_version=1)).code
     for line in ("if link.weight is None:", "return compat.call_in_mode(link, not test, x)",
                  "return link.weight.detach() + link.running_mean", "return link.weight, link.bias",
-                 "    return link.gamma\n"):
+                 "    return compat.link_attribute(link, 'gamma')\n"):
         assert line in code, code
