@@ -17,7 +17,8 @@ from chainer2torch.rules import Row
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
 # count when an array is taken from them (`x.b.data`).
-_DISTINCTIVE = frozenset({"W", "avg_mean", "avg_var"})
+_STATISTICS = frozenset({"avg_mean", "avg_var"})
+_DISTINCTIVE = _STATISTICS | {"W"}
 _OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd"})
 _ASKING = {"builtins.hasattr": "compat.has_link_attribute(obj, name)",
@@ -311,13 +312,15 @@ def _asked_by_name(plan: Plan, call: ast.Call) -> None:
     name = plan.analysis.kind(call.args[1])
     owner = plan.analysis.kind(call.args[0])
     if not isinstance(name, Const) or name.value not in _OF_LINKS or not (
-            owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(plan, k) for k in options(owner))):
+            owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(plan, k, name.value)
+                               for k in options(owner))):
         return
     operands = dict(zip(("obj", "name", "value"), map(plan.operand, call.args)))
     plan.replace(call, template, operands)
     plan.mark(call, None, f"?.{name.value}", "exact", _BY_NAME, "C2T390")
 
 
-def _is_layer(plan: Plan, kind: Inst) -> bool:
+def _is_layer(plan: Plan, kind: Inst, name: str) -> bool:
+    """Whether a link may have a parameter of Chainer's of that name: none of its own classes makes one."""
     return plan.analysis.derives(kind.cls, "chainer.Link") and not any(
-        isinstance(c, ClassInfo) and c.attrs.keys() & _OF_LINKS for c in plan.analysis.mro(kind.cls))
+        isinstance(c, ClassInfo) and name in c.attrs.keys() - _STATISTICS for c in plan.analysis.mro(kind.cls))

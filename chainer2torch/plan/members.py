@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # parameters of links: a helper finds them under torch's names
 _OF_LINKS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+_PARAMETERS = frozenset({"W", "b", "beta", "gamma"})
 _HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
 
 
@@ -84,13 +85,18 @@ class Members:
                     return row
             elif name in owner.methods:
                 return None
-            elif name in owner.attrs and not self._assigned_through_chainer(owner, name):
+            elif name in owner.attrs and not self._is_of_base(kind.cls, name):
                 return None
         return None
 
-    @staticmethod
-    def _assigned_through_chainer(owner: ClassInfo, name: str) -> bool:
-        return False
+    def _is_of_base(self: Plan, cls: str | ClassInfo, name: str) -> bool:  # type: ignore[misc]
+        """Whether what a class assigns is an attribute of the layer of Chainer's that it derives from.
+
+        Parameters are left out: a class that makes its own computes with them itself.
+        """
+        base = next((c for c in self.analysis.mro(cls) if isinstance(c, str)), "")
+        row = self.rules.member(base, name) if base.startswith("chainer.links.") else None
+        return row is not None and row.attribute and name not in _PARAMETERS
 
     def _attribute(self: Plan, node: ast.Attribute, row: Row) -> None:  # type: ignore[misc]
         if row.cases:

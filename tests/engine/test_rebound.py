@@ -195,3 +195,36 @@ def test_the_parameters_of_some_model():
     np.testing.assert_array_equal(migrated["net"].conv.weight.detach().numpy(), original["net"].conv.W.array)
     np.testing.assert_array_equal(migrated["net"].conv.bias.detach().numpy(), [3, 3])
     np.testing.assert_array_equal(migrated["net"].conv.bias.grad.numpy(), original["net"].conv.b.grad)
+
+
+def test_a_normalization_of_ones_own_that_derives_from_chainers():
+    """It asks for `gamma` by name, and assigns the statistics of its base class."""
+    original, migrated = both("""
+    class Instance(L.BatchNormalization):
+        def __call__(self, x):
+            B, C = x.shape[:2]
+            h = F.reshape(x, (1, B * C) + x.shape[2:])
+            if hasattr(self, 'gamma'):
+                gamma = self.gamma
+            else:
+                gamma = chainer.Variable(self.xp.ones(self.avg_mean.shape, dtype=x.dtype))
+            gamma = F.tile(gamma, (B,))
+            beta = F.tile(getattr(self, 'beta'), (B,))
+            mean, var = self.xp.tile(self.avg_mean, (B,)), self.xp.tile(self.avg_var, (B,))
+            h = F.batch_normalization(h, gamma, beta, eps=self.eps, running_mean=mean, running_var=var,
+                                      decay=self.decay)
+            self.avg_mean = mean.reshape(B, C).mean(axis=0)
+            self.avg_var = var.reshape(B, C).mean(axis=0)
+            return F.reshape(h, x.shape)
+    x = np.random.RandomState(0).randn(2, 3, 4, 4).astype('f')
+    link = Instance(3)
+    link.gamma.data[:] = np.array([1, 2, 3], 'f')
+    link.cleargrads()
+    y = link(link(x))
+    F.sum(y ** 3).backward()
+    """)
+    ours, theirs = migrated["link"], original["link"]
+    np.testing.assert_allclose(migrated["y"].detach().numpy(), original["y"].array, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ours.running_mean.numpy(), theirs.avg_mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(ours.running_var.numpy(), theirs.avg_var, rtol=1e-4)
+    np.testing.assert_allclose(ours.weight.grad.numpy(), theirs.gamma.grad, rtol=1e-3, atol=1e-2)
