@@ -228,3 +228,28 @@ def test_a_normalization_of_ones_own_that_derives_from_chainers():
     np.testing.assert_allclose(ours.running_mean.numpy(), theirs.avg_mean, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(ours.running_var.numpy(), theirs.avg_var, rtol=1e-4)
     np.testing.assert_allclose(ours.weight.grad.numpy(), theirs.gamma.grad, rtol=1e-3, atol=1e-2)
+
+
+def test_what_is_used_as_a_variable_is_not_changed_in_place():
+    """Nothing tells what `state` holds, but `lengths.data` is the array of a Variable: `-=` makes a new one."""
+    original, migrated = both("""
+    def step(states, count):
+        lengths = states.pop()
+        lengths -= count
+        lengths -= 1
+        return lengths, lengths.data >= 0
+    def host(states, count):
+        rest = states.pop()
+        rest -= count
+        return rest
+    anything = {'step': step, 'host': host}
+    v = chainer.Variable(np.array([[3], [0]], 'i'))
+    a = np.array([3, 0], 'i')
+    """)
+    for names in original, migrated:
+        names["out"], names["more"] = names["anything"]["step"]([names["v"]], 1)
+        names["rest"] = names["anything"]["host"]([names["a"]], 1)
+    np.testing.assert_array_equal(migrated["v"].numpy(), original["v"].array)
+    np.testing.assert_array_equal(migrated["out"].numpy(), original["out"].array)
+    np.testing.assert_array_equal(migrated["more"].numpy(), original["more"])
+    assert migrated["rest"] is migrated["a"] and migrated["a"].tolist() == original["a"].tolist() == [2, -1]
