@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import ast
-import functools
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import arrays, data, link_lists, protocols
+from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
     Union,
@@ -71,11 +71,11 @@ class Calls:
         # Chainer's functions and Python's own call functions that they get, but no models.
         calls_models = not (isinstance(callee, Ref) and callee.name.startswith(
             ("chainer", "builtins.", "numpy.", "copy.")) or isinstance(callee, Ref) and adapted(callee.name))
-        fed = keywords.get("converter") if not calls_models else None  # what it gets is known: see data.connected
+        fed = protocols.fed_functions(self, callee, args, keywords) if isinstance(callee, Ref) else []
         if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
-            fed = self._call_for_items(callee.name, args, keywords)
+            fed = [self._call_for_items(callee.name, args, keywords)]
         for kind in (*args, *keywords.values()):
-            if (calls_models or not isinstance(kind, Inst)) and kind is not fed:
+            if (calls_models or not isinstance(kind, Inst)) and not any(kind is one for one in fed):
                 self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self._call_ref(callee.name, args, keywords, node, starred)
@@ -362,35 +362,4 @@ class Calls:
         return parents[0] if parents else UNKNOWN
 
 
-def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> dict[str, Kind]:
-    """The kinds of a rule's parameters at a call: what is passed, and the literal defaults of what is not."""
-    if row is None or row.signature is None:
-        return dict(keywords)
-    values = [receiver, *args] if receiver is not None and row.signature.is_method else list(args)
-    bound: dict[str, Kind] = {}
-    for parameter in row.signature.parameters:
-        if parameter.kind == "positional" and values:
-            bound[parameter.name] = values.pop(0)
-        elif parameter.name in keywords:
-            bound[parameter.name] = keywords[parameter.name]
-        elif parameter.kind == "args":
-            bound[parameter.name] = Tup(tuple(v for v in values if v is not None))
-            values = []
-        elif parameter.default is not None:
-            bound[parameter.name] = default_kind(parameter.default)
-    return bound
-
-
-@functools.lru_cache(maxsize=4096)
-def default_kind(text: str) -> Kind:
-    """The kind of a default that is written as a literal."""
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return UNKNOWN
-    if isinstance(value, tuple):
-        return Tup(tuple(Const(v) for v in value))
-    return Const(value) if not isinstance(value, (list, dict, set)) else UNKNOWN
-
-
-__all__ = ["Batch", "BindError", "Calls", "bind_kinds", "default_kind"]
+__all__ = ["Batch", "BindError", "Calls"]

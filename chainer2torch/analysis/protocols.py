@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import data, link_lists
-from chainer2torch.analysis.arrays import entering
+from chainer2torch.analysis.arrays import entering, on_device
+from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
     BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
     Unknown, join, join_all, options, parse_spec, scalar_type,
@@ -24,6 +26,7 @@ _KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chai
                   "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer",
                   "chainer.optimizers")
 _MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
+_INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 _FORWARD = frozenset({"forward", "__call__"})
 # parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
 _PASSED: dict[tuple[str, str], dict[int, str]] = {
@@ -33,6 +36,7 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
     **{("chainermn.CommunicatorBase", method): {1: "instance chainer.Link"}
        for method in ("bcast_data", "broadcast_data", "multi_node_mean_grad", "allreduce_grad")},
+    ("chainer.Initializer", "__call__"): {1: "device"},
     ("chainer.UpdateRule", "init_state"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},
@@ -178,9 +182,29 @@ def constructed(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     """An object of Chainer's was made: what it will call is fed."""
     data.connected(analysis, cls, made)
     # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
-    if not cls.startswith(_KNOWN_CALLERS):
-        for kind in made.values():
+    known = cls.startswith(_KNOWN_CALLERS)
+    for name, kind in made.items():
+        if _INITIALIZER.fullmatch(name) and isinstance(kind, (Func, Inst)):
+            analysis.call(kind, [parse_spec("device")], {}, None)
+        elif not known:
             analysis.escape(kind)
+
+
+def fed_functions(
+        analysis: Analysis, callee: Ref, args: list[Kind], keywords: dict[str, Kind]) -> list[Kind | None]:
+    """Arguments that are called with what is known: by Chainer, or by a thread that gets its arguments as a tuple."""
+    if callee.name in ("threading.Thread", "multiprocessing.Process"):
+        given = keywords.get("args", Tup(()))
+        if isinstance(given, Tup) and "kwargs" not in keywords:
+            for option in options(keywords.get("target", UNKNOWN)):
+                if isinstance(option, (Func, Method)):
+                    analysis.call(option, list(given.items), {}, None)
+            return [keywords.get("target")]
+    if not callee.name.startswith("chainer"):
+        return []
+    row = analysis.rules.rows.get(callee.name)
+    bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
+    return [kind for name, kind in bound.items() if name == "converter" or _INITIALIZER.fullmatch(name)]
 
 
 # -- objects of training code --------------------------------------------------------------------------------------
@@ -205,7 +229,7 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
             analysis.call(option, [entering(a) for a in args[1:]], {}, None)
     if name == "add_hook" and args and not isinstance(args[0], Unknown):
         _add_hook(analysis, receiver, args[0])
-    if analysis.is_link(receiver) and name in ("add_link", "add_param", "__init__"):
+    if analysis.is_link(receiver) and name in ("add_link", "add_param", "add_persistent", "__init__"):
         _register(analysis, receiver, name, args, node)
     if analysis.derives(cls, "chainer.ChainList"):
         if name in ("__getitem__", "__iter__"):
@@ -278,7 +302,12 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
                     analysis.set_attribute(
                         cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
     elif len(args) > 1 and isinstance(args[0], Const):
-        kind = args[1] if name == "add_link" else parameter_of(args[1])
+        if name == "add_persistent":
+            if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):
+                return
+            kind = on_device(args[1])  # a buffer
+        else:
+            kind = args[1] if name == "add_link" else parameter_of(args[1])
         if isinstance(receiver.cls, ClassInfo):
             analysis.set_attribute(receiver.cls, str(args[0].value), kind)
         elif receiver.site:  # a Chain of no class of its own

@@ -256,8 +256,8 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
             as_text(plan, node.right)
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
-        if isinstance(kind, HostArray) and isinstance(other, Tensor):
-            if other.array:
+        if _may_be_host_array(kind) and all(isinstance(k, Tensor) for k in options(other)):
+            if all(isinstance(k, Tensor) and k.array for k in options(other)):
                 wrap(plan, side, tensor_of(plan, side))
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
@@ -277,6 +277,13 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
         for side, kind in ((node.left, left), (node.right, right)):
             if isinstance(kind, Tensor) and kind.array and kind.dtype == "bool":
                 wrap(plan, side, "value.long()")  # NumPy counts with them, PyTorch refuses to subtract
+
+
+def _may_be_host_array(kind: Kind) -> bool:
+    """Whether a value is an array of NumPy, or starts as one: ``self.mean = 0.9 * self.mean + 0.1 * x.array``."""
+    kinds = options(kind)
+    return any(isinstance(k, HostArray) for k in kinds) and all(
+        isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:

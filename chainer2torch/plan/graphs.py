@@ -130,6 +130,8 @@ class _Reading:
         elif isinstance(node, ast.AugAssign):
             name = ast.unparse(node.target)
             state[name] = _joined(state, name, self._value(node.value, state))
+        elif isinstance(node, ast.Return) and node.value is not None:
+            self._value(node.value, state)  # what is returned is used
         return state
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State:

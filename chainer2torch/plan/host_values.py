@@ -5,7 +5,9 @@ import ast
 import re
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type,
+)
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 
@@ -45,9 +47,9 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
                 wrap(plan, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(plan, node)
-        elif all(isinstance(k, Tensor) and k.array or scalar_type(k) for k in kinds) and \
+        elif all(isinstance(k, Tensor) and k.array or isinstance(k, HostArray) or scalar_type(k) for k in kinds) and \
                 any(isinstance(k, Tensor) for k in kinds):
-            wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0
+            wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0, or from an array of NumPy
 
 
 def as_text(plan: Plan, node: ast.expr) -> None:
@@ -57,7 +59,9 @@ def as_text(plan: Plan, node: ast.expr) -> None:
         as_text(plan, part)
     if parts:
         return
-    if is_torch_dtype(plan.analysis.kind(node)):
+    of_array = isinstance(node, ast.Attribute) and node.attr == "dtype" and any(
+        isinstance(kind, Tensor) for kind in options(plan.analysis.kind(node.value)))
+    if of_array or is_torch_dtype(plan.analysis.kind(node)):
         wrap(plan, node, "compat.numpy_dtype(value)")
     else:
         to_host_if_array(plan, node)

@@ -4,7 +4,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type,
+)
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.host_arrays import tensor_of
@@ -178,7 +180,9 @@ def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:
     """Converts what may be a host array, where it is written into a tensor."""
     if not all(isinstance(k, Tensor) for k in options(target)) or value in plan.wraps:
         return
-    if any(isinstance(k, (HostArray, Lst, Tup)) or k == UNKNOWN for k in options(plan.analysis.kind(value))):
+    # an earlier run converted what it did not know
+    known = (HostArray, Lst, Tup) if plan.migrated else (HostArray, Lst, Tup, Unknown)
+    if any(isinstance(k, known) for k in options(plan.analysis.kind(value))):
         plan.wraps[value] = Wrap(plan.source.span(value), tensor_of(plan, value))
 
 

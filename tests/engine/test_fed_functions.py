@@ -1,0 +1,112 @@
+"""Functions of the project that Chainer or a thread calls: what they get is known, so their bodies are converted."""
+import numpy as np
+import pytest
+
+from tests.support.both_sides import both
+
+
+def test_initializers_of_the_project_fill_arrays():
+    original, migrated = both("""
+        class Ramp(chainer.initializer.Initializer):
+            def __init__(self, scale, dtype=None):
+                self.scale = scale
+                super().__init__(dtype)
+
+            def __call__(self, array):
+                xp = chainer.backend.get_array_module(array)
+                array[...] = self.scale * xp.arange(array.size, dtype=array.dtype).reshape(array.shape) / array.size
+                array[0] *= -1
+
+        def line(array):
+            array[...] = np.linspace(-1, 1, array.size).reshape(array.shape)
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.fc = L.Linear(4, 6, initialW=Ramp(0.7), initial_bias=line)
+                    self.conv = L.Convolution2D(1, 2, (2, 3), initialW=line)
+                    self.scale = chainer.Parameter(line, (5,))
+
+        values = {name: np.array(p.array) for name, p in Net().namedparams()}
+    """)
+    for name, value in original["values"].items():
+        np.testing.assert_allclose(migrated["values"][name], value, rtol=1e-6, err_msg=name)
+
+
+def test_a_thread_calls_its_target_with_what_it_is_given():
+    original, migrated = both("""
+        import threading
+
+        def work(link, x, results):
+            results.append(F.sum(link(x)).array)
+
+        link = L.Linear(3, 2, initialW=0.5)
+        x = np.ones((2, 3), 'f')
+        results = []
+        thread = threading.Thread(target=work, args=(link, x, results))
+        thread.start()
+        thread.join()
+        answer = float(results[0])
+    """)
+    assert migrated["answer"] == original["answer"] == 6.0
+
+
+RUNNING = """
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.fc = L.Linear(4, 3, initialW=0.25)
+            self.average = np.zeros(3, 'f')
+            self.add_persistent('spread', np.ones(3, 'f'))
+
+        def forward(self, x):
+            y = self.fc(x)
+            self.average = 0.9 * self.average + 0.1 * y.array.mean(0)
+            self.spread = 0.5 * self.spread + 0.5 * y.array.std(axis=0)
+            return (y - self.average) / self.spread
+
+    net = Net()
+    x = np.random.RandomState(0).rand(5, 4).astype('f')
+    values = [net(x).array for _ in range(3)]
+    print(net.average, net.average.dtype)
+    print(net.spread, net.spread.dtype)
+"""
+
+
+def test_running_values_may_start_as_arrays_of_numpy(capsys):
+    original, migrated = both(RUNNING)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("]")[1] for line in lines[2:]] == [line.split("]")[1] for line in lines[:2]]
+    assert len(lines) == 4 and "tensor" not in lines[2] + lines[3]
+    for one, other in zip(original["values"], migrated["values"], strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-5)
+    np.testing.assert_allclose(migrated["net"].average, original["net"].average, rtol=1e-5)
+    np.testing.assert_allclose(migrated["net"].spread, original["net"].spread, rtol=1e-5)
+
+
+@pytest.mark.parametrize("use", ["return y + h", "z = y + h\n                return z"])
+def test_what_was_cut_is_let_go_of_where_it_is_returned(use):
+    original, migrated = both(f"""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.a = L.Linear(3, 3, initialW=0.5)
+                    self.b = L.Linear(3, 3, initialW=0.25)
+
+            def forward(self, x):
+                h = self.a(x)
+                h.unchain_backward()
+                y = self.b(x)
+                {use}
+
+        net = Net()
+        loss = F.sum(net(np.ones((2, 3), 'f')) ** 2)
+        net.cleargrads()
+        loss.backward()
+        grads = [None if p.grad is None else np.array(p.grad) for p in (net.a.W, net.b.W)]
+    """, left=["chainer.Variable.unchain_backward"])
+    assert original["grads"][0] is migrated["grads"][0] is None
+    np.testing.assert_allclose(migrated["grads"][1], original["grads"][1])
