@@ -15,7 +15,7 @@ STATES = ("exact", "close", "review", "manual")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 ROW_KEYS = frozenset({
     "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "keeps",
+    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "differs_without", "keeps",
 })
 _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
@@ -77,6 +77,7 @@ class Row:
     # rows of an older version: arguments without meaning today, and those that have another name
     ignores: tuple[str, ...] = ()
     renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    differs_without: str | None = None  # the argument whose default was another one, whatever the signatures say
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
 
     @property
@@ -130,6 +131,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> 
         base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
         examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
         ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
+        differs_without=fields.get("differs_without"),
         keeps=frozenset(fields.get("keeps", ())),
     )
 

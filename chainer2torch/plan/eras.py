@@ -75,7 +75,8 @@ def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
     ``F.dropout(x)`` of version 1 drops in every mode.
     """
     assert row.signature is not None and old.signature is not None
-    return any(name in _MODES and name not in row.signature.names
+    return bool(old.differs_without) and old.differs_without not in then.given or any(
+               name in _MODES and name not in row.signature.names
                or default != row.signature.defaults.get(name, default)
                for name, default in old.signature.defaults.items() if name not in then.given)
 

@@ -243,3 +243,15 @@ class Agent(object):
     states = [(s.symbol.rsplit(".", 1)[1], s.state) for s in result.sites if "parameters" in s.symbol]
     assert sorted(states) == [("copy_parameters_from", "exact"), ("copy_parameters_from", "manual"),
                               ("parameters", "exact"), ("parameters", "manual")]
+
+
+@pytest.mark.parametrize("version,arguments,state", [
+    (1, "4, 8, 3", "review"), (7, "4, 8, 3", "exact"), (None, "4, 8, 3", "exact"),
+    (1, "4, 8, 3, initialW=w", "exact"), (1, "4, 8, 3, wscale=0.5", "review"),
+])
+def test_initial_weights_of_deconvolutions_had_another_spread(version: int | None, arguments: str, state: str) -> None:
+    """Up to 1.8 (chainer/links/connection/deconvolution_2d.py) the fan-in was that of the input channels."""
+    source = f"import chainer.links as L\n\n\ndef make(w):\n    return L.Deconvolution2D({arguments})\n"
+    result = migrate_source(source, options=Options(chainer_version=version))
+    assert [s.state for s in result.sites if s.symbol.endswith("Deconvolution2D")] == [state]
+    assert "initial_bias" not in result.code
