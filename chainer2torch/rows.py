@@ -15,7 +15,8 @@ STATES = ("exact", "close", "review", "manual")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 ROW_KEYS = frozenset({
     "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "differs_without", "keeps",
+    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "keeps",
+    "differs_without",
 })
 _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
