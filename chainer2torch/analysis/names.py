@@ -134,10 +134,11 @@ class Project:
 
     def find(self, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module (or the folder of a namespace package) that an absolute import finds; None: not ours."""
+        first = dotted.split(".")[0]
         for root in self._roots(importer):
             found = self._at(root, dotted)
-            # A plain folder called `chainer` or `numpy` does not hide the library of that name.
-            if found is not None and not (isinstance(found, str) and dotted.split(".")[0] in _LIBRARIES):
+            # A plain folder called `chainer` or `numpy` does not hide the library of that name, whatever it holds.
+            if found is not None and not (first in _LIBRARIES and isinstance(self._at(root, first), str)):
                 if isinstance(found, ModuleInfo):
                     self.import_folders.setdefault(found.path, set()).add(root)
                 return found

@@ -145,6 +145,14 @@ def test_a_folder_called_chainer_does_not_hide_the_library(project):
     tanh_in(results, "main.py")
 
 
+def test_nor_do_packages_in_such_a_folder(project):
+    """`chainer/functions/__init__.py` is no `chainer.functions` where `chainer/` itself is no package."""
+    results = project({"chainer/functions/__init__.py": "", "chainer/functions/own.py": "def tanh(x):\n    return x\n",
+                       "chainer/main.py": "import chainer.functions as F\nfrom functions.own import tanh\n"
+                                          "y = tanh(F.tanh(x))\n"})
+    tanh_in(results, "chainer/main.py")
+
+
 def test_mutual_imports_end(project):
     results = project({
         "a.py": "import chainer.functions as F\nfrom b import g\ndef f(x):\n    return g(F.tanh(x))\n",
