@@ -183,7 +183,7 @@ class _OwnFunction(torch.autograd.Function):
         if not isinstance(outputs, tuple):
             raise TypeError(f"{type(node).__name__}.forward must return a tuple, not {type(outputs).__name__}")
         device = inputs[0].device if inputs else None
-        tensors = tuple(_as_tensor(y, device) for y in outputs)
+        tensors = tuple(_as_output(y, device) for y in outputs)
         # an output that is an input as it came in would otherwise be taken for an in-place change
         tensors = tuple(y.data if old else y.view_as(y) if any(y is x for x in inputs) else y for y in tensors)
         ctx.set_materialize_grads(False)
@@ -211,10 +211,10 @@ class _OwnFunction(torch.autograd.Function):
         gradients = node._gradients(ctx.needs_input_grad[1:], grad_outputs)
         for hook in hooks:
             hook.backward_postprocess(node, *arrays)
-        return (None, *(g if g is None else _as_tensor(g) for g in gradients))
+        return (None, *(g if g is None else _as_output(g) for g in gradients))
 
 
-def _as_tensor(value: Any, device: torch.device | None = None) -> torch.Tensor:
+def _as_output(value: Any, device: torch.device | None = None) -> torch.Tensor:
     if isinstance(value, np.ndarray) and any(step < 0 for step in value.strides):
         value = value.copy()  # PyTorch takes no array that runs backwards
     return torch.as_tensor(value, device=device)
