@@ -107,6 +107,15 @@ def matmul(a: torch.Tensor, b: torch.Tensor, transa: bool = False, transb: bool 
     return torch.matmul(a, b)
 
 
+def matmul_of_columns(a: torch.Tensor, b: torch.Tensor, transa: bool = False, transb: bool = False) -> torch.Tensor:
+    """Returns the product of two matrices, of which a vector of n elements is one of shape (n, 1); a flag transposes.
+
+    Source: chainer.functions.matmul of Chainer's version 1.
+    """
+    a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
+    return torch.matmul(a.T if transa else a, b.T if transb else b)
+
+
 def batch_matmul(a: torch.Tensor, b: torch.Tensor, transa: bool = False, transb: bool = False) -> torch.Tensor:
     """Returns the products of a batch of matrices; a tensor with two axes is a batch of column vectors.
 

@@ -9,7 +9,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Inst, options, scalar_type
+from chainer2torch.analysis.kinds import Inst, Tensor, options, scalar_type
 from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.signature import BindError, Bound
 
@@ -57,14 +57,14 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
-            changed = old.cases and _defaults_differ(row, old, then) and plan.era == 1  # the era is asked for last
+            changed = (old.changed or old.cases and _defaults_differ(row, old, then)) and plan.era == 1  # asked last
             return Reading(old, then, as_written=False) if changed else Reading(row, now)
         era = _by_arguments(plan, row, old, now, then) or plan.era
         if era is None:
             return Reading(row, now, _doubt(now, then))
         if era > 1:
             return Reading(row, now)
-    if given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
+    if not old.changed and given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
 
@@ -120,6 +120,19 @@ def _doubt(now: Bound, then: Bound) -> str:
     new, old = pairs[0] if pairs else ("another argument", "this one")
     return f"the argument that is `{new}` since version 2 was `{old}` in version 1 of Chainer, and nothing here says " \
         "which version this was written for; pass it by name, or say --chainer-version"
+
+
+def number_of_elements(plan: Plan, call: ast.Call) -> None:
+    """``len(variable)`` counted the elements in version 1; since version 2 it is the length of the first axis."""
+    kinds = options(plan.analysis.kind(call.args[0])) if len(call.args) == 1 and not call.keywords else ()
+    variables = [isinstance(k, Tensor) and not k.array and k.rank != 1 for k in kinds]
+    if kinds and all(variables):
+        plan.replace(call, "self.numel()", {"self": plan.operand(call.args[0])})
+        plan.mark(call, None, "chainer.Variable.__len__", "exact")
+    elif any(variables):
+        plan.mark(call, None, "chainer.Variable.__len__", "review", "in version 1 of Chainer this is the number of "
+                  "elements of a Variable, and the length of the first axis of an array; write x.numel() for Variables",
+                  _CODE)
 
 
 def collect_parameters(plan: Plan, node: ast.AST, row: Row) -> None:

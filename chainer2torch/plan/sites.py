@@ -228,9 +228,18 @@ class Plan(FileNames, Members):
                 "passed as a value; no torch object means the same for every call"
             self.mark(node, row, row.name, "manual", reason)
             return
-        self.replace(node, row.value, {})
-        self.use(node)
-        self.mark(node, row, row.name, row.state, row.note)
+        self._as_value(node, node, row)
+
+    def _as_value(self, node: ast.expr, site: ast.expr, row: Row) -> None:
+        """What stands for the name itself; ``site`` is where it is told."""
+        old = self.rules.old.get(row.name)
+        changed = old if self.era == 1 and old is not None and old.changed else None
+        self.replace(node, (changed and changed.value) or row.value or "", {})
+        self.use(site)
+        if changed is None or changed.value is not None:
+            self.mark(site, row, row.name, row.state, row.note)
+        else:  # its template says what is different, a bare name does not
+            self.mark(site, changed, row.name, "review", changed.note)
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -306,9 +315,7 @@ class Plan(FileNames, Members):
         if call.keywords and not row.value.startswith("compat."):
             self.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
             return
-        self.replace(call.func, row.value, {})
-        self.use(site)
-        self.mark(site, row, row.name, row.state, row.note)
+        self._as_value(call.func, site, row)
 
     def input_kind(self, call: ast.Call) -> Kind | None:
         """What reaches the layer that this call makes."""
@@ -355,6 +362,8 @@ class Plan(FileNames, Members):
         callee = self.analysis.kind(node.func)
         if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
             values.to_number(self, node, callee.name[9:])
+        elif self.era == 1 and callee == Ref("builtins.len"):
+            eras.number_of_elements(self, node)
         elif imported := imported_by_call(node, self.analysis.libraries):
             self.mark(node, None, imported, "manual", "imported by name at run time; its uses are not known here")
         else:

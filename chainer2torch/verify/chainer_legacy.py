@@ -41,11 +41,11 @@ class Defaults(object):
 
     def __init__(self):
         self.dtype = numpy.dtype(numpy.float32)
-        self.needed = not hasattr(chainer.config, "dtype")
+        self.needed = not hasattr(getattr(chainer, "config", None), "dtype")
 
     def install(self):
         """Patches how parameters get their arrays and how links register what they save."""
-        if not self.needed:
+        if not self.needed or not hasattr(chainer.Link, "register_persistent"):  # version 1 makes float32 arrays
             return
         from chainer import initializers
         generate = initializers.generate_array

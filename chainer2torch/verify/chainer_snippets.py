@@ -67,6 +67,9 @@ def config(case, defaults):
     """Train mode and the dtype of new arrays, as the case says."""
     defaults.dtype = numpy.dtype(case["dtype"])
     with contextlib.ExitStack() as stack:
+        if not hasattr(chainer, "using_config"):  # version 1: modes are arguments
+            yield
+            return
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
         if hasattr(chainer.config, "dtype"):
             stack.enter_context(chainer.using_config("dtype", numpy.dtype(case["dtype"])))

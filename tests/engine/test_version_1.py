@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from chainer2torch import migrate_source
+from chainer2torch.compat.math_functions import matmul_of_columns
 from chainer2torch.compat.modes import call_in_mode
 from chainer2torch.compat.normalization_links import BatchNormalization
 from chainer2torch.compat.recurrent_links import LSTM, StatelessGRU
@@ -255,3 +256,53 @@ def test_initial_weights_of_deconvolutions_had_another_spread(version: int | Non
     result = migrate_source(source, options=Options(chainer_version=version))
     assert [s.state for s in result.sites if s.symbol.endswith("Deconvolution2D")] == [state]
     assert "initial_bias" not in result.code
+
+
+# -- what the same call computed: figures of Chainer 1.24.0 under Python 3.6 and NumPy 1.13 ---------------------------
+
+def test_running_variances_of_version_1_start_at_zero() -> None:
+    text, states = migrated("L.BatchNormalization(6, 0.8, use_beta=False, use_cudnn=False)", 1)
+    assert text == "compat.BatchNormalization(6, decay=0.8, use_beta=False, initial_avg_var=0)" and states == {"close"}
+    assert migrated("L.BatchNormalization(6)", 2)[0] == migrated("L.BatchNormalization(6)")[0] == \
+        "compat.BatchNormalization(6)"
+    ours = BatchNormalization(2, initial_avg_var=0)
+    ours(torch.tensor([[1., 2.], [3., 6.], [5., 7.]]))
+    assert ours.running_mean.tolist() == pytest.approx([0.3, 0.5])
+    assert ours.running_var.tolist() == pytest.approx([0.40000305, 0.70000303], rel=1e-5)
+    out = call_in_mode(ours, False, torch.tensor([[1., 2.]]))
+    assert out.detach().numpy() == pytest.approx(np.array([[1.10676527, 1.79281342]]), rel=1e-5)
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    ("L.BatchNormalization", "BatchNormalization"), ("L.BatchNormalization(*x)", "BatchNormalization"),
+    ("L.InceptionBN(3, 4, 5, 6, 7, 8, 'max')", "InceptionBN"), ("L.LayerNormalization(4)", "LayerNormalization"),
+    ("chainer.initializers.GlorotNormal()", "GlorotNormal"), ("chainer.initializers.GlorotUniform(0.5)", "GlorotUniform"),
+])
+def test_what_version_1_drew_or_counted_in_another_way_is_told(line: str, name: str) -> None:
+    text, states = migrated(line, 1)
+    assert states == {"review"} and f"compat.{name}" in text
+    assert migrated(line, 2)[1] == {"exact"}
+
+
+def test_a_vector_of_version_1_is_a_matrix_of_one_column() -> None:
+    assert migrated("F.matmul(x, w, transa=True)", 1) == ("compat.matmul_of_columns(x, w, transa=True)", {"exact"})
+    assert migrated("F.matmul(F.reshape(x, (3, 4)), F.reshape(w, (5, 4)), transb=True)", 1)[0] == \
+        "torch.matmul(torch.reshape(x, (3, 4)), torch.reshape(w, (5, 4)).T)"
+    assert migrated("map(F.matmul, x, w)", 1) == ("map(compat.matmul_of_columns, x, w)", {"exact"})
+    assert migrated("F.matmul(x, w)", 2)[0] == "torch.matmul(x, w)"
+    row, matrix = torch.tensor([1., 2., 3.]), torch.arange(6.).reshape(3, 2)
+    assert matmul_of_columns(row, matrix, transa=True).tolist() == [[16, 22]]
+    assert matmul_of_columns(matrix, row, transa=True).tolist() == [[16], [22]]
+    assert matmul_of_columns(row, row, transb=True).tolist() == [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
+
+
+@pytest.mark.parametrize(("line", "after", "state"), [
+    ("len(chainer.Variable(x))", "compat.variable(x).numel()", "exact"),
+    ("len(F.relu(x).data)", "len(F.relu(x).detach())", "exact"),
+    ("len(x)", "len(x)", None),
+    ("len(F.relu(x) if k else [x])", "len(F.relu(x) if k else [x])", "review"),
+])
+def test_the_length_of_a_variable_of_version_1_is_its_size(line: str, after: str, state: str | None) -> None:
+    text, states = migrated(line, 1)
+    assert text == after and (state is None or state in states)
+    assert ".numel()" not in migrated(line, 2)[0] and "review" not in migrated(line, 2)[1]
