@@ -231,6 +231,8 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         _add_hook(analysis, receiver, args[0])
     if analysis.is_link(receiver) and name in ("add_link", "add_param", "add_persistent", "__init__"):
         _register(analysis, receiver, name, args, node)
+    if name == "register_persistent" and args and analysis.is_link(receiver):
+        _register_persistent(analysis, receiver, args[0])
     if analysis.derives(cls, "chainer.ChainList"):
         if name in ("__getitem__", "__iter__"):
             return link_lists.item(analysis, receiver)
@@ -316,6 +318,14 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
             if new != made.get(child):
                 made[child] = new
                 analysis.changed(receiver.site, child)
+
+
+def _register_persistent(analysis: Analysis, receiver: Inst, name: Kind) -> None:
+    """An array that ``self.register_persistent('mean')`` names becomes a buffer: a tensor."""
+    if isinstance(receiver.cls, ClassInfo) and isinstance(name, Const):
+        for kind in options(analysis.attribute(receiver, str(name.value))):
+            if isinstance(kind, HostArray):
+                analysis.set_attribute(receiver.cls, str(name.value), Tensor(kind.rank, kind.dtype, array=True))
 
 
 def parameter_of(shape: Kind) -> Kind:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Dct, Inst, Kind, Lst, Ref, Tup, element_of, join, options,
+    BOTTOM, UNKNOWN, Class, Const, Dct, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, element_of, join, options,
 )
 from chainer2torch.analysis.names import ClassInfo
 
@@ -54,8 +54,9 @@ class Statements:
         old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
         extended = isinstance(old, Inst) and isinstance(node.op, ast.Add) and \
-            self.derives(old.cls, "chainer.Sequential")  # it stays the same object
-        self.assign(node.target, old if extended else self.binary(node.op, old, value))
+            self.derives(old.cls, "chainer.Sequential")  # it stays the same object, as does
+        written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
+        self.assign(node.target, old if extended or written else self.binary(node.op, old, value))
 
     def _stmt_Return(self: Analysis, node: ast.Return) -> bool:  # type: ignore[misc]
         kind = self.expr(node.value) if node.value is not None else Const(None)

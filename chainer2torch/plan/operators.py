@@ -89,6 +89,8 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
     target = plan.analysis.kind(node.target)
     value = plan.analysis.kind(node.value)
     sign = _SIGNS.get(type(node.op))
+    if _into_host_array(plan, node.value, target):
+        return
     if sign is not None and plan.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
         if _is_used_as_variable(plan, node):
             plan.edits[node] = ReplaceStatement(
@@ -164,11 +166,13 @@ def _is_simple(target: ast.expr) -> bool:
 
 
 def store(plan: Plan, node: ast.Assign) -> None:
-    """``x.data[...] = array``: a tensor takes no NumPy array, whatever index it is assigned to."""
+    """``x.data[...] = array``: a tensor takes no NumPy array, and an array no tensor that lies on a GPU."""
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             kind = plan.analysis.kind(target.value)
             _into_tensor(plan, node.value, kind)
+            if len(node.targets) == 1:
+                _into_host_array(plan, node.value, kind)
             if kind == UNKNOWN and plan.imports_chainer and isinstance(target.value, ast.Attribute) and \
                     target.value.attr in ("data", "array") and node.value not in plan.wraps and \
                     isinstance(plan.analysis.kind(node.value), HostArray):
@@ -184,6 +188,17 @@ def _into_tensor(plan: Plan, value: ast.expr, target: Kind) -> None:
     known = (HostArray, Lst, Tup) if plan.migrated else (HostArray, Lst, Tup, Unknown)
     if any(isinstance(k, known) for k in options(plan.analysis.kind(value))):
         plan.wraps[value] = Wrap(plan.source.span(value), tensor_of(plan, value))
+
+
+def _into_host_array(plan: Plan, value: ast.expr, target: Kind) -> bool:
+    """Converts a tensor that was an array, where it is written into a NumPy array."""
+    kinds = options(plan.analysis.kind(value))
+    if not all(isinstance(k, HostArray) for k in options(target)) or not all(
+            isinstance(k, Tensor) and k.array for k in kinds):
+        return False
+    if value not in plan.wraps:
+        plan.wraps[value] = Wrap(plan.source.span(value), "value.cpu().numpy()")
+    return True
 
 
 def _is_variable(kind: Kind) -> bool:

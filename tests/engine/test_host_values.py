@@ -111,3 +111,39 @@ def test_to_host():
     x = torch.arange(3.0, requires_grad=True)
     assert isinstance(to_host(x * 2), np.ndarray) and to_host(x * 2).tolist() == [0, 2, 4]
     assert to_host(0) == 0 and to_host("a") == "a"
+
+
+@pytest.mark.parametrize("before, after", [
+    ("total += F.sum(y).data", "total += torch.sum(y).detach().cpu().numpy()"),
+    ("sums[:] += y.data.sum(axis=0)", "sums[:] += y.detach().sum(0).cpu().numpy()"),
+    ("sums *= y.data[0] > 0", "sums *= (y.detach()[0] > 0).cpu().numpy()"),
+    ("sums[0] = y.data.max()", "sums[0] = y.detach().max().cpu().numpy()"),
+    ("np.add.at(counts, y.data.argmax(1), 1)", "np.add.at(counts, y.detach().argmax(1).cpu().numpy(), 1)"),
+    ("sums = sums + y.data[0]", "sums = torch.as_tensor(sums) + y.detach()[0]"),
+    ("counts += n", "counts += n"),
+])
+def test_a_numpy_array_that_is_written_into_stays_one(before, after):
+    made = "    total, sums, counts = np.zeros(()), np.zeros(3), np.zeros(3, 'i')\n"
+    result = migrate_source(f"{HEAD}{made}    {before}\n    total.fill(0)\n    return total, sums\n")
+    lines = [line.strip() for line in result.code.splitlines()]
+    assert lines[-3] == after and lines[-2] == "total.fill(0)"
+    assert all(site.state == "exact" for site in result.sites)
+
+
+def test_a_persistent_array_is_a_tensor_when_it_is_written_into():
+    code = migrate_source(textwrap.dedent("""
+        import chainer
+        import numpy as np
+
+
+        class Average(chainer.Chain):
+            def __init__(self):
+                super(Average, self).__init__()
+                self.mean = np.zeros(3, 'f')
+                self.register_persistent('mean')
+
+            def __call__(self, x):
+                self.mean += 0.1 * self.xp.mean(x, axis=0)
+                return x
+    """)).code
+    assert "self.mean += 0.1 * compat.array_module(self).mean(x, axis=0)\n" in code
