@@ -160,19 +160,26 @@ class _Reading:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _assign(self, target: ast.expr, value: ast.expr, state: State) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)) and \
+                len(value.elts) == len(target.elts):
+            for part, part_value in list(zip(target.elts, value.elts)):
+                self._assign(part, part_value, state)
+        else:
+            self._bind(target, self._value(value, state), state)
+
+    def _bind(self, target: ast.expr, value: Value, state: State) -> None:
+        """The names of a target get a value, all of them the same one: `y, h = step(x, h)` is one computation."""
         if isinstance(target, (ast.Tuple, ast.List)):
-            values = value.elts if isinstance(value, (ast.Tuple, ast.List)) and \
-                len(value.elts) == len(target.elts) else [value] * len(target.elts)
-            for part, part_value in list(zip(target.elts, values)):
-                self._assign(part.value if isinstance(part, ast.Starred) else part, part_value, state)
+            for part in target.elts:
+                self._bind(part, value, state)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, value, state)
         elif isinstance(target, ast.Subscript):
             name = ast.unparse(target.value)
-            state[name] = _joined(state, name, self._value(value, state))
+            state[name] = _joined(state, name, value)
         else:
-            name = ast.unparse(target)
-            held = self._value(value, state) if any(
-                may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
-            state[name] = dataclasses.replace(held, bound=True)
+            held = value if any(may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
+            state[ast.unparse(target)] = dataclasses.replace(held, bound=True)
 
     def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""

@@ -226,6 +226,25 @@ def test_names_that_hold_a_cut_tensor_let_go_of_it():
     assert code.count("= compat.live(h)\n") == 1 and "total.backward()" in code
 
 
+def test_what_one_call_computes_is_cut_together():
+    """The state that comes with the output, in a dict and behind a star, too; what two expressions compute is apart."""
+    code = _code("""
+        def f(xs, step, state):
+            total = 0
+            for x in xs:
+                y, state = step(x, state)
+                z, (*rest, last) = step(x, y)
+                a, b = F.tanh(x), F.tanh(y)
+                total += F.sum(y)
+                total.backward()
+                total.unchain_backward()
+                print(rest, a)
+                step(b, last)
+            return state
+    """)
+    assert "state = compat.live(state)\n" in code and "y = compat.live(y)" not in code and "a = compat.live" not in code
+
+
 def test_a_name_that_may_have_no_value_yet_lets_go_where_it_is_used():
     code = _code("""
         def f(x, flag):
