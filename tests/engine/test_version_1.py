@@ -276,7 +276,8 @@ def test_running_variances_of_version_1_start_at_zero() -> None:
 @pytest.mark.parametrize(("line", "name"), [
     ("L.BatchNormalization", "BatchNormalization"), ("L.BatchNormalization(*x)", "BatchNormalization"),
     ("L.InceptionBN(3, 4, 5, 6, 7, 8, 'max')", "InceptionBN"), ("L.LayerNormalization(4)", "LayerNormalization"),
-    ("chainer.initializers.GlorotNormal()", "GlorotNormal"), ("chainer.initializers.GlorotUniform(0.5)", "GlorotUniform"),
+    ("chainer.initializers.GlorotNormal()", "GlorotNormal"),
+    ("chainer.initializers.GlorotUniform(0.5)", "GlorotUniform"),
 ])
 def test_what_version_1_drew_or_counted_in_another_way_is_told(line: str, name: str) -> None:
     text, states = migrated(line, 1)
