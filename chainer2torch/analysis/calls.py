@@ -139,6 +139,8 @@ class Calls:
             for base in self.mro(cls):
                 if isinstance(base, str):
                     self._record(made, base, args, keywords)
+                    if base == protocols.CLASSIFIER:
+                        protocols.hold_predictor(self, cls, args, keywords)
                     break
         return made
 

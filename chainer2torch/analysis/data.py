@@ -153,6 +153,17 @@ def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target:
             analysis.call(model, list(result.items) if isinstance(result, Tup) else [result], {}, None)
 
 
+ONLY_OPTIMIZER = -1  # where the analysis keeps what is known of it
+
+
+def has_one_target(analysis: Analysis) -> bool:
+    """Whether one optimizer only is set up in the project: its target is that of every optimizer that is asked for.
+
+    ``trainer.updater.get_optimizer('main').target``
+    """
+    return sum(module.source.text.count(".setup(") for module in analysis.project.modules.values()) == 1
+
+
 def _target(analysis: Analysis, optimizer: Kind) -> Kind:
     return join_all([
         analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN

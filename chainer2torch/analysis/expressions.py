@@ -296,6 +296,9 @@ class Expressions:
 
     def _member(self: Analysis, receiver: Inst, owner: str, name: str) -> Kind:  # type: ignore[misc]
         made = self.objects.get(receiver.site, {})
+        if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
+            self.reads(data.ONLY_OPTIMIZER, name)
+            made = self.objects.get(data.ONLY_OPTIMIZER, made)
         if name in made and not isinstance(made[name], Unknown):
             return made[name]
         row = self.rules.member(owner, name)

@@ -27,6 +27,7 @@ _KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chai
                   "chainer.optimizers")
 _MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
+CLASSIFIER = "chainer.links.Classifier"
 _FORWARD = frozenset({"forward", "__call__"})
 # parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
 _PASSED: dict[tuple[str, str], dict[int, str]] = {
@@ -134,7 +135,7 @@ def call_link(
         if node is not None:
             analysis.layer_calls.setdefault(link.site, set()).add(node)
     made = analysis.objects.get(link.site, {})
-    if cls == "chainer.links.Classifier":
+    if cls == CLASSIFIER:
         predictor = made.get("predictor")
         if predictor is not None and predictor != UNKNOWN:
             for option in options(predictor):
@@ -223,6 +224,9 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
     if name == "setup" and args and analysis.derives(cls, "chainer.Optimizer"):
         made = analysis.objects.setdefault(receiver.site, {})
         made["target"] = join(made.get("target"), args[0])
+        if not isinstance(args[0], Unknown) and analysis.once(data.has_one_target):
+            analysis.objects[data.ONLY_OPTIMIZER] = made
+            analysis.changed(data.ONLY_OPTIMIZER, "target")
         return receiver
     if name == "update" and args and hands_on(analysis, receiver, name, node):
         for option in options(args[0]):
@@ -296,6 +300,9 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
     """``self.add_link('l1', L.Linear(...))`` and ``super().__init__(l1=L.Linear(...))`` set attributes."""
     if name == "__init__":
         cls = getattr(analysis.unit, "cls", None)
+        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and receiver.cls == CLASSIFIER:
+            hold_predictor(analysis, cls, args, {
+                k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None})
         if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and \
                 receiver.cls in ("chainer.Chain", "chainer.Link"):
             for keyword in node.keywords:
@@ -326,6 +333,13 @@ def _register_persistent(analysis: Analysis, receiver: Inst, name: Kind) -> None
         for kind in options(analysis.attribute(receiver, str(name.value))):
             if isinstance(kind, HostArray):
                 analysis.set_attribute(receiver.cls, str(name.value), Tensor(kind.rank, kind.dtype, array=True))
+
+
+def hold_predictor(analysis: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
+    """A class on L.Classifier holds the model that its base is made with as ``self.predictor``."""
+    predictor = args[0] if args else keywords.get("predictor", UNKNOWN)
+    if not isinstance(predictor, Unknown):
+        analysis.set_attribute(cls, "predictor", predictor)
 
 
 def parameter_of(shape: Kind) -> Kind:

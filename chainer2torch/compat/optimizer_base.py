@@ -185,13 +185,15 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
         shared = not isinstance(lossfun, torch.nn.Module) or any(
             isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
-        if self._loss_scale is not None:
-            loss = loss * self._loss_scale
-            self._gradients_are_scaled(self._loss_scale)
-        if shared and isinstance(loss, torch.Tensor):  # half way it may be a Variable of Chainer's
-            backward(loss, retain_graph=True)
+        scale = self._loss_scale
+        if scale is not None:
+            self._gradients_are_scaled(scale)
+        if not isinstance(loss, torch.Tensor):  # half way it may be a Variable of Chainer's
+            (loss if scale is None else loss * scale).backward()
+        elif shared:
+            backward(loss, loss_scale=scale, retain_graph=True)
         else:
-            loss.backward()
+            loss.backward(None if scale is None else torch.full_like(loss, scale))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update from the gradients; ``closure`` computes them, as for torch's optimizers."""
@@ -253,6 +255,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             if rule is None or rule._is_default(self) and not own_rules:
                 if not isinstance(param, UninitializedParameter):
                     together.append(param)
+            elif rule._optimizer is not self:  # another one was set up later, whose rule counts by itself
+                rule.update(param)
             elif rule.enabled:
                 (rule.update if rule._has_own_formula else rule._update)(param)
             else:

@@ -476,3 +476,33 @@ def test_adams_rate_has_one_name():
         optimizer.hyperparam.lr = 0.5
         assert (optimizer.hyperparam.lr, optimizer.hyperparam.alpha, optimizer.alpha) == (0.5, 0.01, 0.01)
     assert mine.param_groups[0]["lr"] == 0.01
+
+
+@pytest.mark.parametrize("name", ["Adam", "MomentumSGD", "SMORMS3"])
+def test_the_optimizer_that_was_set_up_last_has_the_rules_of_a_shared_link(name):
+    """Chainer keeps one rule for each parameter; it counts the updates of whichever optimizer calls it."""
+    link, module = chainer.links.Linear(3, 2), torch.nn.Linear(3, 2)
+    link.W.array[...] = np.arange(6).reshape(2, 3)
+    with torch.no_grad():
+        module.weight.copy_(torch.from_numpy(link.W.array.copy()))
+        module.bias.zero_()
+    olds = [getattr(chainer.optimizers, name)(0.1).setup(link) for _ in range(2)]
+    news = [getattr(optimizers, name)(0.1).setup(module) for _ in range(2)]
+    x = np.array([[1, 2, 3], [0.5, -1, 2]], "f")
+    for i, which in enumerate((1, 0, 0, 1, 0, 1)):
+        if i == 4:
+            olds[0].setup(link)
+            news[0].setup(module)
+        if i == 2:
+            link.b.update_rule.enabled = module.bias.update_rule.enabled = False
+        link.cleargrads()
+        chainer.functions.sum(link(x) ** 2).backward()
+        olds[which].update()
+        module.zero_grad()
+        (module(torch.from_numpy(x)) ** 2).sum().backward()
+        news[which].update()
+        np.testing.assert_allclose(module.weight.detach().numpy(), link.W.array, rtol=1e-5, atol=1e-5, err_msg=str(i))
+        np.testing.assert_allclose(module.bias.detach().numpy(), link.b.array, rtol=1e-5, atol=1e-5, err_msg=str(i))
+        assert module.weight.update_rule.t == link.W.update_rule.t
+        assert module.bias.update_rule.t == link.b.update_rule.t
+        assert [o.t for o in news] == [o.t for o in olds]

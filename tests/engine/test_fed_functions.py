@@ -110,3 +110,51 @@ def test_what_was_cut_is_let_go_of_where_it_is_returned(use):
     """, left=["chainer.Variable.unchain_backward"])
     assert original["grads"][0] is migrated["grads"][0] is None
     np.testing.assert_allclose(migrated["grads"][1], original["grads"][1])
+
+
+@pytest.mark.parametrize("init", ["best = 0", """def __init__(self, predictor):
+                super().__init__(predictor)
+                self.n = 2
+"""])
+def test_extensions_and_subclasses_of_classifier_know_the_model(init):
+    original, migrated = both(f"""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.conv = L.Convolution2D(1, 2, 2, initialW=0.5)
+                    self.out = L.Linear(8, 3, initialW=0.25)
+
+            def forward(self, x):
+                return self.out(F.relu(self.conv(x)))
+
+        class Model(L.Classifier):
+            {init}
+
+            def ask(self, x):
+                return F.softmax(self.predictor(x)).array
+
+        @chainer.training.make_extension(trigger=(1, 'iteration'))
+        def probe(trainer):
+            model = trainer.updater.get_optimizer('main').target
+            x = np.ones((2, 1, 3, 3), 'f')
+            seen.append(float(model.predictor(x).array.sum()))
+
+        seen = []
+        model = Model(Net())
+        optimizer = chainer.optimizers.SGD(0.1)
+        optimizer.setup(model)
+        x = np.random.RandomState(0).rand(8, 1, 3, 3).astype('f')
+        data = chainer.datasets.TupleDataset(x, np.arange(8, dtype='i') % 3)
+        iterator = chainer.iterators.SerialIterator(data, 4, shuffle=False)
+        updater = chainer.training.StandardUpdater(iterator, optimizer, loss_scale=2.)
+        trainer = chainer.training.Trainer(updater, (3, 'iteration'), out='/nowhere')
+        trainer.out = None
+        trainer.extend(probe)
+        for _ in range(3):
+            updater.update()
+            probe(trainer)
+        answer = model.ask(np.ones((1, 1, 3, 3), 'f'))
+    """)
+    np.testing.assert_allclose(migrated["seen"], original["seen"], rtol=1e-5)
+    np.testing.assert_allclose(migrated["answer"], original["answer"], rtol=1e-5)
