@@ -16,7 +16,7 @@ MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 ROW_KEYS = frozenset({
     "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
     "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "keeps",
-    "differs_without", "changed",
+    "differs_without", "until",
 })
 _EXAMPLE_KEYS = frozenset({
     "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
@@ -79,7 +79,7 @@ class Row:
     ignores: tuple[str, ...] = ()
     renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
     differs_without: str | None = None  # the argument whose default was another one, whatever the signatures say
-    changed: bool = False  # the same call computed something else then
+    until: int = 0  # the last version in which the very same call computed something else
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
 
     @property
@@ -134,7 +134,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> 
         examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
         ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
         differs_without=fields.get("differs_without"),
-        changed=fields.get("changed", False),
+        until=fields.get("until", 0),
         keeps=frozenset(fields.get("keeps", ())),
     )
 

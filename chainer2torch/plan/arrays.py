@@ -220,8 +220,8 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
         converted = wrap(plan, call.args[0], "compat.to_host(value)")
     if not converted:
         return
-    written = plan.analysis.kind(call.args[0]) if call.args and (name in _IN_PLACE or name.endswith(".at")) else None
-    if written is not None and not all(isinstance(k, HostArray) for k in options(written)):
+    written = plan.analysis.kind(call.args[0]) if call.args else UNKNOWN
+    if (name in _IN_PLACE or name.endswith(".at")) and not all(isinstance(k, HostArray) for k in options(written)):
         plan.mark(call.func, None, f"numpy.{name}", "review",
                   "writes into a converted tensor: on a GPU that is a copy, use the array module instead", _CODE)
     else:

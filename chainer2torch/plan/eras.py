@@ -57,14 +57,15 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
-            changed = (old.changed or old.cases and _defaults_differ(row, old, then)) and plan.era == 1  # asked last
+            changed = plan.version <= old.until or \
+                bool(old.cases) and _defaults_differ(row, old, then) and plan.era == 1  # asked last
             return Reading(old, then, as_written=False) if changed else Reading(row, now)
         era = _by_arguments(plan, row, old, now, then) or plan.era
         if era is None:
             return Reading(row, now, _doubt(now, then))
         if era > 1:
             return Reading(row, now)
-    if not old.changed and given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
+    if not old.until and given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
 

@@ -17,6 +17,7 @@ from chainer2torch.vendor import MODULE_NAME
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Options
 
+_LAST_VERSION = 7
 _OF_TENSORS = (
     "chainer.functions", "chainer.links", "chainer.Variable", "chainer.as_variable", "chainer.Parameter",
     "chainer.Link", "chainer.Chain", "chainer.Sequential", "chainer.Function", "chainer.grad", "chainer.backend",
@@ -78,6 +79,11 @@ class FileNames:
         if self.choices.chainer_version is not None:
             return min(self.choices.chainer_version, 2)
         return self.analysis.project.eras[self.module.path]
+
+    @functools.cached_property
+    def version(self) -> int:
+        """The major version that the file was written for; the last one where it may be that as well."""
+        return self.choices.chainer_version or (1 if self.era == 1 else _LAST_VERSION)
 
     @functools.cached_property
     def variables(self) -> frozenset[str]:

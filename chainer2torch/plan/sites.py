@@ -233,7 +233,7 @@ class Plan(FileNames, Members):
     def _as_value(self, node: ast.expr, site: ast.expr, row: Row) -> None:
         """What stands for the name itself; ``site`` is where it is told."""
         old = self.rules.old.get(row.name)
-        changed = old if self.era == 1 and old is not None and old.changed else None
+        changed = old if old is not None and self.version <= old.until else None
         self.replace(node, (changed and changed.value) or row.value or "", {})
         self.use(site)
         if changed is None or changed.value is not None:
