@@ -63,7 +63,7 @@ def _common(command: F) -> F:
         click.option("--stdin-filename", default="stdin.py", metavar="PATH",
                      help="What to call the standard input, when PATH is -."),
         click.option("--chainer-version", type=click.IntRange(1, 7), metavar="N",
-                     help="The version of Chainer that the code is for (default: each file's words tell 1 from later)."),
+                     help="The version of Chainer that the code is for (default: the words of each file tell)."),
         click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
         click.option("--ignore", multiple=True, metavar="CODE", shell_complete=completion.codes,
