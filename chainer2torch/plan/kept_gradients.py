@@ -13,6 +13,7 @@ from chainer2torch.plan.graphs import may_hold_graph
 from chainer2torch.plan.sites import Plan
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)
 _ELSEWHERE = "only gradients that this function reads are kept; for others call retain_grad() on the tensor before"
 
@@ -69,7 +70,7 @@ def _known_before(plan: Plan, scope: ast.AST | None, call: ast.Call) -> set[str]
     arguments = scope.args if isinstance(scope, _FUNCTIONS) else ast.arguments([], [], None, [], [], None, [])
     return {node.id for node in plan.source.of(ast.Name)
             if isinstance(node.ctx, ast.Store) and plan.source.start(node) < start
-            and plan.source.enclosing(node, *_FUNCTIONS) is scope} | {
+            and plan.source.enclosing(node, *_FUNCTIONS, *_COMPREHENSIONS) is scope} | {
         a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
 
 

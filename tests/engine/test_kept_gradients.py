@@ -62,3 +62,20 @@ def test_gradients_beside_those_that_are_named_are_said(code):
                             f"    y = F.sum(h)\n    y.backward(retain_grad=True)\n    print(h.grad)\n    {code}\n")
     assert "compat.retain_grad(h)" in result.code
     assert [s.state for s in result.sites if s.symbol.endswith(".backward")] == ["review"]
+
+
+def test_a_name_of_a_comprehension_has_no_value_behind_it():
+    original, migrated = both_sides.both("""
+        def f(link, x):
+            y = link(x)
+            loss = F.sum(y * y) + sum(F.sum(p ** 2) for p in link.params())
+            link.cleargrads()
+            loss.backward(retain_grad=True)
+            total = y.grad.sum()
+            for p in link.params():
+                total += p.grad.sum()
+            return float(total)
+
+        value = f(L.Linear(3, 2, initialW=1), np.ones((1, 3), 'f'))
+    """, left=["chainer.Variable.backward"])  # nobody knows that `p` is a parameter
+    assert migrated["value"] == original["value"] != 0
