@@ -129,10 +129,16 @@ def to_host(plan: Plan, node: ast.expr) -> bool:
 
 
 def wrap(plan: Plan, node: ast.expr, template: str, **operands: ast.expr) -> bool:
-    if isinstance(node, ast.Starred) or node in plan.wraps:
+    """Puts an expression into a template, unless an earlier run has done it."""
+    if isinstance(node, ast.Starred) or node in plan.wraps or _is_wrapped(node, template):
         return False
     plan.wraps[node] = Wrap(plan.source.span(node), template, {k: plan.operand(v) for k, v in operands.items()})
     return True
+
+
+def _is_wrapped(node: ast.expr, template: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1 and \
+        template == f"compat.{node.func.attr}(value)"
 
 
 def is_torch_dtype(kind: Kind) -> bool:

@@ -144,3 +144,28 @@ def test_an_import_that_may_fail_does_not_hide_what_another_library_has_bound():
     code = migrate_source("from other import functions as F\ntry:\n    import chainer.functions as F\n"
                           "except ImportError:\n    pass\ny = F.relu(x)\n").code
     assert "different things" in code and "y = F.relu(x)" in code
+
+
+SCALED = """import chainer
+import chainer.links as L
+from chainer import initializer
+
+
+class Scaled(initializer.Initializer):
+    def __call__(self, array):
+        assert array.dtype == self.dtype
+
+
+class Net(chainer.Chain):
+    def __init__(self, link):
+        super().__init__()
+        with self.init_scope():
+            self.sigma = L.Linear(link._device_id, 3, initialW=Scaled())
+"""
+
+
+def test_a_dtype_that_was_made_torchs_is_not_made_so_again():
+    """The second run knows more than the first: what a helper calls an initializer of the program with."""
+    first = migrate_source(SCALED)
+    assert first.code.count("compat.torch_dtype(self.dtype)") == 1
+    assert migrate_source(first.code).code == first.code
