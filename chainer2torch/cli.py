@@ -185,9 +185,10 @@ def explain(code: str) -> int:
               help="What to write: a state_dict (.pt, .pth), .safetensors, or a file for Chainer (.npz).")
 @click.option("--prefix", default="", metavar="PATH",
               help="The part of IN to load, such as updater/model:main/ of a trainer's snapshot.")
-def weights(source: Path, model: str, args: str, out: Path, prefix: str) -> int:
+@click.option("--allow-extra", is_flag=True, help="Leave out what IN has and the model has no place for.")
+def weights(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool) -> int:
     """Turn Chainer's weights (IN: .npz, .h5) into PyTorch's, or back (IN: .pt). Imports and runs the model's module."""
-    return commands.weights(source, model, args, out, prefix)
+    return commands.weights(source, model, args, out, prefix, allow_extra)
 
 
 @cli.command("trace", short_help="Run a script under Chainer and record what it does.")

@@ -373,7 +373,7 @@ def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:
     return DONE
 
 
-def weights(source: Path, model: str, args: str, out: Path, prefix: str = "") -> int:
+def weights(source: Path, model: str, args: str, out: Path, prefix: str = "", allow_extra: bool = False) -> int:
     """``weights``: imports the migrated model (this runs its module), loads the file into it, writes its weights."""
     import json
     try:
@@ -387,9 +387,10 @@ def weights(source: Path, model: str, args: str, out: Path, prefix: str = "") ->
     except ImportError as error:
         raise Failure(f"weights needs PyTorch ({error}): pip install 'chainer2torch[torch]'") from None
     try:
-        keys = room.convert(source, model, given, out, prefix=prefix)
+        keys = room.convert(source, model, given, out, prefix=prefix, allow_extra=allow_extra)
     except (room.WeightsError, OSError) as error:
         text = " ".join(str(error).split())
+        text = text.replace("pass allow_extra=True", "give --allow-extra")
         raise Failure(text + (" (here: --prefix)" if "path=" in text else "")) from error
     click.echo(f"{out}: {len(keys)} arrays of {model}")
     return DONE

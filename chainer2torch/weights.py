@@ -61,11 +61,12 @@ def find_model(spec: str, args: Any = None) -> Any:
 
 
 def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathLike[str] | None = None, *,
-            strict: bool = True, prefix: str = "") -> list[str]:
+            strict: bool = True, prefix: str = "", allow_extra: bool = False) -> list[str]:
     """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
 
     ``source`` is a file of Chainer's save_npz (``prefix`` is the part of a trainer's snapshot to load) or, with an
-    ending of .h5 or .hdf5, of its save_hdf5. ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``),
+    ending of .h5 or .hdf5, of its save_hdf5. What the model has no place for is an error unless ``allow_extra``.
+    ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``),
     .safetensors, or .npz (Chainer's layout, for the way back: then ``source`` may also be a .pt). Raises WeightsError
     with the file, the key and the remedy.
     """
@@ -76,9 +77,9 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
     try:
         if Path(source).suffix in (".h5", ".hdf5"):
             from chainer2torch.compat.hdf5_files import load_hdf5
-            load_hdf5(str(source), module, path=prefix, strict=strict)
+            load_hdf5(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
         else:
-            serializers.load_npz(str(source), module, path=prefix, strict=strict)
+            serializers.load_npz(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
     except ImportError as error:
         raise WeightsError("reading HDF5 needs the package h5py: pip install h5py") from error
     except (KeyError, ValueError, TypeError, OSError) as error:

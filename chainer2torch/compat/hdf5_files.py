@@ -7,8 +7,9 @@ import numpy as np
 from chainer2torch.compat.serializers import chainer_entries, load_entries
 
 
-def load_hdf5(filename: str | os.PathLike[str], obj: Any, path: str = "", strict: bool = True) -> None:
-    """Loads a file of Chainer's ``save_hdf5`` into a module; ``path``, ``strict`` and errors as for ``load_npz``.
+def load_hdf5(filename: str | os.PathLike[str], obj: Any, path: str = "", strict: bool = True,
+              allow_extra: bool = False) -> None:
+    """Loads a file of Chainer's ``save_hdf5`` into a module; the other arguments and errors as for ``load_npz``.
 
     Source: chainer.serializers.load_hdf5.
     """
@@ -22,7 +23,7 @@ def load_hdf5(filename: str | os.PathLike[str], obj: Any, path: str = "", strict
 
     with h5py.File(filename, "r") as file:
         file.visititems(note)
-    load_entries(entries, obj, path.lstrip("/"), strict)
+    load_entries(entries, obj, path.lstrip("/"), strict, allow_extra=allow_extra)
 
 
 def save_hdf5(filename: str | os.PathLike[str], obj: Any, compression: int | None = 4) -> None:

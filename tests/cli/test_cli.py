@@ -448,5 +448,12 @@ def test_weights(tmp_path):
     done = run("weights", "good.npz", "--model", "net:Net", "--args", '{"n": 4, "m": 2}', "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "l1/W" in done.stderr and not (tmp_path / "x.pt").exists(), done.stderr
     np.savez(tmp_path / "short.npz", **{"l1/W": arrays["l1/W"]})
+    with np.load(tmp_path / "good.npz") as good:
+        np.savez(tmp_path / "more.npz", **{**good, "old/W": np.zeros(2, "f")})
+    done = run("weights", "more.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
+    assert done.returncode == 2 and "old/W is in the file" in done.stderr and "--allow-extra" in done.stderr
+    done = run("weights", "more.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "more.pt", "--allow-extra",
+               cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "more.pt").exists()
     done = run("weights", "short.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "l1/b" in done.stderr
