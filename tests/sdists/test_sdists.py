@@ -31,7 +31,8 @@ INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # reviews of `isinstance(x, chainer.Variable)`, `isinstance(x, chainer.Chain)` and links with a `__setattr__` are such).
 RATCHET = {
     ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 261, "manual": 55, "left": 51},
-    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 53, "manual": 20, "left": 17},
+    # `mu_link._device_id` of an argument that is a link by its other uses: left in silence before
+    ("chainerrl", "0.8.0"): {"files": 70, "sites": 1390, "review": 52, "manual": 21, "left": 17},
 }
 
 
