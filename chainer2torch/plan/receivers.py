@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Te
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.graphs import GraphUse, graph_use
 from chainer2torch.plan.other_members import without_rule
+from chainer2torch.plan.serializing import part_of_unknown_kind
 from chainer2torch.plan.stages import marked_before
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
         return
     if node.attr in _WALKS or node.attr == "copy" and _is_copy_of_link(plan, node):
         _walk(plan, node)
+        return
+    if node.attr == "serialize" and plan.imports_chainer and plan.analysis.kind(node.value) == UNKNOWN:
+        part_of_unknown_kind(plan, node)
         return
     if node.attr in _OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(plan, node)

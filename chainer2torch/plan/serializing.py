@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from chainer2torch.plan.edits import Operand
-from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
 
 
 def serializer_test(plan: Plan, node: ast.AST, row: Row) -> None:
@@ -43,4 +46,19 @@ def link_serialize(plan: Plan, node: ast.AST, row: Row) -> None:
     plan.mark(node, row, row.name, "exact")
 
 
-__all__ = ["link_serialize", "serializer_test"]
+def part_of_unknown_kind(plan: Plan, node: ast.Attribute) -> None:
+    """``self.ema.serialize(serializer['ema'])`` in a ``serialize`` of the user's: of a module if that is one."""
+    call, method = plan.source.parents.get(node), plan.source.enclosing(node, ast.FunctionDef)
+    if not (isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords
+            and isinstance(method, ast.FunctionDef) and method.name == "serialize" and len(method.args.args) == 2):
+        return
+    given = call.args[0].value if isinstance(call.args[0], ast.Subscript) else call.args[0]
+    if isinstance(given, ast.Name) and given.id == method.args.args[1].arg and isinstance(
+            node.value, (ast.Name, ast.Attribute, ast.Subscript)):
+        plan.replace(call, "compat.serialize_part(serializer, part)",
+                     {"serializer": plan.operand(call.args[0]), "part": plan.operand(node.value)})
+        plan.mark(node, None, "?.serialize", "exact", "What it is called on is not known here; the helper looks at "
+                  "run time.", "C2T390")
+
+
+__all__ = ["link_serialize", "part_of_unknown_kind", "serializer_test"]

@@ -101,3 +101,20 @@ def test_serialize_as_a_value_is_for_a_person():
             return map(link.serialize, [serializer])
         """)
     assert states == {("chainer.Link.serialize", "manual")}
+
+
+def test_a_part_that_nobody_knows_is_looked_at_when_the_program_runs():
+    code, states = migrated("""
+        class Mine(training.StandardUpdater):
+            def __init__(self, *args, **kwargs):
+                self.ema = kwargs.pop('model')
+                super().__init__(*args, **kwargs)
+
+            def serialize(self, serializer):
+                super().serialize(serializer)
+                self.ema.serialize(serializer['ema'])
+                self.ema.serialize(other)
+        """)
+    assert "compat.serialize_part(serializer['ema'], self.ema)" in code
+    assert "self.ema.serialize(other)" in code and ("?.serialize", "exact") in states
+    assert migrate_source(code).code == code
