@@ -141,6 +141,7 @@ class Calls:
                     self._record(made, base, args, keywords)
                     if base == protocols.CLASSIFIER:
                         protocols.hold_predictor(self, cls, args, keywords)
+                    data.hold_targets(self, cls, args, keywords)
                     break
         return made
 

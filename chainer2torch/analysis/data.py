@@ -117,7 +117,7 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     if analysis.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
         loss = made.get("loss_func", UNKNOWN)
         target = loss if loss not in (UNKNOWN, Const(None)) else _target(analysis, made.get("optimizer", UNKNOWN))
-    elif analysis.rules.is_subclass(cls, "chainer.training.extensions.Evaluator"):
+    elif analysis.rules.is_subclass(cls, _EVALUATOR):
         target = made.get("target", UNKNOWN)
         if made.get("eval_func", Const(None)) != Const(None):
             target = made["eval_func"]
@@ -137,6 +137,24 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
             if UNKNOWN not in args:
                 for model in options(target):
                     analysis.call(model, args, {}, None)
+
+
+_EVALUATOR = "chainer.training.extensions.Evaluator"
+
+
+def hold_targets(analysis: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
+    """A class on Chainer's Evaluator holds the models that its base is made with: ``self.get_target('main')``."""
+    target = args[1] if len(args) > 1 else keywords.get("target", UNKNOWN)
+    if isinstance(target, (Inst, Dct)) and analysis.derives(cls, _EVALUATOR):
+        analysis.set_attribute(cls, "_targets", target if isinstance(target, Dct) else Dct(target))
+
+
+def held_targets(analysis: Analysis, evaluator: Inst) -> Kind | None:
+    """What ``get_target`` of an evaluator may give, if that is known."""
+    if not isinstance(evaluator.cls, ClassInfo) or not analysis.derives(evaluator.cls, _EVALUATOR):
+        return None
+    kinds = options(analysis.attribute(evaluator, "_targets"))
+    return join_all([k.element for k in kinds if isinstance(k, Dct)]) if all(isinstance(k, Dct) for k in kinds) else None
 
 
 def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target: Kind) -> None:

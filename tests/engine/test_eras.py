@@ -1,5 +1,6 @@
 """Code of Chainer's version 1: calls mean what they meant there, also where today's signature would take them, too."""
 import ast
+import textwrap
 
 import chainer
 import chainer.functions as F
@@ -206,3 +207,46 @@ def test_what_optimizers_of_version_1_were_given():
     assert "optimizer.setup(model)" in result.code
     assert [s.symbol for s in result.sites if s.state == "manual"] == [
         "chainer.Link.copy_parameters_from", "chainer.GradientMethod.prepare", "chainer.Link.collect_parameters"]
+
+
+def test_an_evaluator_of_ones_own_knows_its_model() -> None:
+    """The test mode of version 1: the attribute `train` of the model has another name, wherever it is set."""
+    code = migrate_source(textwrap.dedent("""
+        import chainer
+        import chainer.links as L
+        from chainer.training import extensions
+
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super(Net, self).__init__(fc=L.Linear(3, 2))
+                self.train = True
+
+            def __call__(self, x):
+                return self.fc(x) if self.train else x
+
+
+        class TestMode(extensions.Evaluator):
+            def evaluate(self):
+                model = self.get_target('main')
+                model.predictor.train = False
+                result = super(TestMode, self).evaluate()
+                model.predictor.train = True
+                return result
+
+
+        class Own(extensions.Evaluator):
+            def __init__(self, iterator, net):
+                super(Own, self).__init__(iterator, {'main': L.Classifier(net), 'net': net})
+
+            def evaluate(self):
+                self.get_target('net').train = False
+                return super(Own, self).evaluate()
+
+
+        def main(it):
+            model = L.Classifier(Net())
+            return TestMode(it, model), Own(it, model.predictor)
+    """)).code
+    assert "model.predictor.train_ = False" in code and "model.predictor.train_ = True" in code
+    assert "self.get_target('net').train_ = False" in code and "TODO" not in code
