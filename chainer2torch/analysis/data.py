@@ -145,16 +145,19 @@ _EVALUATOR = "chainer.training.extensions.Evaluator"
 def hold_targets(analysis: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
     """A class on Chainer's Evaluator holds the models that its base is made with: ``self.get_target('main')``."""
     target = args[1] if len(args) > 1 else keywords.get("target", UNKNOWN)
-    if isinstance(target, (Inst, Dct)) and analysis.derives(cls, _EVALUATOR):
-        analysis.set_attribute(cls, "_targets", target if isinstance(target, Dct) else Dct(target))
+    targets = target if isinstance(target, Dct) else Dct(target, (("main", target),))
+    if not isinstance(targets.element, Unknown) and analysis.derives(cls, _EVALUATOR):
+        analysis.set_attribute(cls, "_targets", targets)
 
 
-def held_targets(analysis: Analysis, evaluator: Inst) -> Kind | None:
-    """What ``get_target`` of an evaluator may give, if that is known."""
+def held_target(analysis: Analysis, evaluator: Inst, args: list[Kind]) -> Kind | None:
+    """What ``get_target(name)`` of an evaluator gives, if that is known."""
     if not isinstance(evaluator.cls, ClassInfo) or not analysis.derives(evaluator.cls, _EVALUATOR):
         return None
     kinds = options(analysis.attribute(evaluator, "_targets"))
-    return join_all([k.element for k in kinds if isinstance(k, Dct)]) if all(isinstance(k, Dct) for k in kinds) else None
+    name = args[0].value if args and isinstance(args[0], Const) else None
+    found = [dict(k.items).get(name, k.element) for k in kinds if isinstance(k, Dct)]
+    return join_all(found) if len(found) == len(kinds) else None
 
 
 def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target: Kind) -> None:

@@ -228,11 +228,12 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
             analysis.objects[data.ONLY_OPTIMIZER] = made
             analysis.changed(data.ONLY_OPTIMIZER, "target")
         return receiver
-    if name == "__init__" and isinstance(getattr(analysis.unit, "cls", None), ClassInfo) and isinstance(node, ast.Call):
-        data.hold_targets(analysis, analysis.unit.cls, args, {
+    within = getattr(analysis.unit, "cls", None)
+    if name == "__init__" and isinstance(within, ClassInfo) and isinstance(node, ast.Call):
+        data.hold_targets(analysis, within, args, {
             k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None})
-    if name == "get_target" and (targets := data.held_targets(analysis, receiver)) is not None:
-        return targets
+    if name == "get_target" and (target := data.held_target(analysis, receiver, args)) is not None:
+        return target
     if name == "update" and args and hands_on(analysis, receiver, name, node):
         for option in options(args[0]):
             analysis.call(option, [entering(a) for a in args[1:]], {}, None)

@@ -25,9 +25,11 @@ def serialize_parameter_states(serializer: Any, optimizer: Any) -> None:
     filled = [param for param in optimizer.target.parameters() if not is_lazy(param)]
     slots = _slots_of_parameters(optimizer.target, filled)
     reading = isinstance(serializer, StateReader)
+    # in Chainer's version 1 the optimizer alone counted
+    counted = not reading or any("t" in serializer[slot.key] for slot, _ in slots) or "t" not in serializer
     for slot, param in slots:
         rule = getattr(param, "update_rule", None)
-        count = serializer[slot.key]("t", optimizer.t if rule is None else rule.t)
+        count = optimizer.t if not counted else serializer[slot.key]("t", optimizer.t if rule is None else rule.t)
         if reading and rule is not None:
             rule.t = int(count)
     if not optimizer.t:

@@ -168,3 +168,19 @@ def test_rules_that_are_called_by_hand(name):
     assert set(theirs.a.update_rule.state or ()) == expected
     for key in expected:  # Adam has counters of torch's there, too
         np.testing.assert_allclose(ours.a.update_rule.state[key], theirs.a.update_rule.state[key], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Adam", "MomentumSGD", "SGD"])
+def test_a_snapshot_of_version_1_counts_once(name):
+    """Chainer 1 stored `t` for the optimizer alone; today's Chainer does not read such a file."""
+    theirs, ours, reference, optimizer = optimizer_pair(name, {})
+    optimizer_tests.train(optimizer, reference, theirs, ours, steps=4)
+    stored = {key: value for key, value in entries_of(reference).items() if key == "t" or not key.endswith("/t")}
+    new_theirs, new_ours, _, new_optimizer = optimizer_pair(name, {})
+    new_ours.load_state_dict(ours.state_dict())
+    read_into(new_optimizer, stored)
+    assert new_optimizer.t == 4
+    optimizer_tests.train(new_optimizer, reference, theirs, new_ours, steps=3)
+    optimizer_tests.check(theirs, new_ours, 1e-8)
+    with pytest.raises(KeyError, match="t is not in the file"):
+        read_into(optimizer_pair(name, {})[3], {})
