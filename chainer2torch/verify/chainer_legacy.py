@@ -1,7 +1,7 @@
 """What older Chainer versions lack and the comparison needs: one place where every link is called, a default dtype, and
 the batch order of today's ``SerialIterator``.
 
-Written for Python 3.6 and Chainer 3 and newer. Under Chainer 7 only :func:`around_calls` does anything.
+Written for Python 3.6 and Chainer 1.24 and newer. Under Chainer 7 only :func:`around_calls` does anything.
 """
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
@@ -68,6 +68,20 @@ class Defaults(object):
         if isinstance(value, numpy.ndarray) and value.dtype == numpy.float32 and value.dtype != self.dtype:
             return value.astype(self.dtype)
         return value
+
+
+def saved(link):
+    """What is saved of a link, by its path. Version 1 refuses while a parameter has no shape: here that one is left out."""
+    if not hasattr(link, "_uninitialized_params"):
+        serializer = chainer.serializers.DictionarySerializer()
+        serializer.save(link)
+        return serializer.target
+    found = {}
+    for path, part in link.namedlinks():
+        base = path.strip("/") + "/" if path != "/" else ""
+        found.update((base + name, getattr(part, name).data) for name in part._params)
+        found.update((base + name, getattr(part, name)) for name in part._persistent)
+    return found
 
 
 def shuffle_as_today():

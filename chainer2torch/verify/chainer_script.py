@@ -28,7 +28,7 @@ def work(job, folder):
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()
-    if hasattr(chainer.config, "show"):
+    if hasattr(getattr(chainer, "config", None), "show"):
         chainer.config.autotune = False
     lockstep.run_script(job, recorder, notes, lambda: notes["unverified"].extend(_about(unshared, repeated)))
 
@@ -230,10 +230,8 @@ def _completed(root, weights, lazy):
 
 
 def _serialized(link):
-    serializer = chainer.serializers.DictionarySerializer()
-    serializer.save(link)
     found = {}
-    for key, value in serializer.target.items():
+    for key, value in chainer_legacy.saved(link).items():
         value = numpy.array(value)
         if value.dtype.kind in "biuf":
             found[key.lstrip("/")] = value
