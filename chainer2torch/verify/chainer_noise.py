@@ -1,6 +1,6 @@
 """Random numbers under Chainer, for a run in lockstep: what only Chainer draws comes from private streams.
 
-Written for Python 3.6 and Chainer 3 and newer.
+Written for Python 3.6 and Chainer 1.24 and newer.
 """
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
@@ -13,6 +13,8 @@ from . import chainer_legacy, lockstep
 
 # Modules of Chainer whose functions draw in their forward pass.
 _ROOMS = ("noise.dropout", "noise.gaussian", "noise.zoneout", "noise.simplified_dropconnect", "activation.rrelu")
+# Modules of version 1 whose links draw their first weights themselves, when they are made.
+_DRAWING_LINKS = ("loss.hierarchical_softmax", "connection.n_step_rnn", "connection.n_step_lstm", "connection.n_step_gru")
 # Distributions whose samples are the same function of the same draws in what they become under PyTorch.
 # Independent draws nothing itself.
 SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel",
@@ -30,8 +32,10 @@ def private_streams(seed, unshared=None, repeated=None):
     for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
         if "__call__" in vars(cls):
             cls.__call__ = init.wrap(vars(cls)["__call__"])
+    for room in _DRAWING_LINKS:
+        _wrap_methods(_module("chainer.links." + room), init, ("__init__",))
     for room in _ROOMS:
-        _wrap_functions(_module("chainer.functions." + room), noise)
+        _wrap_methods(_module("chainer.functions." + room), noise, ("forward", "forward_cpu", "forward_gpu"))
     _nothing_dropped()
     if hasattr(chainer, "static_graph"):
         _dropped_anew(set() if repeated is None else repeated)
@@ -68,13 +72,13 @@ def _module(name):
         return None
 
 
-def _wrap_functions(module, noise):
+def _wrap_methods(module, stream, names):
     for cls in list(vars(module).values()) if module is not None else ():
         if not isinstance(cls, type) or cls.__module__ != module.__name__:
             continue
-        for method in ("forward", "forward_cpu", "forward_gpu"):
+        for method in names:
             if method in vars(cls):
-                setattr(cls, method, noise.wrap(vars(cls)[method]))
+                setattr(cls, method, stream.wrap(vars(cls)[method]))
 
 
 def _nothing_dropped():

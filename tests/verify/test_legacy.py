@@ -24,6 +24,42 @@ FILES = sorted(path for path in VERIFY.glob("*.py") if path.stem.startswith("cha
 LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "re", "runpy", "sys", "threading",
            "time", "traceback", "types", "zlib"}
 LEGACY = [python for python in os.environ.get("CHAINER2TORCH_LEGACY_PYTHONS", "").split(os.pathsep) if python]
+# Those with Chainer's version 1.
+FIRST = [python for python in LEGACY if subprocess.run(
+    [python, "-c", "import chainer; print(chainer.__version__)"], capture_output=True, text=True).stdout.startswith("1.")]
+VERSION_1 = '''
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer import Variable
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(conv=L.Convolution2D(1, 4, 3), bn=F.BatchNormalization(4), fc=L.Linear(None, 3))
+        self.train = True
+
+    def __call__(self, x):
+        h = F.dropout(F.relu(self.bn(self.conv(x), test=not self.train)), 0.5, train=self.train)
+        return self.fc(h) + F.matmul(self.fc(h)[:, 0], np.ones((1, 3), 'f')) / len(h)
+
+
+model = L.Classifier(Net())
+optimizer = chainer.optimizers.MomentumSGD(0.1)
+optimizer.setup(model)
+optimizer.add_hook(chainer.optimizer.WeightDecay(0.001))
+for i in range(8):
+    x, t = np.random.randn(6, 1, 5, 5).astype('f'), np.random.randint(0, 3, 6).astype('i')
+    model.zerograds()
+    loss = model(Variable(x), Variable(t))
+    loss.backward()
+    optimizer.update()
+    model.predictor.train = False
+    loss = model(Variable(x, volatile='on'), Variable(t, volatile='on'))
+    model.predictor.train = True
+    print(float(loss.data))
+'''
 NET = '''
 import chainer
 import chainer.functions as F
@@ -70,8 +106,21 @@ def test_an_interpreter_that_is_too_old_is_told_so():
 legacy = pytest.mark.skipif(not LEGACY, reason="CHAINER2TORCH_LEGACY_PYTHONS names no interpreter")
 
 
+@pytest.mark.skipif(not FIRST, reason="CHAINER2TORCH_LEGACY_PYTHONS names no interpreter with version 1 of Chainer")
+@pytest.mark.parametrize("python", FIRST)
+def test_a_script_of_version_1(python, tmp_path):
+    """Vectors are columns, `len` counts elements; the losses show it."""
+    code = model_batch.migrated(tmp_path, VERSION_1)
+    assert "initial_avg_var=0" in code and "compat.matmul_of_columns(" in code and ".numel()" in code
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], chainer_python=python)
+    assert report.exit_code == 0 and report.iterations == 8, "\n".join(report.lines())
+    report = verify_rules(["F.relu", "F.max_pooling_2d", "L.Convolution2D"], matrix=False, chainer_python=python)
+    lines = "\n".join(report.lines())
+    assert report.compared > 10 and ", 0 failed" in lines, lines
+
+
 @legacy
-@pytest.mark.parametrize("python", LEGACY)
+@pytest.mark.parametrize("python", [python for python in LEGACY if python not in FIRST])
 def test_rules_models_scripts_and_traces(python, tmp_path):
     report = verify_rules(["F.relu", "F.leaky_relu", "F.dropout", "L.EmbedID"], matrix=False, chainer_python=python)
     assert report.exit_code == 0, "\n".join(report.lines())
