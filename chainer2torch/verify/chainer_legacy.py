@@ -71,7 +71,7 @@ class Defaults(object):
 
 
 def saved(link):
-    """What is saved of a link, by its path. Version 1 refuses while a parameter has no shape: here that one is left out."""
+    """What is saved of a link, by its path. Version 1 refuses while a parameter has no shape: that one is left out."""
     if not hasattr(link, "_uninitialized_params"):
         serializer = chainer.serializers.DictionarySerializer()
         serializer.save(link)

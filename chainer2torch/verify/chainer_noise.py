@@ -14,7 +14,8 @@ from . import chainer_legacy, lockstep
 # Modules of Chainer whose functions draw in their forward pass.
 _ROOMS = ("noise.dropout", "noise.gaussian", "noise.zoneout", "noise.simplified_dropconnect", "activation.rrelu")
 # Modules of version 1 whose links draw their first weights themselves, when they are made.
-_DRAWING_LINKS = ("loss.hierarchical_softmax", "connection.n_step_rnn", "connection.n_step_lstm", "connection.n_step_gru")
+_DRAWING_LINKS = (
+    "loss.hierarchical_softmax", "connection.n_step_rnn", "connection.n_step_lstm", "connection.n_step_gru")
 # Distributions whose samples are the same function of the same draws in what they become under PyTorch.
 # Independent draws nothing itself.
 SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel",

@@ -25,8 +25,9 @@ LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "
            "time", "traceback", "types", "zlib"}
 LEGACY = [python for python in os.environ.get("CHAINER2TORCH_LEGACY_PYTHONS", "").split(os.pathsep) if python]
 # Those with Chainer's version 1.
-FIRST = [python for python in LEGACY if subprocess.run(
-    [python, "-c", "import chainer; print(chainer.__version__)"], capture_output=True, text=True).stdout.startswith("1.")]
+_ASK = "import chainer; print(chainer.__version__)"
+FIRST = [python for python in LEGACY
+         if subprocess.run([python, "-c", _ASK], capture_output=True, text=True).stdout.startswith("1.")]
 VERSION_1 = '''
 import numpy as np
 import chainer
@@ -106,7 +107,7 @@ def test_an_interpreter_that_is_too_old_is_told_so():
 legacy = pytest.mark.skipif(not LEGACY, reason="CHAINER2TORCH_LEGACY_PYTHONS names no interpreter")
 
 
-@pytest.mark.skipif(not FIRST, reason="CHAINER2TORCH_LEGACY_PYTHONS names no interpreter with version 1 of Chainer")
+@pytest.mark.skipif(not FIRST, reason="CHAINER2TORCH_LEGACY_PYTHONS names none with Chainer 1")
 @pytest.mark.parametrize("python", FIRST)
 def test_a_script_of_version_1(python, tmp_path):
     """Vectors are columns, `len` counts elements; the losses show it."""
