@@ -124,10 +124,18 @@ def _doubt(now: Bound, then: Bound) -> str:
 
 
 def number_of_elements(plan: Plan, call: ast.Call) -> None:
-    """``len(variable)`` counted the elements in version 1; since version 2 it is the length of the first axis."""
-    kinds = options(plan.analysis.kind(call.args[0])) if len(call.args) == 1 and not call.keywords else ()
-    variables = [isinstance(k, Tensor) and not k.array and k.rank != 1 for k in kinds]
-    if kinds and all(variables):
+    """``len(variable)`` counted the elements in version 1; since version 2 it is the length of the first axis.
+
+    A parameter or attribute that is a Variable here may be given an array elsewhere: that is a question.
+    """
+    if len(call.args) != 1 or call.keywords:
+        return
+    argument, function = call.args[0], plan.source.enclosing(call, ast.FunctionDef)
+    variables = [isinstance(k, Tensor) and not k.array and k.rank != 1 for k in options(plan.analysis.kind(argument))]
+    computed = isinstance(argument, (ast.Call, ast.BinOp)) or isinstance(argument, ast.Name) and not (
+        isinstance(function, ast.FunctionDef) and argument.id in {a.arg for a in ast.walk(function.args)
+                                                                  if isinstance(a, ast.arg)})
+    if all(variables) and computed:
         plan.replace(call, "self.numel()", {"self": plan.operand(call.args[0])})
         plan.mark(call, None, "chainer.Variable.__len__", "exact")
     elif any(variables):

@@ -264,6 +264,8 @@ def test_running_variances_of_version_1_start_at_zero() -> None:
     text, states = migrated("L.BatchNormalization(6, 0.8, use_beta=False, use_cudnn=False)", 1)
     assert text == "compat.BatchNormalization(6, decay=0.8, use_beta=False, initial_avg_var=0)" and states == {"close"}
     assert "initial_avg_var=0" in migrated("L.BatchNormalization(6)", 4)[0]
+    assert migrated("L.BatchNormalization(axis=(0, 2))", 4)[0] == \
+        "compat.BatchNormalization(None, axis=(0, 2), initial_avg_var=0)"
     assert migrated("L.BatchNormalization(6)", 5)[0] == migrated("L.BatchNormalization(6)")[0] == \
         "compat.BatchNormalization(6)"
     ours = BatchNormalization(2, initial_avg_var=0)
@@ -302,9 +304,19 @@ def test_a_vector_of_version_1_is_a_matrix_of_one_column() -> None:
     ("len(chainer.Variable(x))", "compat.variable(x).numel()", "exact"),
     ("len(F.relu(x).data)", "len(F.relu(x).detach())", "exact"),
     ("len(x)", "len(x)", None),
+    ("(lambda: len(F.tanh(x) * 2))()", "(lambda: (torch.tanh(x) * 2).numel())()", "exact"),
     ("len(F.relu(x) if k else [x])", "len(F.relu(x) if k else [x])", "review"),
 ])
 def test_the_length_of_a_variable_of_version_1_is_its_size(line: str, after: str, state: str | None) -> None:
     text, states = migrated(line, 1)
     assert text == after and (state is None or state in states)
     assert ".numel()" not in migrated(line, 2)[0] and "review" not in migrated(line, 2)[1]
+
+
+def test_the_length_of_a_parameter_is_a_question_of_what_is_passed() -> None:
+    """The same method may be called with an array and with a Variable."""
+    source = HEAD + "\n\ndef f(y):\n    return len(y)\n\n\ndef g(x):\n    return f(F.relu(x)) + f(x)\n"
+    result = migrate_source(source, options=Options(chainer_version=1))
+    assert "return len(y)" in result.code and "numel" not in result.code.replace("write x.numel()", "")
+    only = migrate_source(source.replace(" + f(x)", ""), options=Options(chainer_version=1))
+    assert [site.state for site in only.sites if site.symbol.endswith("__len__")] == ["review"]
