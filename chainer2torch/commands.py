@@ -156,6 +156,10 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds:
     project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
+        if options.chainer_version is None:
+            from chainer2torch.dependencies.pinned import pinned
+            for tree in project.trees:
+                tree.pin = pinned(tree) if tree.sources else None
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
             analyse(project, _engine(options, rewrite, kinds, progress))
     if any(tree.place for tree in project.trees):
@@ -171,10 +175,11 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
         from chainer2torch import trace
         hints = trace.hints(trace.read(options.trace))
 
-    def engine(texts: Mapping[str, str]) -> Mapping[str, Any]:
+    def engine(texts: Mapping[str, str], pinned: int | None) -> Mapping[str, Any]:
         settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
                                     "options": room.Options(options.init, chainer_version=options.chainer_version,
-                                                            kinds=kinds, only=frozenset(options.only),
+                                                            pinned=pinned, kinds=kinds,
+                                                            only=frozenset(options.only),
                                                             parallel_updater=options.parallel_updater)}
         if options.trace is not None:
             return trace.migrate_with_trace(texts, hints, **settings)

@@ -113,13 +113,13 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     the number of files that are done and the number of all.
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
-    analysis = _analyse(sources, results, rules, hints)
+    chosen = options or Options()
+    analysis = _analyse(sources, results, rules, hints, chosen.pinned)
     if analysis is None:
         return results
     for path in analysis.too_deep:
         results[path].error = _TOO_DEEP
     modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
-    chosen = options or Options()
     plans: dict[str, Plan] = {}
     if rewrite:  # which imports go depends on what the other files go on using
         plans = {path: make_plan(analysis, module, chosen) for path, module in modules.items()}
@@ -140,7 +140,7 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
 
 
 def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rules: Rules | None,
-             hints: Mapping[str, str] | None) -> Analysis | None:
+             hints: Mapping[str, str] | None, pinned: int | None) -> Analysis | None:
     """The analysis of the files that have to do with Chainer (None: there are none); errors go to the results."""
     own = {path: text for path, text in sources.items() if not is_helper_module(path, text)}
     start = {path for path, text in own.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
@@ -155,7 +155,7 @@ def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rule
             if path in start:
                 results[path].error = _syntax_message(error, text)
     rules = (rules or load_rules(lazy=True)).with_packs(_imported(trees))
-    return Analysis(Project(trees), rules, hints).run()
+    return Analysis(Project(trees, pinned), rules, hints).run()
 
 
 def _imported(trees: Mapping[str, Source]) -> frozenset[str]:

@@ -69,7 +69,17 @@ class MovedLike(Protocol):
     sites: list[SiteRow]
 
 
-Engine = Callable[[Mapping[str, str]], Mapping[str, ResultLike]]
+class PinLike(Protocol):
+    """The version of Chainer that a project's requirements ask for."""
+
+    @property
+    def major(self) -> int: ...
+
+    def hint(self) -> str: ...
+
+
+# texts by path, and the major version of Chainer that their project asks for
+Engine = Callable[[Mapping[str, str], "int | None"], Mapping[str, ResultLike]]
 
 
 @dataclasses.dataclass
@@ -90,6 +100,7 @@ class Tree:
     results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
     requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
+    pin: PinLike | None = None
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 
     def show(self, relative: str) -> str:
@@ -109,7 +120,9 @@ class Project:
         rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
         rows += [_requirements_row(tree, path, moved, migrated) for tree in self.trees
                  for path, moved in sorted(tree.requirements.items()) if moved.sites]
-        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated)
+        notes = sorted({tree.pin.hint() for tree in self.trees if tree.pin is not None} - {""})
+        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated,
+                      notes=notes)
 
 
 def collect(paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True,
@@ -261,12 +274,12 @@ def analyse(project: Project, engine: Engine) -> None:
 
 def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[FileError]) -> Mapping[str, ResultLike]:
     try:
-        return engine(texts)
+        return engine(texts, tree.pin.major if tree.pin else None)
     except Exception:  # a defect of ours: find the file that causes it, and do the others
         results: dict[str, ResultLike] = {}
         for path, text in texts.items():
             try:
-                results.update(engine({path: text}))
+                results.update(engine({path: text}, tree.pin.major if tree.pin else None))
             except Exception as error:
                 if path in tree.reported:
                     tree.broken.add(path)

@@ -20,16 +20,20 @@ _LATER_FORMS = re.compile(
 _DOUBTED = re.compile(r"^[ \t]*# TODO\(chainer2torch C2T\d+\):.*\bversion 1 of Chainer\b", re.MULTILINE)
 
 
-def eras(sources: Mapping[str, Source]) -> dict[str, int | None]:
+def eras(sources: Mapping[str, Source], pinned: int | None = None) -> dict[str, int | None]:
     """By path: 1 for files of version 1, 2 for later ones, None where nothing tells.
 
-    A file without a sign is of the era of the other files of its project when those agree.
+    A file without a sign is of the era of the other files of its project when those agree, and of the major version
+    that the project's requirements have ``pinned`` when it does not contradict them.
     """
     signs = {path: (_says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS))
              for path, source in sources.items()}
     found = {own for own in signs.values() if any(own)}
     common = {(True, False): 1, (False, True): 2}.get(next(iter(found))) if len(found) == 1 else None
-    return {path: None if all(own) or _doubted(sources[path]) else common if not any(own) else 1 if own[0] else 2
+    wanted = {common, min(pinned, 2) if pinned is not None else None} - {None}
+    unsigned = wanted.pop() if len(wanted) == 1 else None
+    doubted = {path for path, source in sources.items() if pinned is None and _doubted(source)}
+    return {path: None if all(own) or path in doubted else unsigned if not any(own) else 1 if own[0] else 2
             for path, own in signs.items()}
 
 

@@ -98,8 +98,9 @@ class ClassInfo:
 class Project:
     """All modules of one analysis, found by the rules of Python's import system."""
 
-    def __init__(self, sources: Mapping[str, Source]):
+    def __init__(self, sources: Mapping[str, Source], pinned: int | None = None):
         self.modules = {path: ModuleInfo(path, source) for path, source in sources.items()}
+        self._pinned = pinned  # the major version of Chainer that its requirements ask for
         self._folders = {posixpath.dirname(path) for path in self.modules}
         for folder in list(self._folders):
             while folder:
@@ -111,7 +112,7 @@ class Project:
     @functools.cached_property
     def eras(self) -> dict[str, int | None]:
         """For which version of Chainer each file was written: 1, 2 (or later) or None."""
-        return eras({path: module.source for path, module in self.modules.items()})
+        return eras({path: module.source for path, module in self.modules.items()}, self._pinned)
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an ``__init__.py`` in this project."""

@@ -37,6 +37,7 @@ class Options:
 
     init: str = "chainer"
     chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
+    pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
     kinds: bool = False  # also list what was inferred
     parallel_updater: str = "ddp"  # or "single": what divides a batch over devices works on the first of them
     only: frozenset[str] = frozenset()  # the parts of the project that are migrated; none named: all

@@ -35,6 +35,7 @@ def to_json(report: Report) -> str:
         "symbols": report.symbols(),
         "problems": [{"path": problem.path, **({"cell": problem.cell} if problem.cell else {}), "line": problem.line,
                       "code": problem.code, "message": problem.message} for problem in report.problems],
+        **({"notes": report.notes} if report.notes else {}),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -51,6 +52,8 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
     command = launch_command(report)
     if command:
         lines += [f"Start in N processes: {_code(command)}", ""]
+    for note in report.notes:
+        lines += [f"Note: {_plain(note)}", ""]
     if report.problems:
         lines += ["## Files that could not be handled", ""]
         lines += [f"- {_code(item.path)}: {item.code} {_plain(item.message)}" for item in report.problems]

@@ -40,7 +40,7 @@ def to_html(report: Report, extras: Extras | None = None) -> str:
         done=math.floor(report.share_done() * 10) / 10, bar=_bar(totals), files=files,
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
-        problems=report.problems, mentions=report.mentions, comparison=extras.comparison,
+        problems=report.problems, notes=report.notes, mentions=report.mentions, comparison=extras.comparison,
         checks=[{"check": check, "parts": check.message.split("; ") if check.message else [], "plot": _plot(check),
                  "layers": _layers(check)} for check in extras.checks],
         strings=_json(strings.all),

@@ -104,6 +104,8 @@ class Report:
     migrated: bool = True
     # whether the migrated texts were written; else this is what a migration would do
     written: bool = False
+    # what to consider about the whole run, each in a sentence
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def sites(self) -> Iterable[SiteRow]:
@@ -170,4 +172,4 @@ class Report:
             # A file whose open sites are all filtered away counts as done; otherwise what was counted stands.
             hidden = any(site.open for site in row.sites) and not any(site.open for site in sites)
             files.append(dataclasses.replace(row, sites=sites, left=0 if hidden and row.left else row.left))
-        return Report(files, self.problems, self.migrated, self.written)
+        return Report(files, self.problems, self.migrated, self.written, self.notes)

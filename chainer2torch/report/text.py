@@ -66,6 +66,7 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
     command = launch_command(report)
     if command:
         lines.append(f"start in N processes: {command}")
+    lines += [f"note: {note}" for note in report.notes]
     advice = step or next_step(report)
     if advice:
         lines.append(f"next: {advice}")

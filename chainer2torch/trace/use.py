@@ -52,7 +52,7 @@ def _decisions(sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str
             trees[path] = Source(sources[path], ast.parse(sources[path]))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-    analysis = Analysis(Project(trees), rules, hints).run()
+    analysis = Analysis(Project(trees, options.pinned if options else None), rules, hints).run()
     found: dict[str, dict[_Place, str]] = {}
     for path, module in analysis.project.modules.items():
         plan = engine.make_plan(analysis, module, options or engine.Options())
