@@ -27,13 +27,14 @@ def load_hdf5(filename: str | os.PathLike[str], obj: Any, path: str = "", strict
 
 
 def save_hdf5(filename: str | os.PathLike[str], obj: Any, compression: int | None = 4) -> None:
-    """Writes a module in Chainer's layout as HDF5.
+    """Writes a module, an optimizer or a dictionary of arrays in Chainer's layout as HDF5.
 
     Source: chainer.serializers.save_hdf5.
     """
     import h5py
+    entries = obj if isinstance(obj, dict) else chainer_entries(obj)
     with h5py.File(filename, "w") as file:
-        for key, value in chainer_entries(obj).items():
+        for key, value in entries.items():
             if value is None:
                 file.create_dataset(key, data=h5py.Empty("f"))
             else:

@@ -401,7 +401,7 @@ def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, m
         return real(path, data, **options)
 
     class Some(Engine):
-        def __call__(self, texts):
+        def __call__(self, texts, pinned=None):
             return {path: dataclasses.replace(result, helpers=frozenset() if path == "b.py" else result.helpers)
                     for path, result in super().__call__(texts).items()}
 
