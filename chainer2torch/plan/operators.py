@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis.kinds import (
     UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type,
 )
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.host_arrays import tensor_of
 from chainer2torch.plan.match import parsed
+from chainer2torch.plan.rebinding import HELPERS, is_used_as_variable, may_be_in_a_graph
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
     from chainer2torch.rules import Row
 
-# what a Variable has, and an array has not (or nobody asks it for)
-_OF_VARIABLES = frozenset({"array", "backward", "data", "unchain", "unchain_backward"})
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Pow: "pow",
     ast.MatMult: "matmul", ast.Mod: "mod",
@@ -92,9 +90,11 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
     if _into_host_array(plan, node.value, target):
         return
     if sign is not None and plan.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
-        if _is_used_as_variable(plan, node):
+        expression = f"target {sign} value" if is_used_as_variable(plan, node) else \
+            f"compat.{HELPERS[type(node.op)]}(target, value)" if may_be_in_a_graph(plan, node) else ""
+        if expression:
             plan.edits[node] = ReplaceStatement(
-                plan.source.start(node), f"target = target {sign} value",
+                plan.source.start(node), f"target = {expression}",
                 {"target": plan.operand(node.target), "value": plan.operand(node.value)}, plan.training(node))
             plan.mark(node, None, f"?.__i{_OPERATORS[type(node.op)]}__", "exact", "", "C2T390")
             return
@@ -128,17 +128,6 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         {"target": plan.operand(node.target), "value": plan.operand(node.value),
          "self": plan.operand(own), "rhs": plan.operand(other)}, plan.training(node))
     plan.mark(node, plan.rules.rows.get(name), name, "exact", "", "C2T300")
-
-
-def _is_used_as_variable(plan: Plan, node: ast.AugAssign) -> bool:
-    """Whether its function takes the array or the graph of what is not known otherwise: ``h -= 1`` near ``h.data``."""
-    function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    if function is None or not isinstance(node.target, (ast.Name, ast.Attribute)) or not plan.imports_chainer or \
-            plan.migrated or not _is_simple(node.target):
-        return False
-    name = ast.unparse(node.target)
-    return any(isinstance(n, ast.Attribute) and n.attr in _OF_VARIABLES and ast.unparse(n.value) == name
-               for n in nodes_of(function))
 
 
 def _may_be_rebound(target: Kind, value: Kind) -> bool:

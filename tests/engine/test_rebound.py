@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.compat import rebinding
 from tests.support.both_sides import both
 
 
@@ -253,3 +254,98 @@ def test_what_is_used_as_a_variable_is_not_changed_in_place():
     np.testing.assert_array_equal(migrated["out"].numpy(), original["out"].array)
     np.testing.assert_array_equal(migrated["more"].numpy(), original["more"])
     assert migrated["rest"] is migrated["a"] and migrated["a"].tolist() == original["a"].tolist() == [2, -1]
+
+
+def test_a_value_of_a_network_that_nobody_knows_is_bound_anew():
+    """The first output is held by a list, the input by the caller: in place they would change without a word."""
+    original, migrated = both("""
+    def layers(n):
+        return {name: L.Linear(3, 3, initialW=np.eye(3) * 2) for name in n.split()}
+    class Net(chainer.Chain):
+        def __init__(self, parts):
+            super(Net, self).__init__()
+            for name in parts:
+                self.add_link(name, parts[name])
+            self.names = sorted(parts)
+        def __call__(self, x):
+            h, outs = x, []
+            for name in self.names:
+                h = getattr(self, name)(h)
+                outs.append(h)
+                h += outs[0]
+                h -= getattr(self, name)(x)
+            return outs, h
+        def residual(self, start, name):
+            y = self.parts(start, name)
+            y *= self.parts(start, name)
+            return start, y
+        def parts(self, x, name):
+            return self.find(name)(x) if name else x
+        def find(self, name):
+            return dict(self.namedlinks())['/' + name]
+    def run(net, x):
+        outs, h = net(chainer.Variable(x))
+        with chainer.no_backprop_mode():
+            first, y = net.residual(chainer.Variable(x), '')
+        return [v.array.copy() for v in (*outs, h, first, y)]
+    net = Net(layers('a b c'))
+    x = np.arange(6).reshape(2, 3).astype('f')
+    values = run(net, x)
+    """)
+    assert "compat.iadd(h, outs[0])" in migrated["__code__"]
+    for ours, theirs in zip(migrated["values"], original["values"], strict=True):
+        np.testing.assert_allclose(np.asarray(ours), theirs)
+    np.testing.assert_array_equal(migrated["x"], original["x"])
+
+
+@pytest.mark.parametrize("lines, becomes", [
+    ("y = self.make(x)\n        y += self.make(x)\n        return y", "y = compat.iadd(y, self.make(x))"),
+    ("h = self.make(x)\n        h /= 2\n        return F.relu(h)", "h = compat.itruediv(h, 2)"),
+    ("total = 0\n        for v in self.make(x):\n            total += v\n        return total", "total += v"),
+    ("i = self.make(x)\n        i += 1\n        return i", "i += 1"),
+    ("i = self.make(x)\n        i += self.make(x)\n        return x[:i]", "i += self.make(x)"),
+    ("s = self.make(x)\n        s += 'a'\n        return s", "s += 'a'"),
+    ("s = self.make(x)\n        s += [x]\n        return s", "s += [x]"),
+    ("self.count += self.make(x)", "self.count += self.make(x)"),
+])
+def test_what_is_bound_anew_and_what_only_counts(lines, becomes, migrate):
+    code = migrate(f"""
+import chainer
+import chainer.functions as F
+class Net(chainer.Chain):
+    def forward(self, x):
+        {lines}
+""").code
+    assert f"{becomes}\n" in code
+
+
+def test_what_is_no_network_changes_in_place(migrate):
+    source = "import chainer\ndef f(m, grad):\n    v = m['v']\n    v *= grad\n    v += grad\n"
+    assert "    v *= grad\n    v += grad\n" in migrate(source).code
+
+
+@pytest.mark.parametrize("name, sign", [("iadd", "+"), ("isub", "-"), ("imul", "*"), ("itruediv", "/")])
+def test_only_tensors_are_left_alone(name, sign):
+    update = getattr(rebinding, name)
+    expected = {"__builtins__": {}}
+    for make in (lambda: np.array([2.0, 4.0]), lambda: 4.0, lambda: torch.tensor([2.0, 4.0])):
+        target, held = make(), make()
+        got = update(target, 2)
+        exec(f"h {sign}= 2", expected, scope := {"h": held})
+        np.testing.assert_array_equal(got, scope["h"])
+        if isinstance(target, torch.Tensor):
+            assert got is not target and torch.equal(target, make())
+        elif isinstance(target, np.ndarray):
+            assert got is target
+    a = [1]
+    assert rebinding.iadd(a, (2,)) is a and a == [1, 2]
+
+
+def test_the_dtype_of_what_is_bound_anew():
+    x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+    assert rebinding.iadd(x, torch.ones(2, dtype=torch.float64)).dtype == torch.float32
+    assert rebinding.iadd(x.double(), w).dtype == torch.float32  # an array beside a Variable
+    assert rebinding.iadd(w, x.double()).dtype == torch.float32
+    assert rebinding.isub(torch.ones(2, dtype=torch.int32), 1).dtype == torch.int32
+    with pytest.raises(TypeError, match="float32"):
+        rebinding.itruediv(torch.ones(2, dtype=torch.int32), 2)

@@ -1,0 +1,51 @@
+"""``h += x`` as Chainer means it: a Variable is bound anew, everything else changes as it does in Python."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def iadd(target: Any, value: Any) -> Any:
+    """The value of ``target`` after ``target += value``: ``target = iadd(target, value)``.
+
+    A tensor of any shape is not changed, so whoever else holds it keeps its value; lists, numbers and NumPy arrays
+    do what ``+=`` does. The dtype stays, as it does beside an array of another one.
+
+    Raises:
+        TypeError: ``target`` holds integers and the sum would not.
+    Source: chainer.Variable.__add__.
+    """
+    return _updated(operator.add, operator.iadd, target, value)
+
+
+def isub(target: Any, value: Any) -> Any:
+    """The value of ``target`` after ``target -= value``, see :func:`iadd`. Source: chainer.Variable.__sub__."""
+    return _updated(operator.sub, operator.isub, target, value)
+
+
+def imul(target: Any, value: Any) -> Any:
+    """The value of ``target`` after ``target *= value``, see :func:`iadd`. Source: chainer.Variable.__mul__."""
+    return _updated(operator.mul, operator.imul, target, value)
+
+
+def itruediv(target: Any, value: Any) -> Any:
+    """The value of ``target`` after ``target /= value``, see :func:`iadd`. Source: chainer.Variable.__truediv__."""
+    return _updated(operator.truediv, operator.itruediv, target, value)
+
+
+def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
+    if not isinstance(target, torch.Tensor):
+        return in_place(target, value)
+    # an array that meets a Variable becomes one of its dtype
+    dtype = value.dtype if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad \
+        else target.dtype
+    result = new(target, value)
+    if result.dtype != dtype and not dtype.is_floating_point:
+        raise TypeError(f"the result would be of {result.dtype}, the target is of {dtype}")
+    return result.to(dtype)
+
+
+__all__ = ["iadd", "imul", "isub", "itruediv"]

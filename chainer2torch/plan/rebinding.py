@@ -1,0 +1,105 @@
+"""``h += x`` where nobody knows what ``h`` is: Chainer binds a Variable anew and changes an array in place."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# what a Variable has, and an array has not (or nobody asks it for)
+_OF_VARIABLES = frozenset({"array", "backward", "data", "unchain", "unchain_backward"})
+# methods of a link that work on arrays of the host, or on what is no value of a network
+_OFF_THE_GRAPH = frozenset({"__init__", "__len__", "__repr__", "prepare", "serialize", "to_cpu", "to_gpu"})
+HELPERS: dict[type, str] = {ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv"}
+
+
+def is_used_as_variable(plan: Plan, node: ast.AugAssign) -> bool:
+    """Whether its function takes the array or the graph of what is not known otherwise: ``h -= 1`` near ``h.data``."""
+    function = plan.source.enclosing(node, *_FUNCTIONS)
+    if function is None or not isinstance(node.target, (ast.Name, ast.Attribute)) or not plan.imports_chainer or \
+            plan.migrated or not _is_plain(node.target):
+        return False
+    name = ast.unparse(node.target)
+    return any(isinstance(n, ast.Attribute) and n.attr in _OF_VARIABLES and ast.unparse(n.value) == name
+               for n in nodes_of(function))
+
+
+def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
+    """Whether a name that nothing else is known of stands where values of a network stand, and may be held elsewhere.
+
+    That is: in a method of a link, or in a function that gives the name to a function or link of Chainer's. A sum that
+    is read when it is complete is held by nobody else: there, in place or not is the same.
+    """
+    function = plan.source.enclosing(node, *_FUNCTIONS)
+    if not isinstance(function, _FUNCTIONS) or not isinstance(node.target, ast.Name) or plan.migrated or \
+            type(node.op) not in HELPERS or plan.analysis.kind(node) != UNKNOWN:
+        return False
+    name = node.target.id
+    nodes = nodes_of(function)
+    given = any(isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name) and n.args[0].id == name
+                and _is_of_chainer(plan, plan.analysis.kind(n.func)) for n in nodes)
+    counts = any(isinstance(n, ast.Subscript) and name in _names_in(n.slice) for n in nodes)
+    if not given and (counts or not _may_be_added(plan.analysis.kind(node.value)) or not _in_a_link(plan, function)):
+        return False
+    return not _is_complete_when_read(plan, function, name, nodes)
+
+
+def _may_be_added(kind: Kind) -> bool:
+    """Whether a value may be a tensor: what counts and names things is none."""
+    return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(kind))
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    return {n.id for n in nodes_of(tree) if isinstance(n, ast.Name)}
+
+
+def _is_of_chainer(plan: Plan, callee: Kind) -> bool:
+    return all(isinstance(k, Ref) and k.name.startswith("chainer.functions.")
+               or isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
+
+
+def _in_a_link(plan: Plan, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    cls = plan.enclosing_class(function)
+    return cls is not None and function.name not in _OFF_THE_GRAPH and plan.analysis.derives(cls, "chainer.Link") and \
+        not any("static" in ast.unparse(d) or "class" in ast.unparse(d) for d in function.decorator_list)
+
+
+def _is_complete_when_read(plan: Plan, function: ast.AST, name: str, nodes: list[ast.AST]) -> bool:
+    """Whether all that a name is bound to is new, and nobody reads it before the last change."""
+    if any(a.arg == name for a in nodes if isinstance(a, ast.arg)):
+        return False
+    changes = [n for n in nodes if isinstance(n, ast.AugAssign)
+               and isinstance(n.target, ast.Name) and n.target.id == name]
+    bound = {change.target for change in changes}
+    for n in nodes:
+        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(target := n.targets[0], ast.Name) and \
+                target.id == name and _is_new(plan, n.value):
+            bound.add(target)
+    end = max(plan.source.span(_outermost_loop(plan, change, function))[1] for change in changes)
+    return all(n in bound if isinstance(n.ctx, ast.Store) else plan.source.start(n) > end
+               for n in nodes if isinstance(n, ast.Name) and n.id == name)
+
+
+def _outermost_loop(plan: Plan, node: ast.AST, function: ast.AST) -> ast.AST:
+    found = node
+    for ancestor in plan.source.ancestors(node):
+        if ancestor is function:
+            break
+        if isinstance(ancestor, _LOOPS):
+            found = ancestor
+    return found
+
+
+def _is_new(plan: Plan, value: ast.expr) -> bool:
+    """Whether an expression makes its value: a number, the result of an operator."""
+    return isinstance(value, (ast.BinOp, ast.Constant)) or scalar_type(plan.analysis.kind(value)) in ("int", "float")
+
+
+def _is_plain(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) or isinstance(target, ast.Attribute) and _is_plain(target.value)
