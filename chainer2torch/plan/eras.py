@@ -70,6 +70,13 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
     return Reading(old, then, as_written=False)
 
 
+def differs_as_value(plan: Plan, row: Row, old: Row) -> bool:
+    """Whether the name itself meant something else in the version of a file: ``rnn = L.StatelessLSTM`` and then
+    ``rnn(n, n)`` made a forget gate that starts at 0. What is called under another name is read nowhere else."""
+    return plan.era == 1 and old.signature is not None and row.signature is not None and bool(old.cases) and (
+        old.value is not None and old.value != row.value or _defaults_differ(row, old, Bound({})))
+
+
 def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
     """Whether a parameter that is left out had another default in version 1, or decided what a mode decides now.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, options
@@ -42,7 +43,11 @@ class ModulesInside:
         body = statement.body if isinstance(statement, ast.With) else []
         self._assigned = _stored(statement)
         self._around = _chain(plan, statement)
+        self._aliases = _aliases(statement)
+        self._sure = self._passed_over = False
         self._look(body, self._outside, _loops(statement))
+        # a method of an object that nothing is known of may run the only module there is
+        self.unnamed = self.unnamed or self._passed_over and not self._sure
 
     @property
     def expressions(self) -> list[str]:
@@ -84,7 +89,11 @@ class ModulesInside:
             return
         asked: ast.expr = callee
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
-            if callee.attr in _OF_HOST_OBJECTS or _root(callee) not in self._handed_in(callee):
+            named = _follow(callee.value, self._aliases)
+            if callee.attr in _OF_HOST_OBJECTS:
+                return
+            if _root(named) not in self._handed_in(callee):
+                self._passed_over = True
                 return
             asked = callee.value
         elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
@@ -113,10 +122,12 @@ class ModulesInside:
         passed.update((name, translate(e) if _is_path(e) else None) for name, e in zip(names, call.args))
         passed.update((k.arg, translate(k.value) if _is_path(k.value) else None) for k in call.keywords if k.arg)
         local = _stored(info.node) - set(passed)
+        aliases = _aliases(info.node)
         shares_scope = info.module is self._plan.module and (
             not _chain(self._plan, info.node) or bool(_chain(self._plan, info.node) & self._around))
 
         def inner(expression: ast.expr) -> str | None:
+            expression = _follow(expression, aliases)
             root = _root(expression)
             if root in passed:
                 start = passed[root]
@@ -125,11 +136,14 @@ class ModulesInside:
             return ast.unparse(expression) if visible else None
 
         body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
+        around, self._aliases = self._aliases, aliases
         self._look(body, inner, _loops(info.node))
+        self._aliases = around
 
     # -- how it is called around the block ---------------------------------------------------------------------------
 
     def _outside(self, expression: ast.expr) -> str | None:
+        expression = _follow(expression, self._aliases)
         return ast.unparse(expression) if _root(expression) not in self._assigned else None
 
     def _add(self, links: list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
@@ -147,6 +161,7 @@ class ModulesInside:
             if texts:
                 break
         self._found.update(dict.fromkeys(text for text in texts if text != _COVERED))
+        self._sure = self._sure or bool(texts)
         self.unnamed = self.unnamed or not texts
 
     def _container(self, over: ast.expr, translate: _Translate) -> str | None:
@@ -224,6 +239,30 @@ def _loops(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
     return {node.target.id: node.iter for node in ast.walk(tree)
             if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)}
+
+
+def _aliases(tree: ast.AST) -> dict[str, ast.expr]:
+    """Names that a tree binds once, to what has another name: ``target = self._targets['main']``."""
+    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    arguments = tree.args if isinstance(tree, _Function) else None
+    bound = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    return {node.targets[0].id: node.value for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+            and stores[node.targets[0].id] == 1 and node.targets[0].id not in bound
+            and isinstance(node.value, (ast.Attribute, ast.Subscript)) and _is_path(node.value)}
+
+
+def _follow(node: ast.expr, aliases: dict[str, ast.expr]) -> ast.expr:
+    """A path, with the name that it starts with replaced by what this is another name of."""
+    if isinstance(node, ast.Name):
+        return aliases.get(node.id, node)
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        value = _follow(node.value, aliases)
+        if value is not node.value:
+            ctx = ast.Load()
+            return ast.Attribute(value, node.attr, ctx) if isinstance(node, ast.Attribute) else ast.Subscript(
+                value, node.slice, ctx)
+    return node
 
 
 def _candidates(node: ast.expr) -> list[ast.expr]:

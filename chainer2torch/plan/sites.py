@@ -235,12 +235,15 @@ class Plan(FileNames, Members):
         """What stands for the name itself; ``site`` is where it is told."""
         old = self.rules.old.get(row.name)
         changed = old if old is not None and self.version <= old.until else None
+        other = changed is None and old is not None and eras.differs_as_value(self, row, old)
+        changed = old if other else changed
         self.replace(node, (changed and changed.value) or row.value or "", {})
         self.use(site)
-        if changed is None or changed.value is not None:
+        if changed is None or changed.value is not None and not other:
             self.mark(site, row, row.name, row.state, row.note)
         else:  # its template says what is different, a bare name does not
-            self.mark(site, changed, row.name, "review", changed.note)
+            self.mark(site, changed, row.name, "review", changed.note or
+                      "in version 1 this had other defaults; see to what it is called with, and in which mode")
 
     # -- calls -----------------------------------------------------------------------------------------------------
 

@@ -117,6 +117,39 @@ CASES = {
                 for net in nets.values():
                     x = net(x)
         """, "*nets.values()"),
+    "another name for it in a method": ("""
+        class Test(object):
+            def __init__(self, net):
+                self._targets = {'main': net}
+            def __call__(self, batches):
+                with chainer.using_config('train', False):
+                    return self.evaluate(batches)
+            def evaluate(self, batches):
+                target = self._targets['main']
+                return [target.loss() for batch in batches]
+        Test(Net())([])
+        """, "self._targets['main']"),
+    "another name for something unknown": ("""
+        class Test(object):
+            def __init__(self, net, convert):
+                self.targets = {'main': net}
+                self.convert = convert
+            def __call__(self, batches):
+                with chainer.using_config('train', False):
+                    return self.evaluate(batches)
+            def evaluate(self, batches):
+                target = self.targets['main']
+                return [target.predict(self.convert(batch)) for batch in batches]
+        """, "self.targets['main'], self.convert"),
+    "another name inside the block": ("""
+        class Test(object):
+            def __init__(self):
+                self.net = Net()
+            def __call__(self, x):
+                with chainer.using_config('train', False):
+                    net = self.net
+                    return net(x)
+        """, "self.net"),
     "a part of a model": ("""
         def f(x):
             net = Net()
@@ -144,6 +177,20 @@ def test_a_module_without_a_name_around_the_block_is_said():
         """))
     assert "with compat.eval_mode():" in result.code
     assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"review"}
+
+
+def test_an_unknown_object_that_may_be_the_only_module_is_said():
+    """The converter is handed to the helper, which finds no module in it; what `make` gives is not looked into."""
+    result = migrate_source(HEAD + textwrap.dedent("""
+        class Test(object):
+            def __init__(self, convert):
+                self.convert = convert
+            def __call__(self, make, batch):
+                with chainer.using_config('train', False):
+                    model = make(1, 2)
+                    return model.predict(self.convert(batch))
+        """))
+    assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"review"}, result.code
 
 
 def test_the_global_switch_names_what_is_there():

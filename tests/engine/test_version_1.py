@@ -320,3 +320,32 @@ def test_the_length_of_a_parameter_is_a_question_of_what_is_passed() -> None:
     assert "return len(y)" in result.code and "numel" not in result.code.replace("write x.numel()", "")
     only = migrate_source(source.replace(" + f(x)", ""), options=Options(chainer_version=1))
     assert [site.state for site in only.sites if site.symbol.endswith("__len__")] == ["review"]
+
+
+@pytest.mark.parametrize(("value", "after", "why"), [
+    ("L.StatelessLSTM", "compat.StatelessLSTM", "forget gate starts at 0"),
+    ("L.LSTM", "compat.LSTM", "forget gate starts at 0"),
+    ("L.GRU", "compat.StatelessGRU", "keeps no state"),
+    ("F.dropout", "compat.dropout", "other defaults"),
+])
+def test_a_name_of_version_1_that_is_called_under_another_one_is_said(value, after, why):
+    """What the call under the other name leaves out was something else then."""
+    source = f"{HEAD}make = {value}\nlink = make(3, 4)\nx = chainer.Variable(w, volatile='on')\n"
+    result = migrate_source(source)
+    assert f"make = {after}\n" in result.code
+    told = [s for s in result.sites if s.symbol.endswith(value.split(".")[1])]
+    assert [s.state for s in told] == ["review"] and why in told[0].message, told
+    later = migrate_source(source.replace("volatile='on'", "name='on'"), options=Options(chainer_version=7))
+    assert {s.state for s in later.sites if s.symbol.endswith(value.split(".")[1])} == {"exact"}
+
+
+def test_names_of_version_1_that_mean_the_same_are_exact():
+    result = migrate_source(f"{HEAD}make, act = L.Convolution2D, F.relu\nx = chainer.Variable(w, volatile='on')\n")
+    assert {s.state for s in result.sites} == {"exact"}
+
+
+def test_a_class_on_a_link_of_version_1_is_said():
+    """Its own constructor leaves out what had another default."""
+    result = migrate_source(f"{HEAD}class Own(L.LSTM):\n    def __init__(self, n):\n        super().__init__(n, n)\n"
+                            "x = chainer.Variable(w, volatile='on')\n")
+    assert [s.state for s in result.sites if s.symbol == "chainer.links.LSTM"] == ["review"]
