@@ -222,6 +222,24 @@ def _array_module_of(device: torch.device) -> ArrayModule:
     return ArrayModule(device)
 
 
+def is_same_array(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same array: they lie at the same place, with the same shape, strides and dtype.
+
+    Args:
+        a, b: tensors or NumPy arrays of any shape and dtype; other values are compared by ``is``.
+    Source: ``a is b`` of the arrays of chainer.Variable, which is one object for each Variable.
+    """
+    if a is b:
+        return True
+    tensors = [torch.from_numpy(x) if isinstance(x, np.ndarray) and x.dtype != object and min(x.strides, default=0) >= 0
+               else x for x in (a, b)]
+    if not all(isinstance(x, torch.Tensor) for x in tensors) or not any(isinstance(x, torch.Tensor) for x in (a, b)):
+        return False
+    x, y = tensors
+    return x.data_ptr() == y.data_ptr() and x.device == y.device and x.dtype == y.dtype and x.shape == y.shape and \
+        x.stride() == y.stride() and (x.numel() > 0 or x.untyped_storage()._cdata == y.untyped_storage()._cdata)
+
+
 def on_cpu(xp: Any) -> bool:
     """Whether ``xp`` works on the CPU: what ``xp is numpy`` asks in Chainer.
 
