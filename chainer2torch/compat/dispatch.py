@@ -11,8 +11,9 @@ from chainer2torch.compat.devices import get_device
 from chainer2torch.compat.link_tree import (
     addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params, zerograds,
 )
+from chainer2torch.compat.own_methods import clear_gradients, own_method
 from chainer2torch.compat.parameters import parameter_is_initialized
-from chainer2torch.compat.variables import unchain, unchain_backward
+from chainer2torch.compat.variables import move_variable, unchain, unchain_backward
 
 
 def array_of(x: Any) -> Any:
@@ -96,10 +97,15 @@ class _NumpyMethods:
         return self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)
 
 
+def _is_plain(x: Any, name: str) -> bool:
+    """Whether it is a module whose class has no method of this name."""
+    return isinstance(x, torch.nn.Module) and own_method(x, name) is None
+
+
 def cleargrads_of(x: Any) -> None:
     """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link."""
     if isinstance(x, torch.nn.Module):
-        x.zero_grad()
+        clear_gradients(x)
     else:
         x.cleargrads()
 
@@ -109,6 +115,28 @@ def to_device_of(x: Any, device: Any) -> Any:
     if isinstance(x, torch.nn.Module) and not hasattr(x, "to_device"):
         return x.to(get_device(device))
     return x.to_device(device)
+
+
+def to_cpu_of(x: Any) -> Any:
+    """Moves a module or a tensor itself to the CPU (or calls the object's own ``to_cpu``).
+
+    A module is returned, a tensor is not. Source: chainer.Link.to_cpu and chainer.Variable.to_cpu.
+    """
+    if _is_plain(x, "to_cpu"):
+        return x.cpu()
+    return move_variable(x, "cpu") if isinstance(x, torch.Tensor) else x.to_cpu()
+
+
+def to_gpu_of(x: Any, device: Any = None) -> Any:
+    """Moves a module or a tensor itself to a GPU: the current one, or that of a number or device.
+
+    Of another object its own ``to_gpu`` is called. Source: chainer.Link.to_gpu and chainer.Variable.to_gpu.
+    """
+    if _is_plain(x, "to_gpu"):
+        return x.cuda(device)
+    if isinstance(x, torch.Tensor):
+        return move_variable(x, "cuda" if device is None else get_device(device))
+    return x.to_gpu() if device is None else x.to_gpu(device)
 
 
 def zerograds_of(x: Any) -> None:
@@ -126,7 +154,7 @@ def namedparams_of(x: Any, include_uninit: bool = True) -> Any:
 
 def namedlinks_of(x: Any, skipself: bool = False) -> Any:
     """Chainer's paths and modules below a module (or what another object's ``namedlinks`` gives)."""
-    return namedlinks(x, skipself) if isinstance(x, torch.nn.Module) else x.namedlinks(skipself)
+    return namedlinks(x, skipself) if _is_plain(x, "namedlinks") else x.namedlinks(skipself)
 
 
 def params_of(x: Any, include_uninit: bool = True) -> Any:
@@ -138,7 +166,7 @@ def params_of(x: Any, include_uninit: bool = True) -> Any:
 
 def links_of(x: Any, skipself: bool = False) -> Any:
     """A module and all below it in Chainer's order (or what another object's ``links`` gives)."""
-    if isinstance(x, torch.nn.Module):
+    if _is_plain(x, "links"):
         return links(x, skipself)
     return x.links() if skipself is False else x.links(skipself)
 
@@ -150,7 +178,7 @@ def children_of(x: Any) -> Any:
 
 def count_params_of(x: Any) -> Any:
     """How many numbers the parameters of a module hold (or what another object's ``count_params`` gives)."""
-    return count_params(x) if isinstance(x, torch.nn.Module) else x.count_params()
+    return count_params(x) if _is_plain(x, "count_params") else x.count_params()
 
 
 def addgrads_of(x: Any, link: Any) -> None:

@@ -15,6 +15,7 @@ from chainer2torch.compat.layer_init import initialize
 from chainer2torch.compat.link_names import has_values_in_chainer, name_children, name_own_parameters
 from chainer2torch.compat.link_slots import link_children, parameter_names
 from chainer2torch.compat.links_base import ChainerLayer
+from chainer2torch.compat.own_methods import instance_of, own_method
 from chainer2torch.compat.parameters import parameter
 
 
@@ -45,9 +46,14 @@ def links(module: nn.Module, skipself: bool = False) -> Iterator[nn.Module]:
 def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tuple[str, Any]]:
     """All parameters with their paths and names in Chainer (``/l1/W``), sorted by name at every level.
 
-    A parameter that is reached twice comes twice. ``include_uninit=False`` leaves out those without a shape.
-    Source: chainer.Link.namedparams.
+    A parameter that is reached twice comes twice. ``include_uninit=False`` leaves out those without a shape. A module
+    with a ``namedparams`` of its own says itself which it has. Source: chainer.Link.namedparams.
     """
+    own = own_method(module, "namedparams")
+    if own is not None:
+        yield from own() if include_uninit else own(include_uninit)
+        return
+    module = instance_of(module)
     name_own_parameters(module)  # for parameter_name
     for key, name in parameter_names(module):
         param = getattr(module, name)
@@ -59,9 +65,32 @@ def namedparams(module: nn.Module, include_uninit: bool = True) -> Iterator[tupl
 
 
 def params(module: nn.Module, include_uninit: bool = True) -> Iterator[Any]:
-    """All parameters in Chainer's order. Source: chainer.Link.params."""
-    for _, param in namedparams(module, include_uninit):
-        yield param
+    """All parameters in Chainer's order; a module with a ``params`` of its own says itself which it has.
+
+    Source: chainer.Link.params.
+    """
+    own = own_method(module, "params")
+    if own is not None:
+        yield from own() if include_uninit else own(include_uninit)
+        return
+    module = instance_of(module)
+    name_own_parameters(module)  # for parameter_name
+    for _, name in parameter_names(module):
+        param = getattr(module, name)
+        if include_uninit or not is_lazy(param):
+            yield param
+    for _, child in link_children(module):
+        yield from params(child, include_uninit)
+
+
+def listed_parameters(module: nn.Module) -> list[Any]:
+    """The parameters that an optimizer of Chainer's sees, each once: all, unless some module has its own ``params``."""
+    own = list(module.parameters())
+    if not any(callable(getattr(type(part), "params", None)) for part in module.modules()):
+        return own
+    listed = {id(param): param for param in params(module)}
+    known = {id(param) for param in own}
+    return [p for p in own if id(p) in listed] + [p for key, p in listed.items() if key not in known]
 
 
 def count_params(module: nn.Module) -> int:
@@ -82,7 +111,11 @@ def count_params(module: nn.Module) -> int:
 
 def zerograds(module: nn.Module) -> None:
     """Sets every gradient to zeros. Source: chainer.Link.zerograds."""
-    for param in module.parameters():
+    own = own_method(module, "zerograds")
+    if own is not None:
+        own()
+        return
+    for param in listed_parameters(instance_of(module)):
         if not is_lazy(param):
             param.grad = torch.zeros_like(param)
 
@@ -90,8 +123,14 @@ def zerograds(module: nn.Module) -> None:
 def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True) -> None:
     """Copies the values of another module of the same structure; buffers too unless ``copy_persistent`` is false.
 
-    A missing part raises AttributeError, another shape RuntimeError. Source: chainer.Link.copyparams.
+    A missing part raises AttributeError, another shape RuntimeError. A module with a ``copyparams`` of its own copies
+    itself. Source: chainer.Link.copyparams.
     """
+    own = own_method(module, "copyparams")
+    if own is not None:
+        own(link) if copy_persistent else own(link, copy_persistent)
+        return
+    module = instance_of(module)
     with torch.no_grad():
         for name, param in module._parameters.items():
             if param is not None:
@@ -119,6 +158,11 @@ def _copy_tensor(target: Any, source: torch.Tensor) -> None:
 
 def addgrads(module: nn.Module, link: nn.Module) -> None:
     """Adds the gradients of another module of the same structure. Source: chainer.Link.addgrads."""
+    own = own_method(module, "addgrads")
+    if own is not None:
+        own(link)
+        return
+    module = instance_of(module)
     for name, param in module._parameters.items():
         if param is not None:
             grad = getattr(link, name).grad

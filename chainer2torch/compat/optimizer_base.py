@@ -18,7 +18,8 @@ from torch.nn.parameter import UninitializedParameter
 from chainer2torch.compat.devices import _send
 from chainer2torch.compat.link_names import name_parameters
 from chainer2torch.compat.link_slots import again_of
-from chainer2torch.compat.link_tree import params
+from chainer2torch.compat.link_tree import listed_parameters, params
+from chainer2torch.compat.own_methods import own_method
 from chainer2torch.compat.optimizer_hyperparameters import _OptimizerHyperparameter
 from chainer2torch.compat.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.state import SerializableState
@@ -74,7 +75,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         self._pre_update_hooks.clear()
         self._post_update_hooks.clear()
         name_parameters(link)
-        self._set_up([{"params": list(link.parameters())}])
+        self._set_up([{"params": listed_parameters(link)}])
         return self
 
     def _set_up(self, params: list[Any]) -> None:
@@ -181,7 +182,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         if isinstance(lossfun, torch.nn.Module):
             args, kwds = _send(args, None), _send(kwds, None)
         loss = lossfun(*args, **kwds)
-        self.zero_grad(set_to_none=self._use_cleargrads)
+        clear = own_method(self.target, "cleargrads" if self._use_cleargrads else "zerograds")
+        clear() if clear is not None else self.zero_grad(set_to_none=self._use_cleargrads)
         # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
         shared = not isinstance(lossfun, torch.nn.Module) or any(
             isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))

@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import Class, Inst, options
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement, Unwrap, Wrap
+from chainer2torch.plan.own_methods import is_super
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
@@ -104,7 +105,7 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
     for node in nodes_of(init.node):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
-        explicit = not _is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
+        explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
         if explicit and plan.reference(node.func) != f"{bases[0]}.__init__" or not node.keywords:
             continue
         statement = plan.source.parents.get(node)
@@ -137,10 +138,6 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
         plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
 
 
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
 def call_method(plan: Plan, cls: ClassInfo) -> None:
     """``__call__`` of a Chain becomes ``forward``, so that module hooks run."""
     method = cls.methods.get("__call__")
@@ -151,7 +148,7 @@ def call_method(plan: Plan, cls: ClassInfo) -> None:
     plan.edits[method.node] = Rename(plan.source.start(method.node), "forward")
     for node in nodes_of(cls.node):
         if isinstance(node, ast.Attribute) and node.attr == "__call__" and isinstance(node.ctx, ast.Load) and \
-                (_is_super(node.value) or _names_link(plan, cls, node.value)):
+                (is_super(node.value) or _names_link(plan, cls, node.value)):
             plan.replace(node, "receiver.forward", {"receiver": plan.operand(node.value)})
 
 

@@ -10,6 +10,7 @@ from chainer2torch.analysis.names import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
 from chainer2torch.plan.other_members import without_rule
+from chainer2torch.plan.own_methods import may_be_own
 from chainer2torch.plan.receivers import attribute_of_array, unknown_receiver
 from chainer2torch.plan.stages import later
 from chainer2torch.rules import Row
@@ -65,6 +66,8 @@ class Members:
         elif row.attribute or row.signature is None:
             self._attribute(node, row)
         elif isinstance(parent, ast.Call) and parent.func is node:
+            if may_be_own(self, node, kinds):
+                row = self.rules.rows.get(f"?.{node.attr}", row)
             self.call(parent, row, node, receiver=node.value)
         elif not row.cases:
             self.mark(node, row, row.name, row.state, row.note)

@@ -12,7 +12,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.analysis.scopes import Scope
-from chainer2torch.plan import eras, operators, values
+from chainer2torch.plan import eras, operators, own_methods, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.graphs import GraphUse, graph_use
@@ -333,6 +333,8 @@ class Plan(FileNames, Members):
         operands = {name: Operand(self.source.span(node)) for name, node in q.bound.given.items()}
         for name, default in row.signature.defaults.items():
             operands.setdefault(name, Operand(code=default))
+        if (held := own_methods.instance(self, q.bound.given.get("self"), template)) is not None:
+            operands["self"] = held
         constants = {}
         for text in constants_of(template):
             value = constant(text, q)

@@ -73,6 +73,46 @@ def test_modules() -> None:
     assert torch.equal(ours.weight, other.weight)
 
 
+class _Own(torch.nn.Module):
+    """A module with methods of its own, under the names of Chainer's."""
+
+    def cleargrads(self) -> str:
+        return "cleared"
+
+    def count_params(self) -> int:
+        return -1
+
+    def links(self, skipself: bool = False) -> list[bool]:
+        return [skipself]
+
+    def namedlinks(self, skipself: bool = False) -> list[bool]:
+        return [skipself]
+
+    def to_cpu(self) -> str:
+        return "here"
+
+    def to_gpu(self, device: Any = None) -> Any:
+        return "there", device
+
+
+def test_methods_of_ones_own_come_first() -> None:
+    own = _Own()
+    assert dispatch.count_params_of(own) == -1
+    assert dispatch.links_of(own) == [False] and dispatch.namedlinks_of(own, True) == [True]
+    assert dispatch.to_cpu_of(own) == "here"
+    assert dispatch.to_gpu_of(own) == ("there", None) and dispatch.to_gpu_of(own, 1) == ("there", 1)
+
+
+def test_moving_what_is_not_known() -> None:
+    theirs, ours = L.Linear(3, 2), Linear(3, 2)
+    assert theirs.to_cpu() is theirs and dispatch.to_cpu_of(ours) is ours
+    variable, tensor = chainer.Variable(np.ones(2, "f")), torch.ones(2)
+    assert variable.to_cpu() is None and dispatch.to_cpu_of(tensor) is None
+    assert dispatch.to_cpu_of(types.SimpleNamespace(to_cpu=lambda: 3)) == 3
+    assert dispatch.to_gpu_of(types.SimpleNamespace(to_gpu=lambda *device: device)) == ()
+    assert dispatch.to_gpu_of(types.SimpleNamespace(to_gpu=lambda *device: device), 2) == (2,)
+
+
 def test_array_modules() -> None:
     link = torch.nn.Linear(2, 3)
     for value in (link, link.weight, torch.device("cpu")):
