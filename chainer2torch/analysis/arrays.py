@@ -1,12 +1,12 @@
 """Ranks and dtypes of arrays and tensors: indexing, broadcasting, constructors, shape functions."""
 from __future__ import annotations
 
-import ast
 import dataclasses
 
+from chainer2torch.analysis.array_operators import broadcast
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, Union, join_all, options,
-    parse_spec, scalar_type,
+    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, Union, element_of,
+    join_all, options, parse_spec, scalar_type,
 )
 from chainer2torch.rules import Rules
 
@@ -38,65 +38,6 @@ def rank_of_shape(kind: Kind | None) -> int | None:
     if scalar_type(kind) == "int" if kind is not None else False:
         return 1
     return None
-
-
-def broadcast(a: Kind, b: Kind) -> Kind:
-    """The kind of an arithmetic result of two values, at least one of which is an array or tensor."""
-    pair = [k for k in (a, b) if isinstance(k, (Tensor, HostArray))]
-    if len(pair) == 1:
-        other = b if pair[0] is a else a
-        if scalar_type(other) is None:
-            return dataclasses.replace(pair[0], rank=None, dtype=None)
-        keep = scalar_type(other) != "float" or (pair[0].dtype or "").startswith("float")
-        return pair[0] if keep else dataclasses.replace(pair[0], dtype=None)
-    rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
-    dtype = pair[0].dtype if pair[0].dtype == pair[1].dtype else None
-    tensors = [k for k in pair if isinstance(k, Tensor)]
-    if tensors:
-        # a Variable beside an array stays a Variable
-        return Tensor(rank, dtype, array=all(t.array for t in tensors))
-    return HostArray(rank, dtype)
-
-
-def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
-    """The kind of ``a op b``, at least one of which is an array or tensor."""
-    kind = broadcast(a, b)
-    if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype in _INTEGERS:
-        return dataclasses.replace(kind, dtype="float64")
-    if _is_whole(a) and scalar_type(b) == "float" or _is_whole(b) and scalar_type(a) == "float":
-        return dataclasses.replace(kind, dtype="float64") if isinstance(kind, (Tensor, HostArray)) else kind
-    return kind
-
-
-def _is_whole(kind: Kind) -> bool:
-    """Whether it is an array of whole numbers or conditions, which a floating number beside it makes float64."""
-    return (isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array) and kind.dtype in _INTEGERS
-
-
-_INTEGERS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
-
-
-def subscript(kind: Tensor | HostArray, node: ast.expr, index: Kind) -> Kind:
-    """The kind of ``x[index]``."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    rank = kind.rank
-    for i, part in enumerate(parts):
-        if isinstance(part, ast.Slice) or isinstance(part, ast.Constant) and part.value is Ellipsis:
-            continue
-        if isinstance(part, ast.Constant) and part.value is None:
-            rank = None if rank is None else rank + 1
-            continue
-        if isinstance(part, ast.Attribute) and part.attr == "newaxis":
-            rank = None if rank is None else rank + 1
-            continue
-        item = index.items[i] if isinstance(index, Tup) and isinstance(node, ast.Tuple) and i < len(index.items) \
-            else index
-        if scalar_type(item) == "int":
-            rank = None if rank is None else rank - 1
-        else:
-            rank = None
-            break
-    return dataclasses.replace(kind, rank=rank)
 
 
 def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
@@ -222,7 +163,7 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     if name in _CONVERT:
         if dtype is None and len(args) > 1:
             dtype = dtype_of(args[1])
-        return convert(first, dtype)
+        return convert(first, dtype, guess=len(args) < 2 and "dtype" not in keywords)
     if name == "arange":
         return HostArray(1, dtype or _arange_dtype(args, keywords))
     if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
@@ -296,21 +237,29 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
     return UNKNOWN
 
 
-def convert(value: Kind, dtype: str | None) -> Kind:
-    """``numpy.array(value)``."""
-    if isinstance(value, HostArray):
-        return HostArray(value.rank, dtype or value.dtype)
-    if isinstance(value, Tensor):
-        return HostArray(value.rank, dtype or value.dtype)
+def convert(value: Kind, dtype: str | None, guess: bool = True) -> Kind:
+    """``numpy.array(value)``; without ``guess`` its dtype is ``dtype``, known or not."""
+    if isinstance(value, (HostArray, Tensor)):
+        return HostArray(value.rank, dtype or (value.dtype if guess else None))
     rank, element = 0, value
     while isinstance(element, (Lst, Tup)):
         rank += 1
         element = element.element if isinstance(element, Lst) else element.items[0] if element.items else UNKNOWN
     if isinstance(element, (HostArray, Tensor)) and element.rank is not None:
-        return HostArray(rank + element.rank, dtype or element.dtype)
+        return HostArray(rank + element.rank, dtype or (element.dtype if guess else None))
     if scalar_type(element) is not None:
-        return HostArray(rank, dtype or ("float64" if scalar_type(element) == "float" else None))
+        return HostArray(rank, dtype or (_OF_NUMBERS.get(scalar_type(_number_in(value)) or "") if guess else None))
     return HostArray(None, dtype)
+
+
+_OF_NUMBERS = {"float": "float64", "int": "int64", "bool": "bool"}
+
+
+def _number_in(value: Kind) -> Kind:
+    """What all numbers in nested lists and tuples have in common."""
+    while isinstance(value, (Lst, Tup)):
+        value = element_of(value)
+    return value
 
 
 _KEEP = frozenset({"copy", "round", "__neg__", "__abs__"})

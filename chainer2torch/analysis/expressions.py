@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import arrays, data
+from chainer2torch.analysis import array_operators, arrays, data
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
     Tensor, Tup, Union,
@@ -93,7 +93,7 @@ class Expressions:
         if isinstance(op, ast.Mod) and scalar_type(a) == "str":
             return Scalar("str")
         if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
-            return arrays.arithmetic(op, a, b)
+            return array_operators.arithmetic(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):
             return _fold(op, a, b)
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
@@ -118,7 +118,7 @@ class Expressions:
         for kind in kinds:
             if isinstance(kind, (Tensor, HostArray)) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In)):
                 other = kinds[1] if kind is kinds[0] else kinds[0]
-                result = arrays.broadcast(kind, other)
+                result = array_operators.broadcast(kind, other)
                 if isinstance(result, Tensor):  # Variables cannot be compared: these are arrays
                     return Tensor(result.rank, "bool", array=True)
                 return HostArray(result.rank, "bool") if isinstance(result, HostArray) else UNKNOWN
@@ -192,7 +192,7 @@ class Expressions:
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, (Tensor, HostArray)):
-            return arrays.subscript(kind, node, index)
+            return array_operators.subscript(kind, node, index)
         if isinstance(kind, Batch):
             return Tensor(array=True)
         example = data.item(self, kind, node, index)

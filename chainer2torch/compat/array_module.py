@@ -187,11 +187,14 @@ def _to_tensors(x: Any, device: torch.device) -> Any:
     return x
 
 
-def array_dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def array_dot(a: torch.Tensor, b: Any) -> torch.Tensor:
     """``a.dot(b)``: the product of matrices and vectors; of more axes the last of ``a`` with the last but one of ``b``.
+
+    A number multiplies. Integers and numbers of float32 together give float64.
 
     Source: numpy.dot.
     """
+    b = tensor_from(b, a.device)
     dtype = result_dtype(a, b)
     a, b = a.to(dtype), b.to(dtype)
     if a.dim() == 0 or b.dim() == 0:

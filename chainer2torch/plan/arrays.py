@@ -20,6 +20,7 @@ from chainer2torch.rules import Row
 from chainer2torch.signature import BindError
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
 _ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertIn", "assertNotIn"})
@@ -160,6 +161,10 @@ def _call(plan: Plan, call: ast.Call) -> None:
             as_text(plan, argument)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         _compare_dtypes(plan, call.args[:2])
+    elif isinstance(callee, Method) and callee.name == "dot" and isinstance(call.func, ast.Attribute) and \
+            len(arguments) == 1:
+        if "array_dot" not in plan.templates.get(call, ""):
+            _same_dtype(plan, call.func.value, callee.receiver, arguments[0], plan.analysis.kind(arguments[0]))
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
         _method_on_host(plan, call, arguments)
     elif _takes_variables(plan, callee):
@@ -272,14 +277,33 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
         plan.replace(node, "torch.floor(a / b)", {"a": plan.operand(node.left), "b": plan.operand(node.right)})
         plan.mark(node, plan.rules.rows.get("chainer.Variable.__floordiv__"), "chainer.Variable.__floordiv__", "exact")
         return
-    if _becomes_double(node.op, left, right):
+    if isinstance(node.op, ast.MatMult):
+        _same_dtype(plan, node.left, left, node.right, right)
+    elif _becomes_double(node.op, left, right):
         wrap(plan, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
         wrap(plan, node.right, "value.double()")
     elif isinstance(node.op, ast.Sub):
         for side, kind in ((node.left, left), (node.right, right)):
             if isinstance(kind, Tensor) and kind.array and kind.dtype == "bool":
-                wrap(plan, side, "value.long()")  # NumPy counts with them, PyTorch refuses to subtract
+                # NumPy counts with them, PyTorch refuses to subtract
+                other = right if side is node.left else left
+                dtype = other.dtype if isinstance(other, Tensor) and other.dtype in _WHOLE - {"bool"} else None
+                wrap(plan, side, f"value.to(torch.{dtype})" if dtype else "value.long()")
+
+
+def _same_dtype(plan: Plan, left: ast.expr, a: Kind, right: ast.expr, b: Kind) -> None:
+    """Converts one factor of a product of matrices, as NumPy does; PyTorch multiplies equal dtypes only."""
+    if not all(isinstance(k, Tensor) and k.array for k in (a, b)):
+        return
+    dtypes = {k.dtype or "" for k in (a, b) if isinstance(k, Tensor)}
+    if len(dtypes) < 2 or not dtypes <= _ORDERED.keys():
+        return
+    # int64 and float32 give float64, as each of int32 and float32 does
+    common = "float64" if "float32" in dtypes and dtypes & {"int32", "int64"} else max(dtypes, key=_ORDERED.__getitem__)
+    for side, kind in ((left, a), (right, b)):
+        if isinstance(kind, Tensor) and kind.dtype != common and side not in plan.wraps:
+            wrap(plan, side, f"value.to(torch.{common})")
 
 
 def _may_be_host_array(kind: Kind) -> bool:
