@@ -26,6 +26,7 @@ from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.other_members import overridden
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
+from chainer2torch.plan.copies import copied_models
 from chainer2torch.plan.states import kept_states
 from chainer2torch.plan.texts import texts
 from chainer2torch.plan.unresolved import unresolved
@@ -179,6 +180,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         link_names.names(plan)
         devices.texts(plan)
         link_members.members(plan)
+        copied_models(plan)
         arrays.crossings(plan)
         kept_states(plan)
         kept_gradients(plan)

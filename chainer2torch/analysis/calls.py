@@ -122,6 +122,8 @@ class Calls:
         """Joins an argument into a parameter."""
         if kind is BOTTOM:
             return
+        if isinstance(kind, HostArray):
+            func.host_fed.add(name)
         old = func.params.get(name)
         new = UNKNOWN if self.widened(func) and old not in (None, kind) else join(old, kind)
         if new != old:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis.arrays import on_device
 from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of, join_all,
-    options, scalar_type,
+    BOTTOM, UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of,
+    join_all, options, scalar_type,
 )
 from chainer2torch.analysis.names import ClassInfo
 
@@ -112,6 +112,11 @@ def iterated(analysis: Analysis, iterator: Inst) -> Kind:
     return Lst(examples(analysis, dataset))
 
 
+def calls_with_batches(analysis: Analysis, cls: str) -> bool:
+    """Whether a class of Chainer's is an updater or evaluator that :func:`connected` knows."""
+    return cls in _UPDATERS or any(analysis.rules.is_subclass(cls, base) for base in (_UPDATERS[0], _EVALUATOR))
+
+
 def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     """An updater or evaluator was made: its model will be called with the batches of its iterator."""
     if analysis.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
@@ -130,13 +135,26 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
         if isinstance(converter, Func):
             batch = iterated(analysis, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
             _through_converter(analysis, converter, batch, target)
-        elif isinstance(iterator, Inst) and known:
-            batch = batched(examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)))
+            continue
+        if isinstance(iterator, Inst) and known:
+            example = examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN))
+            batch = batched(example)
             one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
             args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]
             if UNKNOWN not in args:
                 for model in options(target):
                     analysis.call(model, args, {}, None)
+                continue
+            if example is BOTTOM:
+                continue  # not known yet
+        _call_with_anything(analysis, target)
+
+
+def _call_with_anything(analysis: Analysis, target: Kind) -> None:
+    """A function is called with what nobody knows; a model with tensors, as any other."""
+    for option in options(target):
+        if isinstance(option, Func):
+            analysis.escape(option)
 
 
 _EVALUATOR = "chainer.training.extensions.Evaluator"
@@ -166,6 +184,7 @@ def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target:
     device: Kind = Inst("chainer.backend.Device") if given else Scalar("int")
     result = on_device(analysis.call(converter, [batch, device], {}, None))
     if isinstance(result, Unknown):
+        _call_with_anything(analysis, target)
         return
     for model in options(target):
         if isinstance(result, Dct):

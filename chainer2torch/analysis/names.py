@@ -58,6 +58,8 @@ class FuncInfo:
     is_generator: bool = False
     # whether some call of it was seen, even one whose arguments are not known yet
     called: bool = False
+    # parameters that some call gives an array on the host, whatever others give them
+    host_fed: set[str] = dataclasses.field(default_factory=set)
     # whether parameters that no call feeds have got what Chainer's protocols say of them
     seeded: bool = False
 

@@ -205,7 +205,8 @@ def fed_functions(
         return []
     row = analysis.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
-    return [kind for name, kind in bound.items() if name == "converter" or _INITIALIZER.fullmatch(name)]
+    return [kind for name, kind in bound.items() if name == "converter" or _INITIALIZER.fullmatch(name) or
+            name in ("eval_func", "loss_func") and data.calls_with_batches(analysis, callee.name)]
 
 
 # -- objects of training code --------------------------------------------------------------------------------------

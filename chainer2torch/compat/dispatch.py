@@ -9,7 +9,8 @@ from chainer2torch.compat.array_dtypes import numpy_dtype
 from chainer2torch.compat.array_module import array_module
 from chainer2torch.compat.devices import get_device
 from chainer2torch.compat.link_tree import (
-    addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params, zerograds,
+    addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params,
+    set_update_enabled, zerograds,
 )
 from chainer2torch.compat.own_methods import clear_gradients, own_method
 from chainer2torch.compat.parameters import parameter_is_initialized
@@ -34,6 +35,13 @@ def data_of(x: Any) -> Any:
 def to_host(x: Any) -> Any:
     """A tensor as an array of NumPy, for text and for other libraries; anything else as it is."""
     return x.detach().cpu().numpy() if isinstance(x, torch.Tensor) else x
+
+
+def from_host(x: Any) -> Any:
+    """An array of NumPy as a tensor on the same memory (a copy of one that runs backwards); anything else as it is."""
+    if not isinstance(x, np.ndarray):
+        return x
+    return torch.as_tensor(x.copy() if any(step < 0 for step in x.strides) else x)
 
 
 def xp_of(x: Any) -> Any:
@@ -187,6 +195,16 @@ def addgrads_of(x: Any, link: Any) -> None:
         addgrads(x, link)
     else:
         x.addgrads(link)
+
+
+def set_update_enabled_of(x: Any, enabled: bool) -> None:
+    """Lets optimizers change the parameters of a module or not (or calls another object's own method)."""
+    if isinstance(x, torch.nn.Module) and not hasattr(x, "enable_update"):
+        set_update_enabled(x, enabled)
+    elif enabled:
+        x.enable_update()
+    else:
+        x.disable_update()
 
 
 def copy_of(x: Any, mode: str = "share") -> Any:

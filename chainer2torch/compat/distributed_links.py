@@ -1,7 +1,6 @@
 """Modules whose parts, batch statistics or states are spread over processes."""
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import torch.nn as nn
 
 from chainer2torch.compat.chains import ChainList
 from chainer2torch.compat.communicators import Communicator
+from chainer2torch.compat.copies import deepcopy
 from chainer2torch.compat.devices import _send
 from chainer2torch.compat.distributed_functions import distributed_recv, distributed_send, pseudo_connect
 from chainer2torch.compat.normalization_links import BatchNormalization
@@ -159,7 +159,7 @@ def create_mnbn_model(link: nn.Module, comm: Communicator, communication_backend
 
     Source: chainermn.links.create_mnbn_model.
     """
-    copied = copy.deepcopy(link)
+    copied = deepcopy(link)
     return _with_multi_node_normalization(copied, comm, communication_backend)
 
 

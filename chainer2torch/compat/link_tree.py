@@ -1,5 +1,4 @@
 """Walks modules as Chainer walks links: its orders, its paths, and what it does to whole trees of parameters."""
-import copy
 import functools
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ import torch
 import torch.nn as nn
 from torch.nn.parameter import is_lazy
 
+from chainer2torch.compat.copies import copy_object, deepcopy
 from chainer2torch.compat.initializers import NaN, as_initializer
 from chainer2torch.compat.layer_init import initialize
 from chainer2torch.compat.link_names import has_values_in_chainer, name_children, name_own_parameters
@@ -140,7 +140,7 @@ def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True)
                 if buffer is not None:
                     _copy_tensor(buffer, getattr(link, name))
             for name in vars(module).get("_chainer_persistent", ()):
-                setattr(module, name, copy.deepcopy(getattr(link, name)))
+                setattr(module, name, deepcopy(getattr(link, name)))
     for name, child in module._modules.items():
         if child is not None:
             copyparams(child, getattr(link, name), copy_persistent)
@@ -244,7 +244,7 @@ def copy_link(module: nn.Module, mode: str = "share") -> Any:
     if mode == "share" or isinstance(module, nn.ModuleList):  # a ChainList deepens its children only
         result = _on_same_memory(module)
     else:
-        result = copy.deepcopy(module)
+        result = deepcopy(module)
         if mode == "init":
             _fill_again(result, module)
     for name, child in result._modules.items():
@@ -254,10 +254,8 @@ def copy_link(module: nn.Module, mode: str = "share") -> Any:
 
 def _on_same_memory(module: nn.Module) -> Any:
     """The module itself with tables of its own; its children are still the same."""
-    result = copy.copy(module)
+    result = copy_object(module)
     object.__setattr__(result, "_chainer_link_names", {})  # nobody holds it
-    for table in ("_parameters", "_buffers", "_modules"):
-        result.__dict__[table] = dict(module.__dict__[table])
     for name, param in module._parameters.items():
         if param is not None:
             if is_lazy(param):

@@ -1,7 +1,6 @@
 """One training over several devices, each with its own share of the data: as processes of a job, or in one process."""
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import torch.distributed as dist
 from pytorch_pfn_extras import reporting
 
 from chainer2torch.compat.convert import _call_converter, concat_examples
+from chainer2torch.compat.copies import deepcopy
 from chainer2torch.compat.devices import _send, get_device, using_device
 from chainer2torch.compat.link_tree import addgrads, copyparams
 from chainer2torch.compat.process_group import launched_rank
@@ -67,7 +67,7 @@ class ParallelUpdater(StandardUpdater):
             self._job.share_values(*([target] if models is None else models.values()))
             return
         if models is None:
-            models = {name: target if name == "main" else copy.deepcopy(target).to(self._device_of(name))
+            models = {name: target if name == "main" else deepcopy(target).to(self._device_of(name))
                       for name in names}
             target.to(self._device_of("main"))
         self._models = models
@@ -168,7 +168,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
             self._job = TrainingJob(model, model, None, with_buffers=False)
             self._job.share_values(model)
         else:
-            self._shares += [(iterator, place, copy.deepcopy(model).to(place))
+            self._shares += [(iterator, place, deepcopy(model).to(place))
                              for iterator, place in zip(iterators[1:], places[1:], strict=True)]
 
     def connect_trainer(self, trainer: Any) -> None:

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.arrays import GENERATORS, dtype_of, entering
+from chainer2torch.analysis.arrays import GENERATORS, dtype_of
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, options, scalar_type,
 )
 from chainer2torch.plan import identity
 from chainer2torch.plan.edits import Wrap
-from chainer2torch.plan.host_arrays import tensor_of, tensors_of
+from chainer2torch.plan.host_arrays import arguments_as_tensors, takes_variables, tensor_of
 from chainer2torch.plan.host_values import (
     as_text, is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
 )
@@ -28,9 +28,6 @@ _ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "asser
 _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
-_NO_ARRAYS = frozenset({
-    "axes", "axis", "indices_or_sections", "ksize", "pad_width", "repeats", "reps", "shape", "slices",
-})
 _VIEWS = frozenset({
     "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
     "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
@@ -167,19 +164,8 @@ def _call(plan: Plan, call: ast.Call) -> None:
             _same_dtype(plan, call.func.value, callee.receiver, arguments[0], plan.analysis.kind(arguments[0]))
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
         _method_on_host(plan, call, arguments)
-    elif _takes_variables(plan, callee):
-        layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
-        for argument in _tensor_arguments(plan, call, callee, arguments):
-            kind = plan.analysis.kind(argument)
-            items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
-            kinds = [plan.analysis.kind(item) for item in items]
-            if isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
-                for item, own in zip(items, kinds):  # some may be tensors as they are
-                    if layer and own != entering(own, layer):
-                        wrap(plan, item, tensor_of(plan, item))
-            elif kind != entering(kind, layer):
-                wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else
-                     tensor_of(plan, argument))
+    elif takes_variables(plan, callee):
+        arguments_as_tensors(plan, call, callee)
 
 
 def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> None:
@@ -189,26 +175,6 @@ def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> No
         for argument in dtypes:
             wrap(plan, argument, "compat.numpy_dtype(value)")
         plan.mark(call.func, None, f"numpy.ndarray.{call.func.attr}", "exact", "", _CODE)
-
-
-def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind, arguments: list[ast.expr]) -> list[ast.expr]:
-    """The arguments without those for parameters that take positions and shapes rather than arrays."""
-    row = plan.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
-    if row is None or row.signature is None:
-        return arguments
-    try:
-        bound = row.signature.bind(call.args, call.keywords)
-    except BindError:
-        return []
-    return [node for name, node in bound.given.items() if name not in _NO_ARRAYS] + list(bound.extra_args)
-
-
-def _takes_variables(plan: Plan, callee: Kind) -> bool:
-    if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
-        return callee.name == "update" and isinstance(callee.receiver, Inst) and \
-            plan.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
-    return all(isinstance(k, Ref) and k.name.startswith("chainer.functions.")
-               or isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
 
 
 def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:

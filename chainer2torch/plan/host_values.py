@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type,
 )
 from chainer2torch.plan.edits import Wrap
-from chainer2torch.plan.sites import Plan
+
+if TYPE_CHECKING:
+    from chainer2torch.plan.sites import Plan
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
 _OF_HOST_ARRAYS = frozenset({
@@ -40,6 +43,8 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
             to_host_if_array(plan, part)
     elif _is_shape(plan, node):
         wrap(plan, node, "tuple(value)")
+    elif _is_held_by_anything(plan, node):
+        wrap(plan, node, "compat.to_host(value)")
     else:
         kinds = _items(plan.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
@@ -73,6 +78,12 @@ def _is_shape(plan: Plan, node: ast.expr) -> bool:
         node = node.value
     return isinstance(node, ast.Attribute) and node.attr == "shape" and all(
         isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value)))
+
+
+def _is_held_by_anything(plan: Plan, node: ast.expr) -> bool:
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable."""
+    return isinstance(node, ast.Attribute) and node.attr in ("array", "data") and plan.imports_chainer and \
+        not plan.migrated and plan.analysis.kind(node.value) == UNKNOWN and plan.analysis.kind(node) == UNKNOWN
 
 
 def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:

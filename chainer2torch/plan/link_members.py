@@ -20,7 +20,7 @@ from chainer2torch.rules import Row
 _STATISTICS = frozenset({"avg_mean", "avg_var"})
 _DISTINCTIVE = _STATISTICS | {"W"}
 _OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
-_OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd"})
+_OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {"builtins.hasattr": "compat.has_link_attribute(obj, name)",
            "builtins.getattr": "compat.link_attribute(obj, name)",
            "builtins.setattr": "compat.set_link_attribute(obj, name, value)"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import dispatch
+from chainer2torch.compat import dispatch, optimizers
 from chainer2torch.compat.array_dtypes import astype
 from chainer2torch.compat.linear import Linear
 
@@ -161,3 +161,26 @@ def test_astype_of_other_objects_is_their_own() -> None:
     table = types.SimpleNamespace(astype=lambda dtype, copy: [dtype, copy])
     assert astype(table, "category") == ["category", True]
     assert astype(table, torch.float32) == [np.dtype("float32"), True]
+
+
+def test_update_switches_of_a_module_and_of_other_objects() -> None:
+    layer = torch.nn.Linear(2, 2)
+    optimizer = optimizers.SGD().setup(layer)
+    dispatch.set_update_enabled_of(layer, False)
+    assert not any(p.update_rule.enabled for p in optimizer.target.parameters())
+    dispatch.set_update_enabled_of(layer, True)
+    assert all(p.update_rule.enabled for p in optimizer.target.parameters())
+    said: list[str] = []
+    other = types.SimpleNamespace(enable_update=lambda: said.append("on"), disable_update=lambda: said.append("off"))
+    dispatch.set_update_enabled_of(other, True)
+    dispatch.set_update_enabled_of(other, False)
+    assert said == ["on", "off"]
+
+
+def test_from_host_and_back() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    tensor = dispatch.from_host(x)
+    tensor[0, 0] = 7
+    assert x[0, 0] == 7
+    assert dispatch.from_host(x[:, ::-1]).tolist() == x[:, ::-1].tolist()
+    assert dispatch.from_host(tensor) is tensor and dispatch.from_host([x])[0] is x

@@ -158,3 +158,60 @@ def test_extensions_and_subclasses_of_classifier_know_the_model(init):
     """)
     np.testing.assert_allclose(migrated["seen"], original["seen"], rtol=1e-5)
     np.testing.assert_allclose(migrated["answer"], original["answer"], rtol=1e-5)
+
+
+def test_a_loss_function_gets_the_batches_of_its_updater():
+    original, migrated = both("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.fc = L.Linear(3, 2, initialW=0.5)
+
+            def encode(self, x):
+                return F.tanh(self.fc(x))
+
+            def loss_function(self, k):
+                def lossfun(x):
+                    noise = np.full((len(x), 2), 0.25, 'f')
+                    return F.sum(F.gaussian(self.encode(x), self.encode(x), eps=noise)) / k
+                return lossfun
+
+        def f():
+            net = Net()
+            optimizer = chainer.optimizers.SGD(0.1).setup(net)
+            iterator = chainer.iterators.SerialIterator(np.arange(12, dtype='f').reshape(4, 3) / 12, 2, shuffle=False)
+            updater = chainer.training.updaters.StandardUpdater(iterator, optimizer, loss_func=net.loss_function(2))
+            updater.update()
+            return net.fc.W.array.tolist(), float(net.loss_function(1)(np.ones((2, 3), 'f')).array)
+        """)
+    (weights, loss), (migrated_weights, migrated_loss) = original["f"](), migrated["f"]()
+    np.testing.assert_allclose(weights, migrated_weights, rtol=1e-5)
+    assert loss == pytest.approx(migrated_loss, rel=1e-5)
+    assert "self.fc(torch.as_tensor(x))" in migrated["__code__"]
+
+
+def test_an_array_of_numpy_meets_a_layer_that_others_give_anything():
+    original, migrated = both("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.fc = L.Linear(3, 2, initialW=0.5)
+
+            def encode(self, x):
+                return self.fc(x)
+
+        def whatever(net, x):
+            return Net.encode(net, x) if isinstance(net, Net) else None
+
+        def f():
+            net = Net()
+            return net.encode(np.ones((1, 3), 'f')).array.tolist()
+
+        def g(x):
+            return Net().encode(x).array.tolist()
+        """)
+    assert original["f"]() == migrated["f"]()
+    assert original["g"](np.ones((1, 3), "f")[:, ::-1]) == migrated["g"](np.ones((1, 3), "f")[:, ::-1])
+    assert "self.fc(compat.from_host(x))" in migrated["__code__"]

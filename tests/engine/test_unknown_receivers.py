@@ -319,3 +319,17 @@ def parts(link, x, test):
                  "return link.weight.detach() + link.running_mean", "return link.weight, link.bias",
                  "    return compat.link_attribute(link, 'gamma')\n"):
         assert line in code, code
+
+
+def test_the_update_rule_of_some_link_and_text_of_some_variable():
+    code = migrate_source("""import chainer
+def quiet(trunk, x):
+    trunk.block.disable_update()
+    trunk.block.bn.gamma.update_rule.enabled = True
+    print(x.array, x.data)
+    return trunk.block.enable_update
+""").code
+    for line in ("    compat.set_update_enabled_of(trunk.block, False)\n",
+                 "    compat.link_attribute(trunk.block.bn, 'gamma').update_rule.enabled = True\n",
+                 "    print(compat.to_host(compat.array_of(x)), compat.to_host(x.data))\n"):
+        assert line in code, code

@@ -1,0 +1,144 @@
+"""Copies of modules that keep what they computed, beside Chainer's own."""
+import copy
+from typing import Any
+
+import chainer
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.compat.copies import copy_object, deepcopy
+from tests.support.both_sides import both
+
+NET = """
+import copy
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(2, 2, initialW=1)
+            self.l = L.LSTM(2, 2, lateral_init=0.5, upward_init=0.5)
+        self.tags = ['x']
+    def __call__(self, x):
+        self.h = self.l(self.a(x))
+        self.loss = F.sum(self.h)
+        return self.loss
+
+def run(m, times):
+    for _ in range(times):
+        m(np.ones((1, 2), 'f'))
+    return m
+"""
+
+
+def both_of(body: str) -> list[Any]:
+    return [space["f"]() for space in both(NET + body)]
+
+
+def test_deepcopy_of_a_model_that_was_called() -> None:
+    old, new = both_of("""
+def f():
+    m = run(Net(), 2)
+    m2 = copy.deepcopy(m)
+    m2.a.W.array[...] = 3
+    m2.tags.append('y')
+    with chainer.no_backprop_mode():
+        y = m2(np.ones((1, 2), 'f'))
+    return [float(m.loss.array), float(y.array), float(m2.loss.array), m.a.W.array.tolist(), m.tags, m2.tags]
+""")
+    assert old[3:] == new[3:]
+    np.testing.assert_allclose(old[:3], new[:3], rtol=1e-6)
+
+
+def test_the_copy_goes_on_from_a_state_that_was_reset() -> None:
+    old, new = both_of("""
+def f():
+    m2 = copy.deepcopy(run(Net(), 2))
+    m2.l.reset_state()
+    m2.cleargrads()
+    run(m2, 2).loss.backward()
+    return m2.a.W.grad.tolist()
+""")
+    np.testing.assert_allclose(old, new, rtol=1e-5)
+
+
+def test_copies_of_lists_and_of_links_copy() -> None:
+    for body in ("copy.deepcopy([run(Net(), 1)])[0]", "run(Net(), 1).copy(mode='copy')"):
+        old, new = both_of(f"def f():\n    m = {body}\n    m.l.reset_state()\n    return float(run(m, 1).loss.array)\n")
+        assert old == pytest.approx(new, rel=1e-6)
+
+
+def test_a_child_of_a_shallow_copy_is_its_own() -> None:
+    old, new = both_of("""
+def f():
+    m = Net()
+    m2 = copy.copy(m)
+    m2.a.W.array[...] = 3
+    m2.a = L.Linear(3, 3)
+    return m.a.W.array.tolist(), list(m2.a.W.shape), m2.tags is m.tags, m2.l is m.l
+""")
+    assert tuple(old) == tuple(new)
+
+
+def test_no_gradient_goes_on_through_the_graph_of_a_copy() -> None:
+    old, new = both_of("""
+class Cell(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.x = L.Linear(2, 2, initialW=0.5)
+            self.h = L.Linear(2, 2, initialW=0.25)
+        self.state = None
+    def __call__(self, x):
+        y = self.x(x)
+        if self.state is not None:
+            y += self.h(self.state)
+        self.state = F.tanh(y)
+        return self.state
+
+def f():
+    x = np.ones((1, 2), 'f')
+    cell = Cell()
+    cell(x)
+    other = copy.deepcopy(copy.deepcopy(cell))
+    result = []
+    for one in (other, cell):
+        one.cleargrads()
+        F.sum(one(x)).backward()
+        result.append([one.x.W.grad.tolist(), one.h.W.grad.tolist()])
+    return result
+""")
+    np.testing.assert_allclose(old, new, rtol=1e-5)
+    assert old[0][0] != old[1][0], "the original has its graph"
+
+
+def test_copies_of_tensors_and_of_other_objects() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    first, second = deepcopy((y, y))
+    assert first is second and first.tolist() == [2, 2] and first.requires_grad
+    assert deepcopy(y.detach()).requires_grad is False
+    assert deepcopy({"a": [1, {2}], "b": np.arange(3)}, {})["a"] == [1, {2}]
+    shared = [1]
+    assert copy_object(shared) == [1] and copy_object(shared) is not shared
+    assert copy.deepcopy(chainer.Variable(np.ones(2, "f"))).array.tolist() == [1, 1]
+
+
+def test_models_that_keep_nothing_are_copied_by_the_copy_module() -> None:
+    _, migrated = both("""
+import copy
+class Q(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(2, 2)
+            self.b = L.Linear(2, 2)
+    def forward(self, x):
+        return self.b(F.relu(self.a(x)))
+q = Q()
+target = copy.deepcopy(q)
+layers = copy.copy([q])
+""")
+    assert "target = copy.deepcopy(q)" in migrated["__code__"]
+    assert "layers = copy.copy([q])" in migrated["__code__"]
