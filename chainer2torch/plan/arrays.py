@@ -5,7 +5,7 @@ import ast
 
 from chainer2torch.analysis.arrays import GENERATORS, dtype_of
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, options, scalar_type,
+    UNKNOWN, Const, HostArray, Inst, Kind, Method, Ref, Tensor, options, scalar_type,
 )
 from chainer2torch.plan import identity
 from chainer2torch.plan.edits import Wrap

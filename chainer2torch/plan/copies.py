@@ -48,7 +48,7 @@ def _keeps(plan: Plan, kind: Kind, seen: set[ClassInfo]) -> bool:
     if isinstance(kind, Tensor):
         return not kind.array
     if kind == UNKNOWN:
-        return plan.imports_chainer
+        return plan.imports_chainer and plan.holds_tensors
     if not isinstance(kind, Inst):
         return False
     if isinstance(kind.cls, str):
