@@ -16,15 +16,20 @@ def read_npz(file: Any) -> dict[str, Any]:
     """
     try:
         with zipfile.ZipFile(file) as archive:
-            entries = {}
-            for name in archive.namelist():
-                with archive.open(name) as member:
-                    entries[name.removesuffix(".npy").lstrip("/")] = _read_array(member)
-            return entries
+            return read_archive(archive)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file} is not a complete .npz file: {error}") from error
+
+
+def read_archive(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """The same of an .npz that is open."""
+    entries = {}
+    for name in archive.namelist():
+        with archive.open(name) as member:
+            entries[name.removesuffix(".npy").lstrip("/")] = _read_array(member)
+    return entries
 
 
 def _read_array(member: Any) -> Any:
