@@ -1,7 +1,6 @@
 """Parts of .npz files: what loads an open file into modules, and what collects the arrays of modules."""
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from typing import Any
 
