@@ -266,11 +266,11 @@ def _live(plan: Plan) -> list[Edit]:
     """The edits outside of what other edits remove."""
     gone = [plan.source.span(n) for n in plan.removed if hasattr(n, "lineno")]
 
-    def lives(start: int) -> bool:
-        return not any(a <= start < b for a, b in gone)
+    def lives(edit: Edit) -> bool:
+        start, end = (edit.start, edit.start + 1) if isinstance(edit, StatementEdit) else edit.span
+        return not any(a <= start and end <= b for a, b in gone)
 
-    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits, *left_imports(plan)]
-            if lives(e.start if isinstance(e, StatementEdit) else e.span[0])]
+    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits, *left_imports(plan)] if lives(e)]
 
 
 def _mark_failed(plan: Plan, failed: list[Any]) -> None:

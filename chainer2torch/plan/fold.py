@@ -1,4 +1,5 @@
-"""Conditions on what PyTorch does not have (ChainerX, other devices): they are constant, and their branches fold."""
+"""Conditions on what PyTorch does not have (ChainerX, other devices) or on whether Chainer is there: they are constant,
+and their branches fold."""
 from __future__ import annotations
 
 import ast
@@ -24,6 +25,12 @@ def conditions(plan: Plan) -> None:
         parent = plan.source.parents.get(outer)
         if isinstance(parent, ast.If) and parent.test is outer:
             _fold_if(plan, parent, truth)
+        elif isinstance(parent, ast.IfExp) and parent.test is outer:
+            plan.replace(parent, "value", {"value": plan.operand(parent.body if truth else parent.orelse)})
+            plan.removed.add(parent.orelse if truth else parent.body)
+        elif isinstance(parent, ast.BoolOp) and len(parent.values) == 2:  # it decides nothing: the other one does
+            other = parent.values[parent.values[0] is outer]
+            plan.replace(parent, "value", {"value": plan.operand(other)})
         else:
             plan.replace(outer, str(truth), {})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.edits import GuardImport, Remove, RemoveImport
@@ -59,11 +59,12 @@ def _exported(plan: Plan) -> set[str]:
 
 
 def empty_guards(plan: Plan) -> None:
-    """Plans the removal of ``try: import chainer ... except ImportError: pass`` when all of its imports go."""
+    """Plans the removal of ``try: import chainer ... except ImportError: chainer = None`` when all of its imports go."""
     for block in plan.source.of(ast.Try):
         if isinstance(plan.edits.get(block), Remove):
             del plan.edits[block]
-        if block.orelse or block.finalbody or not all(map(_does_nothing, block.handlers)):
+        bound = {_bound(a) for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom)) for a in s.names}
+        if block.orelse or block.finalbody or not all(_does_nothing(handler, bound) for handler in block.handlers):
             continue
         edits = [plan.edits.get(statement) for statement in block.body]
         if all(isinstance(edit, RemoveImport) and isinstance(statement, (ast.Import, ast.ImportFrom)) and
@@ -71,9 +72,11 @@ def empty_guards(plan: Plan) -> None:
             plan.edits[block] = Remove(plan.source.start(block))
 
 
-def _does_nothing(handler: ast.ExceptHandler) -> bool:
-    return isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT and \
-        all(isinstance(statement, ast.Pass) for statement in handler.body)
+def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
+    """Whether a handler does nothing but give constants to the names that the imports bind."""
+    return isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT and all(
+        isinstance(s, ast.Pass) or isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant)
+        and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets) for s in handler.body)
 
 
 def _is_chainer(plan: Plan, alias: ast.alias) -> bool:
