@@ -59,7 +59,7 @@ def _exported(plan: Plan) -> set[str]:
 
 
 def empty_guards(plan: Plan) -> None:
-    """Plans the removal of ``try: import chainer ... except ImportError: chainer = None`` when all of its imports go."""
+    """Plans the removal of ``try: import chainer; except ImportError: chainer = None`` when all of its imports go."""
     for block in plan.source.of(ast.Try):
         if isinstance(plan.edits.get(block), Remove):
             del plan.edits[block]
