@@ -164,9 +164,9 @@ FOLDED = [
      "# c\na = 1\n# d\nb = 2\n"),
     ("def f():\n    if xp is chainerx:\n        return 1\n", "def f():\n    pass\n"),
     ("def f():\n    # why\n    if xp is chainerx: return 1\n", "def f():\n    # why\n    pass\n"),
-    ("x = 1 if xp is chainerx else 2\n", "x = 1 if False else 2\n"),
+    ("x = 1 if xp is chainerx else 2\n", "x = 2\n"),
     ("if xp is chainerx and y:\n    a = 1\nelse:\n    b = 2\n", "b = 2\n"),
-    ("if xp is chainerx or y:\n    a = 1\n", "if False or y:\n    a = 1\n"),
+    ("if xp is chainerx or y:\n    a = 1\n", "if y:\n    a = 1\n"),
     ("while not chainerx.is_available():\n    a = 1\n", "while True:\n    a = 1\n"),
 ]
 
