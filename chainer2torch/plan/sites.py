@@ -12,7 +12,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.names import ClassInfo, ModuleInfo
 from chainer2torch.analysis.scopes import Scope
-from chainer2torch.plan import eras, operators, own_methods, values
+from chainer2torch.plan import eras, operators, own_methods, starred, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
 from chainer2torch.plan.flatten import flatten_input, flattens
 from chainer2torch.plan.graphs import GraphUse, graph_use
@@ -229,9 +229,9 @@ class Plan(FileNames, Members):
                 "passed as a value; no torch object means the same for every call"
             self.mark(node, row, row.name, "manual", reason)
             return
-        self._as_value(node, node, row)
+        self.as_value(node, node, row)
 
-    def _as_value(self, node: ast.expr, site: ast.expr, row: Row) -> None:
+    def as_value(self, node: ast.expr, site: ast.expr, row: Row) -> None:
         """What stands for the name itself; ``site`` is where it is told."""
         old = self.rules.old.get(row.name)
         changed = old if old is not None and self.version <= old.until else None
@@ -265,7 +265,7 @@ class Plan(FileNames, Members):
         row, bound = reading.row, reading.bound
         assert row.signature is not None
         if bound.starred:
-            self._starred(call, row, site, receiver)
+            starred.call(self, call, row, site, receiver)
             return
         question = Question(row, bound, self.analysis.kind, self.is_instance, self.input_kind(call),
                             lambda: graph_use(self, call))
@@ -308,18 +308,6 @@ class Plan(FileNames, Members):
         same = {k.arg for k in tree.keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg}
         return plain and len(same) == len(tree.keywords) and all(k.arg in same for k in call.keywords) and \
             (len(call.args) <= len(tree.args) or any(isinstance(a, ast.Starred) for a in tree.args))
-
-    def _starred(self, call: ast.Call, row: Row, site: ast.expr, receiver: ast.expr | None) -> None:
-        if row.value is None or receiver is not None:
-            if receiver is not None and not row.cases:
-                self.mark(site, row, row.name, row.state, row.note)
-                return
-            self.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
-            return
-        if call.keywords and not row.value.startswith("compat."):
-            self.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
-            return
-        self._as_value(call.func, site, row)
 
     def input_kind(self, call: ast.Call) -> Kind | None:
         """What reaches the layer that this call makes."""

@@ -42,3 +42,42 @@ def test_options_of_astype(arguments, expected):
     states = [site.state for site in result.sites if site.symbol.endswith("astype")]
     assert states == ["exact" if expected else "manual"]
     assert f"return {expected or f'y.astype({arguments})'}\n" in result.code
+
+
+@pytest.mark.parametrize("before, after", [
+    ("net.add_link(*pair)", "compat.add_link(net, *pair)"),
+    ("net.add_link(*('a', L.Linear(2, 3)))", "compat.add_link(net, *('a', compat.Linear(2, 3)))"),
+    ("net.add_param('p', *pair)", "compat.add_param(net, 'p', *pair)"),
+    ("net.add_param(*pair, **options)", "compat.add_param(net, *pair, **options)"),
+    ("net.copyparams(*pair)", "compat.copyparams(net, *pair)"),
+    ("net.namedparams(**options)", "compat.namedparams(net, **options)"),
+    ("y.reshape(*pair)", "y.reshape(*pair)"),
+])
+def test_methods_that_hand_on_their_arguments_take_starred_ones(before, after):
+    result = migrate_source(_STARRED.format(before))
+    assert result.code.rstrip().endswith(f"return {after}")
+    assert {site.state for site in result.sites} == {"exact"}
+
+
+@pytest.mark.parametrize("call", ["y.transpose(*pair)", "y.backward(**options)"])
+def test_methods_that_look_at_their_arguments_are_left(call):
+    result = migrate_source(_STARRED.format(call))
+    assert result.code.rstrip().endswith(f"return {call}")
+    assert [site.message for site in result.sites if site.state == "manual"] == [
+        "called with * or **: the arguments are not known here"]
+
+
+_STARRED = """import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    pass
+
+
+def f(x, pair, options):
+    net = Net()
+    y = F.relu(x)
+    return {}
+"""
