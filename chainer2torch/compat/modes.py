@@ -13,6 +13,7 @@ class _Mode(threading.local):
     """The mode of the current thread. As in Chainer each thread has its own, and a new thread starts in train mode."""
 
     train: bool = True
+    follower: Any = None  # what switches every module that the thread calls, once set_train() was called
 
 
 _mode = _Mode()
@@ -27,8 +28,28 @@ def is_training() -> bool:
     return _mode.train
 
 
+class _Called:
+    """Switches every module to the mode of the thread when the thread calls it, until :meth:`end` undoes all that."""
+
+    def __init__(self, undo: bool = True) -> None:
+        self._own_modes: dict[torch.nn.Module, bool] | None = {} if undo else None
+        self._thread = threading.get_ident()
+        self._handle = torch.nn.modules.module.register_module_forward_pre_hook(self._switch)
+
+    def _switch(self, module: torch.nn.Module, _: Any) -> None:
+        if module.training != _mode.train and threading.get_ident() == self._thread:
+            if self._own_modes is not None:
+                self._own_modes.setdefault(module, module.training)
+            module.training = _mode.train
+
+    def end(self) -> None:
+        self._handle.remove()
+        for module, training in (self._own_modes or {}).items():
+            module.training = training
+
+
 @contextlib.contextmanager
-def using_train(train: bool, *modules: Any) -> Iterator[None]:
+def using_train(train: bool, *modules: Any, called: bool = False) -> Iterator[None]:
     """Runs a block in train mode (``train`` true) or in test mode; it is ``chainer.using_config('train', train)``.
 
     Chainer's switch is global, PyTorch's belongs to each module: so the modules to switch are named. At the end every
@@ -39,10 +60,13 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
         modules: The modules that the block calls; what they keep in plain attributes without registering it (a
             teacher, a list of layers) is switched, too. Of any other object, the modules are switched that it keeps in
             its attributes, whose method it is, or that it uses as a function.
+        called: Also switches modules without a name here, each when the block calls it (``module(x)``). Of a module
+            whose other methods are called, only the layers that these call are switched.
     """
     found = _with_unregistered([module for item in modules for module in _modules_in(item)])
     own_modes = [(part, part.training) for module in found for part in module.modules()]
     flag_before = _mode.train
+    others = _Called() if called else None
     try:
         for module in found:
             module.train(bool(train))
@@ -50,6 +74,8 @@ def using_train(train: bool, *modules: Any) -> Iterator[None]:
         yield
     finally:
         _mode.train = flag_before
+        if others is not None:
+            others.end()
         # Set directly: `part.train(...)` would also change the children of `part`. Backwards, so that a module that was
         # named twice ends in its first state.
         for part, training in reversed(own_modes):
@@ -126,12 +152,16 @@ def using_attribute(obj: Any, name: str, value: Any) -> Iterator[None]:
 def set_train(train: bool, *modules: torch.nn.Module) -> None:
     """Switches to train mode or test mode from here on; it is ``chainer.config.train = train``.
 
+    Chainer's switch is one for all modules of a thread. So from here on every module that the calling thread calls
+    (``module(x)``) is switched to the thread's mode, also one that is made later.
+
     Args:
         train: The mode.
-        modules: The modules to switch. Chainer's switch is one for all: modules that are made later start in train
-            mode and have to be switched when they are there.
+        modules: Modules to switch now: those whose other methods ask for the mode, too.
     """
     _mode.train = bool(train)
+    if _mode.follower is None:
+        _mode.follower = _Called(undo=False)
     for module in _with_unregistered(list(modules)):
         module.train(bool(train))
 
@@ -142,25 +172,28 @@ def call_in_mode(module: torch.nn.Module, train: object, *args: Any, **kwargs: A
     Chainer's version 1 passed the mode to each call: ``bn(x, test=True)`` is ``call_in_mode(bn, False, x)``.
     """
     before = [(part, part.training) for part in module.modules()]
+    flag_before = _mode.train
     try:
         module.train(bool(train))
+        _mode.train = bool(train)
         return module(*args, **kwargs)
     finally:
+        _mode.train = flag_before
         for part, training in before:
             part.training = training
 
 
-def eval_mode(*modules: Any) -> contextlib.AbstractContextManager[None]:
+def eval_mode(*modules: Any, called: bool = False) -> contextlib.AbstractContextManager[None]:
     """Runs a block in test mode: ``with eval_mode(model): ...`` is ``with chainer.using_config('train', False): ...``.
 
     See :func:`using_train`.
     """
-    return using_train(False, *modules)
+    return using_train(False, *modules, called=called)
 
 
-def train_mode(*modules: Any) -> contextlib.AbstractContextManager[None]:
+def train_mode(*modules: Any, called: bool = False) -> contextlib.AbstractContextManager[None]:
     """Runs a block in train mode: ``with train_mode(model): ...`` is ``with chainer.using_config('train', True): ...``.
 
     See :func:`using_train`.
     """
-    return using_train(True, *modules)
+    return using_train(True, *modules, called=called)

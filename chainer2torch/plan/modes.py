@@ -54,12 +54,12 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
         _leave_out(plan, config, row)
         helper = "compat.train_mode" if value else "compat.eval_mode"
         inside = ModulesInside(plan, plan.source.statement(node))
-        if not inside.expressions:
-            plan.mark(node, row, row.name, "review", "no module was found that runs inside; name those that do")
-        elif inside.unnamed:
-            plan.mark(node, row, row.name, "review", "a module that runs inside has no name here; name it, too")
+        called = inside.unnamed or not inside.expressions
+        if called:
+            plan.mark(node, row, row.name, "review", "a module that may run inside has no name here, and is switched "
+                      "when it is called; name it where another method of its own asks for the mode")
         train = plan.operand(bound.given["value"]) if value is UNDECIDED else None
-        _replace(plan, call, node, row, helper, inside.expressions, train)
+        _replace(plan, call, node, row, helper, inside.expressions, train, called)
     elif choose(question)[0] is not None:
         _leave_out(plan, config, row)
         plan.call(call, row, node)
@@ -85,12 +85,13 @@ def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
 
 
 def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str],
-             train: Operand | None = None) -> None:
-    """``train`` is the mode where it is known at run time only."""
+             train: Operand | None = None, called: bool = False) -> None:
+    """``train`` is the mode where it is known at run time only; ``called`` says that there are modules without a name."""
     names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
     operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
     if train is not None:
         target, names, operands = "compat.using_train", ["train", *names], {"train": train, **operands}
+    names += ["called=True"] if called else []
     plan.replace(call, target if target.endswith(")") else f"{target}({', '.join(names)})", operands)
     plan.use(site)  # type: ignore[arg-type]
     plan.mark(site, row, row.name, "exact")
@@ -108,19 +109,19 @@ def train_value(plan: Plan, node: ast.AST, row: Row) -> None:
 
 
 def _set_train(plan: Plan, node: ast.expr, row: Row) -> None:
-    """``chainer.config.train = value`` switches all modules; in torch those that are known here."""
+    """``chainer.config.train = value`` switches all modules: those known here at once, the others when called."""
     statement = plan.source.parents.get(node)
     modules = modules_around(plan, statement) if isinstance(statement, ast.Assign) else []
-    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1 or not modules:
-        plan.mark(node, row, row.name, "manual", "a global mode is set; call .train() or .eval() on the modules")
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        plan.mark(node, row, row.name, "manual", "a global mode is set; compat.set_train(mode) sets it")
         return
     names = "".join(f", m{i}" for i in range(len(modules)))
     operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
     plan.edits[statement] = ReplaceStatement(plan.source.start(statement), f"compat.set_train(value{names})",
                                              {"value": plan.operand(statement.value), **operands})
     plan.use(node)
-    plan.mark(node, row, row.name, "review", "Chainer's switch is one for all modules; these are known here: add those "
-              "that run too, and switch what is made later")
+    plan.mark(node, row, row.name, "review", "Chainer's switch is one for all modules: here every module is switched "
+              "when it is called; name one where another method of its own asks for the mode")
 
 
 __all__ = ["Inst", "options", "train_value", "using_config"]

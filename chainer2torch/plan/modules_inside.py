@@ -84,8 +84,10 @@ class ModulesInside:
     def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
         kind = self._plan.analysis.kind
-        if UNKNOWN not in options(kind(callee)) or not _is_path(callee) or not isinstance(
-                callee, (ast.Name, ast.Attribute)) or _root(callee) in _BUILTINS:
+        if UNKNOWN not in options(kind(callee)) or _root(callee) in _BUILTINS:
+            return
+        if not _is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
+            self._computed(callee, translate)
             return
         asked: ast.expr = callee
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
@@ -103,6 +105,18 @@ class ModulesInside:
         if text:
             self._found[text] = None
         elif text is None and asked is callee:
+            self.unnamed = True
+
+    def _computed(self, callee: ast.expr, translate: _Translate) -> None:
+        """What is called is an item (`nets[i](x)`) or the result of a call (`make()(x)`), or a method of one."""
+        if isinstance(callee, ast.Subscript) and _is_path(callee.value):
+            text = translate(callee.value)
+            if text:
+                self._found[text] = None
+            self.unnamed = self.unnamed or text is None
+        elif isinstance(callee, ast.Attribute):
+            self._passed_over = self._passed_over or callee.attr not in _OF_HOST_OBJECTS
+        else:
             self.unnamed = True
 
     def _handed_in(self, node: ast.expr) -> set[str]:

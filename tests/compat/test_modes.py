@@ -35,14 +35,90 @@ def test_eval_mode_switches_modules_and_flag_and_restores_each_own_mode():
     assert _states(model) == before and all(_states(other))
 
 
-def test_the_switch_of_all_modules():
+@pytest.fixture
+def switch():
+    """``set_train``, without what it leaves behind."""
+    before = modes._mode.follower
+    yield modes.set_train
+    modes._mode.train = True
+    if modes._mode.follower is not before:
+        modes._mode.follower.end()
+        modes._mode.follower = before
+
+
+def test_the_switch_of_all_modules(switch):
     model, other = _model(), _model()
-    try:
-        modes.set_train(False, model)
-        assert not modes.is_training() and not any(_states(model)) and all(_states(other))
-    finally:
-        modes.set_train(True, model)
+    switch(False, model)
+    assert not modes.is_training() and not any(_states(model)) and all(_states(other))
+    switch(True, model)
     assert modes.is_training() and all(_states(model))
+
+
+def test_the_switch_reaches_modules_that_are_made_later(switch):
+    switch(False)
+    model, x = _model(), torch.randn(3, 2)
+    model(x)
+    assert not any(_states(model))
+    with modes.train_mode(called=True):
+        model(x)
+        assert all(_states(model))
+    model(x)
+    assert not any(_states(model))
+    assert modes.call_in_mode(model[1][0], True, torch.ones(64)).eq(0).any()  # as it was called: drops
+    switch(True)
+    model[1](x)
+    assert _states(model) == [False, False, True, True, True]  # the others are not called
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_modules_without_a_name_are_switched_when_they_are_called(train):
+    models = {"a": _model().train(not train), "b": _model().train(not train)}
+    x, seen = torch.randn(3, 2), []
+    models["a"].register_forward_hook(lambda *_: seen.append(_states(models["a"])))
+    with modes.using_train(train, called=True):
+        models["a"](x)
+        assert _states(models["b"]) == [not train] * 5
+    assert seen == [[train] * 5]
+    assert _states(models["a"]) == [not train] * 5  # and have their own modes again
+    models["a"](x)
+    assert seen[1] == [not train] * 5
+    with pytest.raises(ZeroDivisionError), modes.using_train(train, called=True):
+        models["b"](x)
+        raise ZeroDivisionError
+    assert _states(models["b"]) == [not train] * 5
+
+
+def test_blocks_inside_blocks_give_each_call_its_mode():
+    model, x = _model(), torch.randn(3, 2)
+    with modes.eval_mode(called=True):
+        with modes.train_mode(called=True):
+            model(x)
+            assert all(_states(model))
+        model(x)
+        assert not any(_states(model))
+        with modes.train_mode(model):
+            model(x)
+            assert all(_states(model))
+    assert all(_states(model))
+
+
+def test_modules_that_another_thread_calls_are_its_own():
+    model, x = _model(), torch.randn(3, 2)
+    with modes.eval_mode(called=True):
+        thread = threading.Thread(target=model, args=(x,))
+        thread.start()
+        thread.join()
+        assert all(_states(model))
+
+
+def test_unnamed_modules_compute_what_they_compute_in_chainer():
+    link = chainer.links.BatchNormalization(2)
+    layer = torch.nn.BatchNorm1d(2, eps=2e-5)
+    x = torch.randn(5, 2)
+    nets = {"theirs": [link], "ours": [layer]}
+    with chainer.using_config("train", False), modes.eval_mode(called=True):
+        assert torch.allclose(nets["ours"][0](x), torch.tensor(nets["theirs"][0](x.numpy()).array), atol=1e-6)
+    assert layer.num_batches_tracked == 0
 
 
 def test_train_mode_inside_eval_mode():

@@ -175,7 +175,7 @@ def test_a_module_without_a_name_around_the_block_is_said():
             with chainer.using_config('train', False):
                 return g(x)
         """))
-    assert "with compat.eval_mode():" in result.code
+    assert "with compat.eval_mode(called=True):" in result.code
     assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"review"}
 
 
@@ -203,7 +203,21 @@ def test_the_global_switch_names_what_is_there():
     assert "compat.set_train(False, net)\n" in result.code
     assert {site.state for site in result.sites if site.symbol == "chainer.config.train"} == {"review"}
     nothing = migrate_source(HEAD + "chainer.config.train = False\nnet = Net()\nnet(0)\n")
-    assert {site.state for site in nothing.sites if site.symbol == "chainer.config.train"} == {"manual"}
+    assert "compat.set_train(False)\n" in nothing.code
+    assert {site.state for site in nothing.sites if site.symbol == "chainer.config.train"} == {"review"}
+    twice = migrate_source(HEAD + "chainer.config.train = train = False\n")
+    assert {site.state for site in twice.sites if site.symbol == "chainer.config.train"} == {"manual"}
+
+
+@pytest.mark.parametrize("value, mode", [("False", "eval_mode("), ("True", "train_mode("), ("flag", "using_train(flag, ")])
+def test_modules_without_a_name_are_switched_when_they_are_called(value, mode):
+    result = migrate_source(HEAD + textwrap.dedent(f"""
+        def run(nets, x, flag):
+            with chainer.using_config('train', {value}):
+                return [net(x) for net in nets.values()][0], make()(x)
+        """))
+    assert f"with compat.{mode}make, *nets.values(), called=True):" in result.code
+    assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {"review"}
 
 
 def test_an_attribute_called_train_hides_nothing_of_a_module():
@@ -260,3 +274,19 @@ net.train = False
 """).code
     assert "def train(" not in code and code.count("def train_(self") == 2
     assert "@train_.setter" in code and "net.train_ = False" in code
+
+
+@pytest.mark.parametrize("line, modules, state", [
+    ("make()(x)", "make, called=True", "review"), ("make(3).predict(x)", "make, called=True", "review"),
+    ("net(x), make()(x)", "net, make, called=True", "review"), ("net(x), nets[i](x)", "net, nets", "exact"),
+    ("net(x), make(x).mean()", "net, make", "exact"), ("net(x), load()[i](x)", "net, load, called=True", "review"),
+])
+def test_what_is_computed_and_then_called_may_be_a_module(line, modules, state):
+    result = migrate_source(HEAD + textwrap.dedent(f"""
+        def run(make, nets, x, i):
+            net = Net()
+            with chainer.using_config('train', False):
+                return {line}
+        """))
+    assert f"with compat.eval_mode({modules}):" in result.code
+    assert {site.state for site in result.sites if site.symbol == "chainer.using_config"} == {state}
