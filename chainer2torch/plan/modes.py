@@ -86,7 +86,7 @@ def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
 
 def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str],
              train: Operand | None = None, called: bool = False) -> None:
-    """``train`` is the mode where it is known at run time only; ``called`` says that there are modules without a name."""
+    """``train`` is the mode where it is known at run time only; ``called`` says that some modules have no name."""
     names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
     operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
     if train is not None:

@@ -209,7 +209,9 @@ def test_the_global_switch_names_what_is_there():
     assert {site.state for site in twice.sites if site.symbol == "chainer.config.train"} == {"manual"}
 
 
-@pytest.mark.parametrize("value, mode", [("False", "eval_mode("), ("True", "train_mode("), ("flag", "using_train(flag, ")])
+@pytest.mark.parametrize("value, mode", [
+    ("False", "eval_mode("), ("True", "train_mode("), ("flag", "using_train(flag, "),
+])
 def test_modules_without_a_name_are_switched_when_they_are_called(value, mode):
     result = migrate_source(HEAD + textwrap.dedent(f"""
         def run(nets, x, flag):
