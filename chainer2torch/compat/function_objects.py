@@ -3,6 +3,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainer2torch.compat.own_functions import FunctionNode
+from chainer2torch.compat.pooling import max_pooling_2d
+from chainer2torch.compat.windows import per_axis
 
 
 class FunctionObject(FunctionNode):
@@ -40,3 +42,42 @@ class JoiningFunctionObject(FunctionObject):
 
     def _run(self, inputs: Sequence[Any]) -> Any:
         return self.function(tuple(inputs), **self.options)
+
+
+class MaxPooling2D(FunctionObject):
+    """Max pooling as an object, which knows afterwards where each maximum was: what ``upsampling_2d`` asks for.
+
+    Args:
+        ksize, stride, pad, cover_all: as in ``max_pooling_2d``; ``kh``, ``kw``, ``sy``, ``sx``, ``ph`` and ``pw`` tell
+            them.
+    Raises:
+        AttributeError: ``indexes`` is asked for before the first call.
+    Source: chainer.functions.MaxPooling2D of the versions up to 6.
+    """
+
+    def __init__(self, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True) -> None:
+        super().__init__(max_pooling_2d, ksize=ksize, stride=stride, pad=pad, cover_all=cover_all)
+        self.kh, self.kw = per_axis(ksize, 2)
+        self.sy, self.sx = per_axis(ksize if stride is None else stride, 2)
+        self.ph, self.pw = per_axis(pad, 2)
+        self.cover_all = cover_all
+        self._input: Any = None
+        self._indexes: Any = None
+
+    def _run(self, inputs: Sequence[Any]) -> Any:
+        self._input, self._indexes = inputs[0].detach(), None
+        return super()._run(inputs)
+
+    @property
+    def indexes(self) -> Any:
+        """The place of each maximum within its window, an int64 tensor of the shape of the output."""
+        if self._indexes is None and self._input is not None:
+            self._indexes = max_pooling_2d(self._input, return_indices=True, **self.options)[1]
+            self._input = None
+        if self._indexes is None:
+            raise AttributeError("the indexes are known after the first call")
+        return self._indexes
+
+    @indexes.setter
+    def indexes(self, value: Any) -> None:
+        self._indexes = value

@@ -6,9 +6,9 @@ import pytest
 import torch
 from chainer.functions.pooling.max_pooling_nd import MaxPoolingND
 
-from chainer2torch.compat.function_objects import FunctionObject, JoiningFunctionObject
+from chainer2torch.compat.function_objects import FunctionObject, JoiningFunctionObject, MaxPooling2D
 from chainer2torch.compat.own_functions import FunctionNode
-from chainer2torch.compat.pooling import max_pooling_2d
+from chainer2torch.compat.pooling import upsampling_2d
 from chainer2torch.engine import Options, migrate_source
 
 HEAD = "import chainer\nimport chainer.functions as F\n"
@@ -29,9 +29,10 @@ def migrated(text: str, options: Options | None = None) -> tuple[str, list[str]]
     ("f = F.Sigmoid(use_cudnn=True)", "f = compat.FunctionObject(torch.sigmoid)"),
     ("f = F.LeakyReLU(0.1)", "f = compat.FunctionObject(F.leaky_relu, negative_slope=0.1)"),
     ("f = F.Softmax()", "f = compat.FunctionObject(F.softmax, dim=1)"),
-    ("f = F.MaxPooling2D(3, 2, 1)", "f = compat.FunctionObject(compat.max_pooling_2d, ksize=3, stride=2, pad=1)"),
+    ("f = F.MaxPooling2D(3, 2, 1)", "f = compat.MaxPooling2D(3, stride=2, pad=1)"),
     ("f = F.MaxPooling2D(3, 2, use_cudnn=False)",
-     "f = compat.FunctionObject(compat.max_pooling_2d, ksize=3, stride=2)"),
+     "f = compat.MaxPooling2D(3, stride=2)"),
+    ("n = F.MaxPooling2D(2, 2).indexes.shape", "n = compat.MaxPooling2D(2, stride=2).indexes.shape"),
     ("f = F.SoftmaxCrossEntropy(False, False)",
      "f = compat.FunctionObject(compat.softmax_cross_entropy, normalize=False)"),
     ("f = F.Concat(axis=2)", "f = compat.JoiningFunctionObject(torch.cat, dim=2)"),
@@ -66,10 +67,30 @@ def test_max_pooling(dtype, shape, options):
     y, = MaxPoolingND(2, **options).apply((x,))
     F.sum(y * y).backward()
     t = torch.from_numpy(values.copy()).requires_grad_()
-    ours, = FunctionObject(max_pooling_2d, **options).apply((t,))
+    ours, = MaxPooling2D(**options).apply((t,))
     (ours * ours).sum().backward()
     np.testing.assert_array_equal(ours.detach().numpy(), y.array)
     np.testing.assert_allclose(t.grad.numpy(), x.grad, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [
+    {"ksize": 2}, {"ksize": 3, "stride": 2, "pad": 1}, {"ksize": (3, 2), "stride": 2, "cover_all": False}])
+def test_what_upsampling_asks_of_a_max_pooling(options):
+    """The object keeps where the maxima were, and forgets it with the next input."""
+    values = np.random.RandomState(1).randn(2, 3, 7, 8).astype("f")
+    pool = MaxPooling2D(**options)
+    with pytest.raises(AttributeError):
+        pool.indexes
+    for data in (values, -values):
+        y, indexes = F.max_pooling_2d(data, return_indices=True, **options)
+        ours = pool(torch.from_numpy(data).requires_grad_())
+        np.testing.assert_array_equal(pool.indexes.numpy(), indexes)
+        args = {"ksize": (pool.kh, pool.kw), "stride": (pool.sy, pool.sx), "pad": (pool.ph, pool.pw),
+                "outsize": (7, 8), "cover_all": pool.cover_all}
+        theirs = F.upsampling_2d(y, indexes, **args)
+        np.testing.assert_array_equal(upsampling_2d(ours, pool.indexes, **args).detach().numpy(), theirs.array)
+    pool.indexes = pool.indexes[:, :, :1, :1]
+    assert pool.indexes.shape == (2, 3, 1, 1)
 
 
 def test_calls_and_several_outputs():
