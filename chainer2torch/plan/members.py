@@ -76,7 +76,9 @@ class Members:
 
     def _member_row(self: Plan, kind: Kind, name: str) -> Row | None:  # type: ignore[misc]
         if isinstance(kind, Tensor):
-            return self.rules.member("numpy.ndarray" if kind.array else "chainer.Variable", name)
+            # what a model is given may be an array, and what only an array has is asked of an array
+            row = None if kind.array else self.rules.member("chainer.Variable", name)
+            return row or self.rules.member("numpy.ndarray", name)
         if isinstance(kind, Class):
             kind = Inst(kind.info)
         if not isinstance(kind, Inst):
