@@ -80,7 +80,7 @@ def test_what_upsampling_asks_of_a_max_pooling(options):
     values = np.random.RandomState(1).randn(2, 3, 7, 8).astype("f")
     pool = MaxPooling2D(**options)
     with pytest.raises(AttributeError):
-        pool.indexes
+        _ = pool.indexes
     for data in (values, -values):
         y, indexes = F.max_pooling_2d(data, return_indices=True, **options)
         ours = pool(torch.from_numpy(data).requires_grad_())
