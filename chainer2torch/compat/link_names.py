@@ -127,10 +127,14 @@ def has_link_attribute(obj: Any, name: str) -> bool:
 def set_link_attribute(obj: Any, name: str, value: Any) -> None:
     """``obj.name = value`` where a layer of PyTorch may call it otherwise.
 
-    A parameter of a layer takes a parameter (which is then shared), else TypeError. One number for what is a tuple
-    there (pad, stride, dilate of a convolution) counts for every axis.
+    A parameter of a layer takes a parameter (which is then shared), an array or tensor without a graph, on whose memory
+    a parameter is made, or a result of a computation, which takes its place and is no parameter. One number for what is
+    a tuple there (pad, stride, dilate of a convolution) counts for every axis.
     """
     if isinstance(obj, nn.Module):
+        if name == "decay" and isinstance(obj, _NormBase) and not hasattr(obj, name):
+            obj.momentum = 1 - value
+            return
         if name == "N" and getattr(obj, "_counts_finetuning", False):
             obj.get_buffer("N").fill_(value)
             return
@@ -139,6 +143,11 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
         present = getattr(obj, name, None)
         if isinstance(present, tuple) and isinstance(value, int):
             value = (value,) * len(present)
+        if isinstance(value, torch.Tensor) and name in obj._parameters and not isinstance(value, nn.Parameter):
+            if value.grad_fn is None:
+                value = nn.Parameter(value.detach(), requires_grad=value.is_floating_point())
+            else:
+                del obj._parameters[name]
     setattr(obj, name, value)
 
 
@@ -155,6 +164,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
     if isinstance(module, _NormBase):
         return {"N": "_chainer_N", "avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight",
                 "beta": "bias"}.get(name, name)
+    if name == "W" and isinstance(vars(module).get("weight"), torch.Tensor):
+        return "weight"  # computed: no parameter
     if isinstance(module, nn.Linear):
         return {"in_size": "in_features", "out_size": "out_features"}.get(name, name)
     if isinstance(module, _ConvNd):

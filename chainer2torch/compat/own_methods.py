@@ -29,3 +29,11 @@ def clear_gradients(module: nn.Module) -> None:
         own()
     else:
         module.zero_grad()
+
+
+def own_name(x: Any, name: str) -> Any:
+    """The method of a module that would hide one of ``nn.Module`` and is called ``train_`` therefore, if it has one.
+
+    Of any other module and object the method ``name`` itself. Source: attributes of Chainer's links.
+    """
+    return getattr(x, f"{name}_" if isinstance(x, nn.Module) and hasattr(x, f"{name}_") else name)

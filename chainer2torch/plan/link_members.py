@@ -233,8 +233,8 @@ def _attribute(plan: Plan, node: ast.Attribute) -> None:
     if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
         if not decided and (node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and (
                 isinstance(parent, ast.Attribute) and parent.attr in _OF_PARAMETERS or _is_asked_for(parent) or
-                _has_weights(plan, node))):
-            _by_name(plan, node)
+                _has_weights(plan, node)) or node.attr == "decay" and isinstance(parent, ast.Assign)):
+            _by_name(plan, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
         return
     if node.attr in _OF_LINKS and all(
             isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)

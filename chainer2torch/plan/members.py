@@ -127,7 +127,14 @@ class Members:
         if row.set is None and not kept and row.name.startswith("chainer.links.") and len(row.cases) == 1 and \
                 row.cases[0].torch.startswith("self.") and row.cases[0].torch[5:].isidentifier():
             # `self.l2.W = self.l1.W`: the same attribute under another name
-            self.replace(node, row.cases[0].torch, {"self": self.operand(node.value)})
+            statement = self.source.parents.get(node)
+            if node.attr in _PARAMETERS and isinstance(statement, ast.Assign) and len(statement.targets) == 1 and \
+                    not _is_parameter(self, statement.value):
+                self.edits[statement] = ReplaceStatement(
+                    self.source.start(statement), f"compat.set_link_attribute(self, '{node.attr}', value)",
+                    {"self": self.operand(node.value), "value": self.operand(statement.value)})
+            else:
+                self.replace(node, row.cases[0].torch, {"self": self.operand(node.value)})
             self.mark(node, row, row.name, row.state)
             return
         if row.set is None and not kept:
@@ -147,6 +154,14 @@ class Members:
         if row.name == self.reference(node):
             self.use(node)
         self.mark(node, row, row.name, row.state, row.note)
+
+
+def _is_parameter(plan: Plan, value: ast.expr) -> bool:
+    """Whether a value is a parameter for sure, or None: torch's layers take no other tensor under its name."""
+    if isinstance(value, ast.Attribute):
+        return value.attr in _PARAMETERS
+    called = plan.reference(value.func) if isinstance(value, ast.Call) else None
+    return called in ("chainer.Parameter", "chainer.variable.Parameter") or isinstance(value, ast.Constant)
 
 
 def _lacks(kind: Kind, attribute: str) -> bool:

@@ -64,6 +64,11 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind))
     if owners or some_link and (classes or plan.rules.member("chainer.Link", node.attr) is None):
         plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
+    elif kind == UNKNOWN and classes and _is_called(plan, node) and any(node.attr in c.methods for c in classes) and \
+            plan.imports_chainer and not plan.migrated:
+        plan.replace(node, f"compat.own_name(receiver, '{node.attr}')", {"receiver": plan.operand(node.value)})
+        plan.mark(node, None, f"?.{node.attr}", "exact", f"`{node.attr}` of {where} is now `{node.attr}_`; what it is "
+                  "called on is not known here: the helper looks at run time", "C2T202")
     elif kind == UNKNOWN and classes and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node)) and \
             not _is_asked_further(plan, node, classes) and not marked_before(plan, node):
         plan.mark(node, None, f"?.{node.attr}", "review",

@@ -1,8 +1,10 @@
 """Methods of Chainer's links that a class writes itself: optimizers, copies and loops over links go through them."""
+import chainer
 import numpy as np
 import pytest
 import torch
 
+from chainer2torch.compat.own_methods import own_name
 from chainer2torch.engine import migrate_source
 from tests.support.both_sides import both
 
@@ -270,3 +272,94 @@ def test_what_is_no_such_link_for_sure_keeps_the_plain_form():
     code = migrate_source(f"{HEAD}{own}{loop}link = L.Linear(2, 2)\nlink.cleargrads()\nNet().cleargrads()\n").code
     assert "    compat.cleargrads_of(net)" in code
     assert "\nlink.zero_grad()" in code and "\nNet().cleargrads()" in code
+
+
+HIDING = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 2, initialW=1)
+
+    def train(self):
+        return F.sum(self.l(np.ones((2, 3), 'f')))
+
+    def apply(self, x, scale=1):
+        return scale * F.sum(self.l(x))
+
+
+class Timer(object):
+    def train(self):
+        return 'not a link'
+
+
+def run(x, names):
+    made = {'net': Net(), 'timer': Timer()}
+    found = []
+    for name in names:
+        thing = made[str(name)]
+        found.append(thing.train())
+        if name == 'net':
+            found.append(thing.apply(x, scale=2))
+    return found
+"""
+
+
+def test_a_method_that_has_another_name_now_is_found_on_what_nobody_knows():
+    """`model.train()` of torch's own would switch the mode and compute nothing."""
+    original, migrated = both(HIDING.replace("made[str(name)]", "look(made, name)") + """
+def look(things, name):
+    return eval('things[name]')
+""", head=HEAD)
+    assert "compat.own_name(thing, 'train')()" in migrated["__code__"]
+    x = np.ones((2, 3), "f")
+    loss, applied, text = original["run"](x, ["net", "timer"])
+    ours = migrated["run"](torch.from_numpy(x), ["net", "timer"])
+    assert [float(ours[0]), float(ours[1]), ours[2]] == [float(loss.array), float(applied.array), text]
+
+
+def test_such_a_name_of_other_modules_and_objects_stays():
+    linear = torch.nn.Linear(2, 2).eval()
+    assert own_name(linear, "train")() is linear and linear.training
+
+
+SET = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.bn = L.BatchNormalization(2)
+            self.l = L.Linear(3, 2, initialW=1)
+
+    def forward(self, x):
+        return self.bn(self.l(x))
+
+
+def look(net):
+    return eval('net')
+
+
+def run(x, scale):
+    found = []
+    for net in (Net(), look(Net())):
+        net.bn.decay = 0.5
+        for _ in range(2):
+            net(x)
+        found.append(net.bn.avg_mean)
+        net.l.W = chainer.Variable(np.full((2, 3), 2, 'f'))
+        found += [net.l(x).array, net.l.W.array, len(list(net.params()))]
+        net.l.W = scale * chainer.Parameter(np.ones((2, 3), 'f'))
+        found += [net.l(x).array, net.l.W.array]
+    return found
+"""
+
+
+def test_what_is_set_on_a_link_under_its_name_in_chainer():
+    """`bn.decay = 0.5` would be heeded by no layer of torch's, which take no plain tensor as a weight either."""
+    original, migrated = both(SET, head=HEAD)
+    x = np.random.RandomState(0).randn(4, 3).astype("f")
+    scale = np.ones((2, 1), "f") * 3
+    theirs = original["run"](chainer.Variable(x), chainer.Variable(np.broadcast_to(scale, (2, 3)).copy()))
+    ours = migrated["run"](torch.from_numpy(x), torch.from_numpy(scale).expand(2, 3))
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(one, other.detach() if isinstance(other, torch.Tensor) else other, rtol=1e-5)
