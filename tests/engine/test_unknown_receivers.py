@@ -179,7 +179,8 @@ def test_a_multi_node_optimizer_has_what_is_around_it(name):
 def test_members_that_are_kept_are_there():
     """`keeps` of a row: the member is Chainer's, and what the class became has it under the same name."""
     helpers = vars(compat_namespace())
-    kept = {name: row for name, row in RULES.rows.items() if row.keeps}
+    gone = {"chainer.functions.MaxPooling2D"}  # of version 6: tests/compat/test_function_objects.py asks for each
+    kept = {name: row for name, row in RULES.rows.items() if row.keeps and name not in gone}
     assert len(kept) >= 30
     for name, row in kept.items():
         theirs: object = chainer
