@@ -164,6 +164,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         if dtype is None and len(args) > 1:
             dtype = dtype_of(args[1])
         return convert(first, dtype, guess=len(args) < 2 and "dtype" not in keywords)
+    if name in _RESHAPED and isinstance(first, (HostArray, Tensor)):
+        return HostArray(None, first.dtype)
     if name == "arange":
         return HostArray(1, dtype or _arange_dtype(args, keywords))
     if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
@@ -263,6 +265,7 @@ def _number_in(value: Kind) -> Kind:
 
 
 _KEEP = frozenset({"copy", "round", "__neg__", "__abs__"})
+_RESHAPED = frozenset({"broadcast_to", "expand_dims", "ravel", "repeat", "reshape", "squeeze", "tile", "transpose"})
 
 
 def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:

@@ -31,6 +31,8 @@ def operator(plan: Plan, node: ast.BinOp) -> None:
     left, right = plan.analysis.kind(node.left), plan.analysis.kind(node.right)
     _keep_dtype(plan, node.left, left, node.right, right)
     _keep_dtype(plan, node.right, right, node.left, left)
+    _subtracts_flags(plan, node, node.left, left, right)
+    _subtracts_flags(plan, node, node.right, right, left)
     if _truncates(node.op, left, right) or _truncates(node.op, right, left):
         name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
         plan.mark(node, plan.rules.rows.get(name), name, "review",
@@ -68,6 +70,17 @@ def _truncates(op: ast.operator, variable: Kind, number: Kind) -> bool:
     exact = "bool" not in dtypes and not isinstance(op, (ast.Div, ast.FloorDiv))
     types = ("float",) if exact else ("int", "float")
     return isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)) and scalar_type(number) in types
+
+
+def _subtracts_flags(plan: Plan, node: ast.BinOp, own: ast.expr, array: Kind, other: Kind) -> None:
+    """``1 - mask``: NumPy counts truth values as 0 and 1, PyTorch refuses to subtract them."""
+    if not isinstance(node.op, ast.Sub) or own in plan.wraps or own in plan.edits or not all(
+            isinstance(k, Tensor) and k.array and k.dtype == "bool" for k in options(array)):
+        return
+    beside_floats = all(isinstance(k, Tensor) and (k.dtype or "").startswith("float") for k in options(other))
+    number = {"int": "long", "float": "double"}.get(scalar_type(other) or "", "byte" if beside_floats else "")
+    if number:
+        plan.wraps[own] = Wrap(plan.source.span(own), f"value.{number}()")
 
 
 def _keep_dtype(plan: Plan, own: ast.expr, variable: Kind, other: ast.expr, array: Kind) -> None:

@@ -1,4 +1,5 @@
 """Operators: what binds a name anew in Chainer changes a tensor in place in PyTorch."""
+import chainer
 import numpy as np
 import pytest
 import torch
@@ -161,3 +162,23 @@ def test_adding_to_the_parameter_of_a_layer_is_left_to_a_person(migrate) -> None
     result = migrate("import chainer.links as L\nlayer = L.Linear(3, 2)\nlayer.b += 1\n")
     assert "layer.bias += 1\n" in result.code or "layer.b += 1\n" in result.code
     assert "manual" in [site.state for site in result.sites]
+
+
+def test_truth_values_are_subtracted_as_numbers():
+    """PyTorch refuses `1 - mask`, which NumPy counts."""
+    from tests.support.both_sides import both as both_sides
+    original, migrated = both_sides("""
+        class Net(chainer.Chain):
+            def forward(self, x):
+                keep = x.data > 0
+                wide = self.xp.broadcast_to((x.data == 0).all(axis=1, keepdims=True), x.shape)
+                return (x * (1 - keep) + x * (keep - 0.5), 1 - keep, keep - 2, 0.5 - keep, x.data - keep,
+                        x * (1 - wide))
+        """)
+    x = np.array([[1, -2, 0], [0, 0, 0]], "f")
+    theirs = original["Net"]()(chainer.Variable(x))
+    ours = migrated["Net"]()(torch.from_numpy(x).requires_grad_())
+    for one, other in zip(theirs, ours, strict=True):
+        one = one.array if isinstance(one, chainer.Variable) else one
+        assert one.dtype == other.detach().numpy().dtype
+        np.testing.assert_array_equal(one, other.detach().numpy())
