@@ -99,6 +99,11 @@ class Calls:
             self: Analysis, func: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind],
             node: ast.Call | None, starred: bool = False) -> Kind:
         """Feeds the parameters and gives what is known of the return value."""
+        if func.is_changed:
+            self.escape(Func(func))
+            for kind in (*args, *keywords.values()):
+                self.escape(kind)
+            return UNKNOWN
         a = func.node.args
         names = [p.arg for p in (*a.posonlyargs, *a.args)]
         if func.cls is not None and not func.is_static and names and receiver is not None:

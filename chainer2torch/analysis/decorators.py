@@ -1,10 +1,15 @@
-"""Decorators of Chainer's: the function below stays itself, and Chainer calls it with objects of its own."""
+"""Decorators: Chainer's, which call the function with objects of their own, and those of the project.
+
+One of the project's keeps the meaning of a function if it returns the function, or another that hands all arguments on
+and returns what comes back: that is timing, logging, counting, registering.
+"""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Kind, Ref, parse_spec
+from chainer2torch.analysis.kinds import Func, Kind, Ref, parse_spec
 from chainer2torch.analysis.names import FuncInfo
 
 if TYPE_CHECKING:
@@ -34,3 +39,75 @@ def passed(analysis: Analysis, func: FuncInfo) -> dict[str, Kind]:
             if position < len(parameters):
                 found[parameters[position]] = parse_spec(spec)
     return found
+
+
+# decorators with arguments that keep the meaning of a function
+_KEEPING = frozenset({"functools.lru_cache", "functools.wraps"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def keeps_meaning(analysis: Analysis, node: ast.expr, kind: Kind) -> bool:
+    """Whether what a decorator of this kind makes of a function takes the same and returns the same."""
+    if isinstance(kind, Func):
+        return _hands_on(kind.info)
+    if isinstance(node, ast.Call):
+        callee = analysis.facts.get(node.func)
+        return isinstance(callee, Ref) and callee.name in _KEEPING
+    return isinstance(kind, Ref)
+
+
+def changes_meaning(kind: Kind) -> bool:
+    """Whether a decorator is one of the project's own that gives or takes something else."""
+    return isinstance(kind, Func) and not _hands_on(kind.info)
+
+
+def _hands_on(decorator: FuncInfo) -> bool:
+    node = decorator.node
+    if isinstance(node, ast.Lambda) or decorator.cls is not None or not node.args.args:
+        return False
+    function = node.args.args[0].arg
+    inner = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+    returned = [_wrapped(n.value) for n in _own(node) if isinstance(n, ast.Return)]
+    return bool(returned) and all(
+        isinstance(value, ast.Name) and (value.id == function or value.id in inner and _calls_through(
+            inner[value.id], function)) for value in returned)
+
+
+def _wrapped(value: ast.expr | None) -> ast.expr | None:
+    """``wrapper`` of ``functools.update_wrapper(wrapper, function)`` and of ``functools.wraps(function)(wrapper)``."""
+    if isinstance(value, ast.Call) and value.args:
+        maker = value.func.func if isinstance(value.func, ast.Call) else value.func
+        name = maker.id if isinstance(maker, ast.Name) else getattr(maker, "attr", "")
+        return value.args[0] if name in ("update_wrapper", "wraps") else value
+    return value
+
+
+def _calls_through(wrapper: ast.FunctionDef, function: str) -> bool:
+    """Whether a function gives its own arguments to ``function`` and returns the result."""
+    a = wrapper.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    given = [*names, *([f"*{a.vararg.arg}"] if a.vararg else []), *(f"{p.arg}={p.arg}" for p in a.kwonlyargs),
+             *([f"**{a.kwarg.arg}"] if a.kwarg else [])]
+    through = ast.unparse(ast.parse(f"{function}({', '.join(given)})", mode="eval"))
+    nodes = list(_own(wrapper))
+    own = {*names, *(p.arg for p in (*a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))), function}
+    results = {ast.unparse(n.targets[0]) for n in nodes
+               if isinstance(n, ast.Assign) and ast.unparse(n.value) == through}
+    calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function]
+    stored = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    returned = [n.value for n in nodes if isinstance(n, ast.Return)]
+    return not (a.defaults or any(a.kw_defaults) or own & set(stored) or any(
+        isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)) and bool(returned) and all(
+        ast.unparse(call) == through for call in calls) and all(
+        value is not None and (ast.unparse(value) == through or isinstance(value, ast.Name) and value.id in results
+                               and stored.count(value.id) == 1) for value in returned)
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function's body without those of functions inside."""
+    waiting = [*getattr(function, "body", [])]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            waiting += ast.iter_child_nodes(node)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
-from chainer2torch.analysis.decorators import decorator_name, passed
+from chainer2torch.analysis.decorators import changes_meaning, decorator_name, keeps_meaning, passed
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, Unknown, join, options,
@@ -209,14 +209,12 @@ class Analysis(Statements, Expressions, Calls):
     def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         info = self.define(node, None)
         kinds = [self.expr(d) for d in node.decorator_list]
-        unknown = [k for d, k in zip(node.decorator_list, kinds) if decorator_name(self, d) is None]
-        self.store(node.name, Func(info) if not unknown else self.decorated(info, unknown))
+        pending = any(kind is BOTTOM for kind in kinds)  # what makes the decorator has not been visited yet
+        same = all(decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
+                   for d, kind in zip(node.decorator_list, kinds))
+        self.store(node.name, Func(info) if same else BOTTOM if pending else UNKNOWN)
 
     _stmt_AsyncFunctionDef = _stmt_FunctionDef
-
-    def decorated(self, info: FuncInfo, decorators: list[Kind]) -> Kind:
-        """A function behind decorators: still itself when they are ones that keep its meaning."""
-        return Func(info) if all(isinstance(d, Ref) for d in decorators) else UNKNOWN
 
     def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
         """The summary of a function, made at the first sight of its definition."""
@@ -267,8 +265,8 @@ class Analysis(Statements, Expressions, Calls):
         for statement in node.body:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = self.define(statement, info)
-                for decorator in statement.decorator_list:
-                    self.expr(decorator)
+                decorators = [self.expr(decorator) for decorator in statement.decorator_list]
+                method.is_changed = any(map(changes_meaning, decorators))
                 if statement.name not in info.methods or not _is_setter(statement):
                     info.methods[statement.name] = method
                 body_env[statement.name] = Func(method)

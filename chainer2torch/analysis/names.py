@@ -56,6 +56,8 @@ class FuncInfo:
     is_static: bool = False
     is_classmethod: bool = False
     is_generator: bool = False
+    # whether a decorator takes or returns something else
+    is_changed: bool = False
     # whether some call of it was seen, even one whose arguments are not known yet
     called: bool = False
     # parameters that some call gives an array on the host, whatever others give them
