@@ -24,6 +24,7 @@ from chainer2torch.plan.kept_gradients import kept_gradients
 from chainer2torch.plan.left_imports import empty_guards, left_imports
 from chainer2torch.plan.mentions import mentions
 from chainer2torch.plan.other_members import overridden
+from chainer2torch.plan.own_moves import own_moves
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
 from chainer2torch.plan.copies import copied_models
@@ -185,6 +186,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         kept_states(plan)
         kept_gradients(plan)
         links.classes(plan)
+        own_moves(plan)
     overridden(plan)
     if plan.with_models:
         registration.unregistered(plan)
