@@ -49,16 +49,16 @@ def is_chainer(plan: Plan, statement: ast.Import | ast.ImportFrom, alias: ast.al
 
 
 def idle_imports(plan: Plan, output: list[ast.AST]) -> frozenset[str]:
-    """Plans the removal of NumPy and CuPy where the source uses them and the output does not; gives the names."""
-    statements = [s for s in plan.source.of(ast.Import) if not plan.skipped.node(s)
-                  and any(alias.name in _ARRAY_LIBRARIES for alias in s.names)]
+    """Plans the removal of NumPy, CuPy and copy where the source uses them and the output does not; gives the names."""
+    statements = [s for s in plan.source.of(ast.Import, ast.ImportFrom) if not plan.skipped.node(s)
+                  and any(_is_replaced(s, alias) for alias in s.names)]
     if not statements:
         return frozenset()
     before, after = _loaded(plan.source.of(ast.Name, ast.Assign)), _loaded(output) | plan.taken
     idle: set[str] = set()
     for statement in statements:
         gone = {i: alias.asname or alias.name for i, alias in enumerate(statement.names)
-                if alias.name in _ARRAY_LIBRARIES
+                if _is_replaced(statement, alias)
                 and (name := alias.asname or alias.name) in before and name not in after}
         if gone:
             old = plan.edits.get(statement)
@@ -68,7 +68,13 @@ def idle_imports(plan: Plan, output: list[ast.AST]) -> frozenset[str]:
     return frozenset(idle)
 
 
-_ARRAY_LIBRARIES = frozenset({"numpy", "cupy"})
+_REPLACED = frozenset({"numpy", "cupy", "copy"})  # modules of which calls are rewritten
+
+
+def _is_replaced(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    if isinstance(statement, ast.Import):
+        return alias.name in _REPLACED
+    return statement.module == "copy" and not statement.level and alias.name != "*"
 
 
 def _loaded(nodes: Sequence[ast.AST]) -> set[str]:

@@ -3,6 +3,8 @@ import textwrap
 
 import pytest
 
+from chainer2torch.engine import migrate_source
+
 WHOLE_FILES = {
     "docstring, __future__ and header stay first": ('''
         #!/usr/bin/env python
@@ -272,3 +274,23 @@ def test_new_imports_come_before_the_first_statement_that_needs_them(project):
     late, kept = results["late.py"].code, results["kept.py"].code
     assert 0 <= late.find("import torch") < late.find("torch.tanh"), late
     assert 0 <= kept.find("import torch") < kept.find("torch.tanh"), kept
+
+
+def test_the_copy_module_goes_with_its_last_call():
+    text = """import copy
+{extra}from copy import deepcopy
+import chainer
+import chainer.links as L
+
+
+def twins(net):
+    return copy.deepcopy(net), deepcopy(net)
+
+
+twins(L.Classifier(L.Linear(3, 2)))
+"""
+    code = migrate_source(text.format(extra="")).code
+    assert "compat.deepcopy(net), compat.deepcopy(net)" in code
+    assert "import copy" not in code and "from copy" not in code
+    kept = migrate_source(text.format(extra="table = copy.copy({})\n")).code
+    assert "import copy\n" in kept and "from copy" not in kept
