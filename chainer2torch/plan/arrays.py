@@ -153,6 +153,11 @@ def _call(plan: Plan, call: ast.Call) -> None:
     elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(plan, call, callee):
         for argument in arguments:
             to_host_if_array(plan, argument)
+    elif callee == Ref("builtins.map") and call.args and isinstance(
+            mapped := plan.analysis.kind(call.args[0]), Ref) and (
+                mapped.name.startswith("numpy.") or takes_host_arrays(mapped.name)):
+        for argument in call.args[1:]:  # `map(np.max, x.data)`
+            to_host_if_array(plan, argument)
     elif writes_text(plan, call, callee):
         for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
             as_text(plan, argument)

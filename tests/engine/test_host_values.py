@@ -1,6 +1,7 @@
 """What was an array in Chainer's program leaves as one: text, other libraries, pickles, NumPy's generators."""
 import textwrap
 
+import chainer
 import numpy as np
 import pytest
 import torch
@@ -147,3 +148,16 @@ def test_a_persistent_array_is_a_tensor_when_it_is_written_into():
                 return x
     """)).code
     assert "self.mean += 0.1 * compat.array_module(self).mean(x, axis=0)\n" in code
+
+
+def test_a_function_of_numpys_that_is_mapped_gets_arrays():
+    from tests.support.both_sides import both as both_sides
+    original, migrated = both_sides("""
+        class Net(chainer.Chain):
+            def forward(self, x):
+                return np.asarray(list(map(np.max, x.data)), dtype=np.float32), list(map(float, x.data[0]))
+        """)
+    x = np.array([[1, -2, 0], [0, 3, 0]], "f")
+    theirs, numbers = original["Net"]()(chainer.Variable(x))
+    ours, our_numbers = migrated["Net"]()(torch.from_numpy(x))
+    assert theirs.tolist() == ours.tolist() == [1, 3] and numbers == our_numbers
