@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 from chainer2torch.analysis.kinds import Kind, Ref
 
+_IDEEP = "chainer.backends.intel64"
 NEVER = frozenset({
     "chainerx", "chainer.backend.ChainerxDevice", "chainer.backend.IntelDevice", "chainerx.ndarray",
-    "chainer.backends.intel64",
+    _IDEEP,
 })
+_ASKING = frozenset({"chainerx.is_available", f"{_IDEEP}.is_ideep_available", f"{_IDEEP}.should_use_ideep"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
 _MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
     "functions", "links", "optimizers", "optimizer", "training", "training.extensions", "cuda", "backends",
@@ -32,9 +34,9 @@ def constant_test(node: ast.AST, kind: KindOf) -> bool | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance" and \
             len(node.args) == 2 and _is_never(node.args[1], kind):
         return False
-    if isinstance(node, ast.Call) and not node.args:
+    if isinstance(node, ast.Call):
         callee = kind(node.func)
-        if isinstance(callee, Ref) and callee.name == "chainerx.is_available":
+        if isinstance(callee, Ref) and callee.name in _ASKING:
             return False
     if isinstance(node, ast.Attribute):
         value = kind(node)

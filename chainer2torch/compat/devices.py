@@ -164,3 +164,12 @@ def to_cpu(array: Any) -> Any:
     if isinstance(array, (list, tuple)):
         return type(array)([to_cpu(item) for item in array])
     return array
+
+
+class _OnGpu(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, torch.Tensor) and instance.is_cuda
+
+
+class CudaArray(metaclass=_OnGpu):
+    """``isinstance(x, CudaArray)``: whether it is a tensor on a GPU. Source: ``isinstance(x, chainer.cuda.ndarray)``."""

@@ -31,6 +31,8 @@ _INNER = "a module of torch has its children, parameters and buffers in named_ch
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
+_CUPY = "chainer.backends.cuda.cupy"
+_CUPY_ARRAY = "chainer.backends.cuda.ndarray"
 _SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
@@ -55,6 +57,14 @@ def class_tests(plan: Plan) -> None:
 def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
     name = plan.reference(node)
     row = plan.rules.rows.get(name) if name else None
+    if _is_cupy_array(plan, node):
+        plan.replace(node, "compat.CudaArray", {})
+        plan.use(node)
+        if isinstance(node, ast.Attribute) and plan.reference(node.value) == _CUPY:  # said once
+            plan.mark(node.value, plan.rules.rows[_CUPY], _CUPY, "exact")
+        plan.mark(node, plan.rules.rows[_CUPY_ARRAY], _CUPY_ARRAY, "review",
+                  "a tensor on a GPU is one of these here, also where it was a Variable. Not executed: this needs a GPU")
+        return
     if row is None or name is None or row.value is None or row.state == "manual":
         return
     made = list(_torch_classes(row)) if name.startswith("chainer.links.") else []
@@ -89,6 +99,13 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
     plan.replace(node, f"({', '.join([*sorted(made), new])})" if made else new, {})
     plan.use(node)
     plan.mark(node, row, row.name, state, note)
+
+
+def _is_cupy_array(plan: Plan, node: ast.expr) -> bool:
+    """Whether a class is CuPy's array, as Chainer or CuPy itself calls it."""
+    if plan.reference(node) in (_CUPY_ARRAY, f"{_CUPY}.ndarray", f"{_CUPY}.core.ndarray", f"{_CUPY}.core.core.ndarray"):
+        return True
+    return isinstance(node, ast.Attribute) and node.attr == "ndarray" and plan.reference(node.value) == _CUPY
 
 
 def _walk(plan: Plan, node: ast.Attribute) -> None:
