@@ -172,4 +172,4 @@ class _OnGpu(type):
 
 
 class CudaArray(metaclass=_OnGpu):
-    """``isinstance(x, CudaArray)``: whether it is a tensor on a GPU. Source: ``isinstance(x, chainer.cuda.ndarray)``."""
+    """``isinstance(x, CudaArray)``: a tensor on a GPU is one. Source: ``isinstance(x, chainer.cuda.ndarray)``."""

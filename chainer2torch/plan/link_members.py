@@ -63,7 +63,7 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
         if isinstance(node, ast.Attribute) and plan.reference(node.value) == _CUPY:  # said once
             plan.mark(node.value, plan.rules.rows[_CUPY], _CUPY, "exact")
         plan.mark(node, plan.rules.rows[_CUPY_ARRAY], _CUPY_ARRAY, "review",
-                  "a tensor on a GPU is one of these here, also where it was a Variable. Not executed: this needs a GPU")
+                  "a tensor on a GPU is one here, also where it was a Variable. Not executed: this needs a GPU")
         return
     if row is None or name is None or row.value is None or row.state == "manual":
         return
