@@ -52,20 +52,25 @@ class Calls:
         if callee is BOTTOM or pending:
             protocols.awaited(self, callee, args, node)
             return BOTTOM
-        if isinstance(callee, Union):
-            return join_all([self.call(c, args, keywords, node, starred) for c in callee.ordered])
-        return self.call(callee, args, keywords, node, starred)
+        given, rest = _spread(node, args) if starred else (args, None)
+        results: list[Kind] = []
+        for option in callee.ordered if isinstance(callee, Union) else (callee,):
+            if isinstance(option, (Class, Func, Inst)):
+                results.append(self.call(option, given, keywords, node, rest))
+            else:
+                results.append(self.call(option, args, keywords, node, UNKNOWN if starred else None))
+        return join_all(results)
 
     def call(  # type: ignore[misc]
             self: Analysis, callee: Kind, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
-            starred: bool = False) -> Kind:
-        """The result of calling a value."""
+            rest: Kind | None = None) -> Kind:
+        """The result of calling a value; ``rest`` is what more arguments may follow (``*batch``, ``**options``)."""
         if isinstance(callee, Func):
-            return self.call_function(callee.info, callee.receiver, args, keywords, node, starred)
+            return self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
         if isinstance(callee, Class):
-            return self._construct(callee.info, args, keywords, node, starred)
+            return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
-            return self._call_instance(callee, args, keywords, node)
+            return self._call_instance(callee, args, keywords, node, rest)
         if isinstance(callee, Method):
             return self._call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
@@ -78,7 +83,7 @@ class Calls:
             if (calls_models or not isinstance(kind, Inst)) and not any(kind is one for one in fed):
                 self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
-            return self._call_ref(callee.name, args, keywords, node, starred)
+            return self._call_ref(callee.name, args, keywords, node, rest is not None)
         if callee == UNKNOWN and node is not None and protocols.walks_link(self, node):
             return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)  # type: ignore[attr-defined]
         return UNKNOWN
@@ -97,7 +102,7 @@ class Calls:
 
     def call_function(  # type: ignore[misc]
             self: Analysis, func: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind],
-            node: ast.Call | None, starred: bool = False) -> Kind:
+            node: ast.Call | None, rest: Kind | None = None) -> Kind:
         """Feeds the parameters and gives what is known of the return value."""
         if func.is_changed:
             self.escape(Func(func))
@@ -110,13 +115,16 @@ class Calls:
             names = names[1:]
         fed = dict(zip(names, args))
         fed.update({k: v for k, v in keywords.items() if k in names or k in {p.arg for p in a.kwonlyargs}})
-        if starred:
-            fed = {n: fed.get(n, UNKNOWN) for n in (*names, *(p.arg for p in a.kwonlyargs))}
+        filled: set[str] = set()
+        if rest is not None:
+            others = [p.arg for p in a.kwonlyargs] if rest == UNKNOWN else []
+            filled = {n for n in (*names, *others) if n not in fed}
+            fed.update((n, rest) for n in (*names, *others) if n in filled)
         func.called = True
         for name, kind in fed.items():
             self.feed(func, name, kind)
         for name, default in zip([*names[::-1], *(p.arg for p in a.kwonlyargs)], [*a.defaults[::-1], *a.kw_defaults]):
-            if name not in fed and default is not None:
+            if default is not None and (name not in fed or name in filled and rest != UNKNOWN):
                 self.feed(func, name, generalized(self.facts.get(default, UNKNOWN)))
         for kind in args[len(names):]:
             self.escape(kind)
@@ -137,11 +145,11 @@ class Calls:
 
     def _construct(  # type: ignore[misc]
             self: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
-            starred: bool) -> Kind:
+            rest: Kind | None) -> Kind:
         made = Inst(cls, self.site(node) if node is not None else 0)
         init = self.class_attribute(cls, "__init__", made)
         if isinstance(init, Func):
-            self.call_function(init.info, made, args, keywords, node, starred)
+            self.call_function(init.info, made, args, keywords, node, rest)
         else:
             for base in self.mro(cls):
                 if isinstance(base, str):
@@ -174,16 +182,24 @@ class Calls:
     # -- values outside the project --------------------------------------------------------------------------------
 
     def _call_instance(  # type: ignore[misc]
-            self: Analysis, callee: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+            self: Analysis, callee: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
+            rest: Kind | None = None) -> Kind:
         if self.is_link(callee):
+            if rest == UNKNOWN:
+                # one is something; what follows is tensors, as in any call that is not seen
+                stars = node is not None and any(isinstance(a, ast.Starred) for a in node.args)
+                args, rest = [*args, UNKNOWN] if stars else args, None
             args = [arrays.entering(a) for a in args]
+            rest = rest and arrays.entering(rest)
             keywords = {k: arrays.entering(v) for k, v in keywords.items()}
         if isinstance(callee.cls, ClassInfo):
             own = self.derives(callee.cls, "chainer.Function")  # calls `forward` in its own way
             for method in ("__call__",) if own else ("__call__", "forward"):
                 found = self.class_attribute(callee.cls, method, callee)
                 if isinstance(found, Func):
-                    return self.call_function(found.info, callee, args, keywords, node)
+                    return self.call_function(found.info, callee, args, keywords, node, rest)
+        if rest is not None:
+            args = [*args, rest]
         for kind in (*args, *keywords.values()):
             self.escape(kind)
         if self.is_link(callee):
@@ -373,3 +389,16 @@ class Calls:
 
 
 __all__ = ["Batch", "BindError", "Calls"]
+
+
+def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:
+    """The arguments of a call with stars, one by one as far as they can be counted, and what may follow."""
+    given: list[Kind] = []
+    for argument, kind in zip(node.args, args):
+        if not isinstance(argument, ast.Starred):
+            given.append(kind)
+        elif isinstance(kind, Tup):
+            given += kind.items
+        else:
+            return given, element_of(kind) if isinstance(kind, (Batch, Lst)) else UNKNOWN
+    return given, UNKNOWN if any(keyword.arg is None for keyword in node.keywords) else None

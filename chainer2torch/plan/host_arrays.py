@@ -5,7 +5,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import entering
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Method, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Method, Ref, Tensor, Tup, element_of, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.host_values import wrap
 from chainer2torch.signature import BindError
@@ -28,7 +28,11 @@ def arguments_as_tensors(plan: Plan, call: ast.Call, callee: Kind) -> None:
         kind = plan.analysis.kind(argument)
         items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
         kinds = [plan.analysis.kind(item) for item in items]
-        if isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
+        if isinstance(argument, ast.Starred):
+            parts = kind.items if isinstance(kind, Tup) else (element_of(kind),)
+            if any(own != entering(own, layer) for own in parts):
+                wrap(plan, argument.value, "map(compat.from_host, value)")
+        elif isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
             for item, own in zip(items, kinds):  # some may be tensors as they are
                 if layer and own != entering(own, layer):
                     wrap(plan, item, tensor_of(plan, item))
@@ -43,8 +47,9 @@ def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind) -> list[ast.expr
     """The arguments without those for parameters that take positions and shapes rather than arrays."""
     arguments = [*call.args, *(k.value for k in call.keywords)]
     row = plan.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
-    if row is None or row.signature is None:
-        return arguments
+    stars: list[ast.expr] = [a for a in call.args if isinstance(a, ast.Starred)]
+    if row is None or row.signature is None or stars:
+        return stars or arguments
     try:
         bound = row.signature.bind(call.args, call.keywords)
     except BindError:

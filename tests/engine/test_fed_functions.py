@@ -1,6 +1,7 @@
 """Functions of the project that Chainer or a thread calls: what they get is known, so their bodies are converted."""
 import numpy as np
 import pytest
+import torch
 
 from tests.support.both_sides import both
 
@@ -215,3 +216,66 @@ def test_an_array_of_numpy_meets_a_layer_that_others_give_anything():
     assert original["f"]() == migrated["f"]()
     assert original["g"](np.ones((1, 3), "f")[:, ::-1]) == migrated["g"](np.ones((1, 3), "f")[:, ::-1])
     assert "self.fc(compat.from_host(x))" in migrated["__code__"]
+
+
+def test_arguments_behind_a_star_are_counted():
+    original, migrated = both("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.fc = L.Linear(2, 3, initialW=.5)
+
+            def forward(self, x, t=None):
+                y = self.fc(x)
+                return y if t is None else F.softmax_cross_entropy(y, t)
+
+        class Replay:
+            def __init__(self, rows):
+                self.rows = rows
+
+            def sample(self):
+                a, b = [np.array(v) for v in zip(*self.rows)]
+                return a.astype('f'), b.astype('i')
+
+            def update(self, net, s, t):
+                return net(s), net(s, t)
+
+        def several(net, first, *others, **more):
+            return net(first, *others)
+
+        def f():
+            net = Net()
+            replay = Replay([([1., 2.], 1), ([0., 1.], 2)])
+            y, loss = replay.update(net, *replay.sample())
+            batch = chainer.dataset.concat_examples([(np.ones(2, 'f'), np.int32(1))] * 3)
+            losses = [net(*replay.sample()), loss, net(*batch), several(net, *batch), F.sum(*[np.ones(3, 'f')]),
+                      F.softmax_cross_entropy(*[net(np.ones((2, 2), 'f')), np.zeros(2, 'i')])]
+            return y.array.tolist(), [float(one.array) for one in losses]
+        """)
+    (y, losses), (migrated_y, migrated_losses) = original["f"](), migrated["f"]()
+    assert y == migrated_y
+    np.testing.assert_allclose(losses, migrated_losses, rtol=1e-5)
+
+
+def test_what_a_star_hides_may_be_anything():
+    """Neither the default of a parameter behind it is sure, nor that it is a tuple."""
+    for call in ("net(*batch)", "net(x, **options)", "net(*batch, **options)", "net(x, *batch[1:])"):
+        original, migrated = both(f"""
+        class Net(chainer.Chain):
+            def forward(self, x, scale=None):
+                if scale is None:
+                    return F.sum(x)
+                return F.sum(x) * scale
+
+        def f(net, batch, options):
+            x = batch[0]
+            return {call}
+        """)
+        x = np.ones((2, 3), "f")
+        given = [((x,), {}), ((x,), {"scale": 2.0})] if "options" in call else [((x,), {}), ((x, 3.0), {})]
+        for batch, options in given:
+            expected = original["f"](original["Net"](), batch, options)
+            got = migrated["f"](migrated["Net"](), tuple(
+                torch.as_tensor(b) if isinstance(b, np.ndarray) else b for b in batch), options)
+            assert float(expected.array) == float(got)
