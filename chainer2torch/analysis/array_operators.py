@@ -32,12 +32,24 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
         return dataclasses.replace(kind, dtype="float64")
     if _is_whole(a) and scalar_type(b) == "float" or _is_whole(b) and scalar_type(a) == "float":
         return dataclasses.replace(kind, dtype="float64") if isinstance(kind, (Tensor, HostArray)) else kind
+    if isinstance(kind, (Tensor, HostArray)) and kind.dtype is None and (
+            _is_double(a) and _is_array(b) or _is_double(b) and _is_array(a)):
+        return dataclasses.replace(kind, dtype="float64")  # whatever the other one is
     return kind
+
+
+def _is_double(kind: Kind) -> bool:
+    """Whether it is an array of float64, and no single value, which counts less than an array of another dtype."""
+    return _is_array(kind) and getattr(kind, "dtype", None) == "float64" and bool(getattr(kind, "rank", 0))
+
+
+def _is_array(kind: Kind) -> bool:
+    return isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array
 
 
 def _is_whole(kind: Kind) -> bool:
     """Whether it is an array of whole numbers or conditions, which a floating number beside it makes float64."""
-    return (isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array) and kind.dtype in _INTEGERS
+    return _is_array(kind) and getattr(kind, "dtype", None) in _INTEGERS
 
 
 _INTEGERS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})

@@ -33,6 +33,7 @@ _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
+_OF_PARTS = frozenset({"W", "array", "data", "grad"})  # attributes that are arrays or parameters
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
 
 
@@ -131,6 +132,11 @@ def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
         return False
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES:
         return False
+    if node.attr == "size" and isinstance(node.value, ast.Attribute) and node.value.attr in _OF_PARTS and not (
+            isinstance(parent, ast.Call) and parent.func is node):
+        plan.replace(node, "compat.size_of(x)", {"x": plan.operand(node.value)})  # of an array or a parameter
+        plan.mark(node, None, "?.size", "exact", _AT_RUN_TIME, "C2T390")
+        return True
     compared = isinstance(parent, (ast.Compare, ast.Attribute)) or isinstance(parent, (ast.Tuple, ast.List)) and \
         isinstance(plan.source.parents.get(parent), ast.Compare)
     if node.attr == "dtype" and compared and (plan.holds_tensors or plan.analysis.kind(node.value) != UNKNOWN):

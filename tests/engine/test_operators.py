@@ -6,6 +6,7 @@ import torch
 
 from chainer2torch.compat import variables as compat
 from chainer2torch.engine import migrate_source
+from tests.support.both_sides import both
 
 _HEAD = "import numpy as np\nimport chainer\nimport chainer.functions as F\n"
 
@@ -182,3 +183,27 @@ def test_truth_values_are_subtracted_as_numbers():
         one = one.array if isinstance(one, chainer.Variable) else one
         assert one.dtype == other.detach().numpy().dtype
         np.testing.assert_array_equal(one, other.detach().numpy())
+
+
+def test_a_variable_keeps_its_dtype_beside_what_numpy_computes_in_double_precision():
+    original, migrated = both("""
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.fc = L.Linear(4, 3, initialW=0.5)
+
+            def forward(self, x):
+                return self.fc(x)
+
+        def f(x):
+            y = Net()(chainer.Variable(x))
+            td = chainer.Variable(y.data + 1) - y * y
+            size = td.data + 1000.0 * (abs(td.data) <= 1)
+            clipped = td * (abs(td.data) <= 1) + td / abs(size) * (abs(td.data) > 1)
+            return clipped
+        """)
+    x = np.arange(8, dtype="f").reshape(2, 4) / 4
+    expected, got = original["f"](x), migrated["f"](x)
+    assert str(expected.dtype) == "float32" and got.dtype == torch.float32
+    np.testing.assert_allclose(expected.array, got.detach().numpy(), rtol=1e-5)

@@ -356,3 +356,14 @@ def test_what_only_an_array_has_is_asked_of_an_array():
     ours, our_place = migrated["Net"]()(*map(torch.from_numpy, (x, mask, t)))
     np.testing.assert_allclose(ours.detach().numpy(), theirs.array)
     assert int(our_place) == int(place) == 3
+
+
+def test_the_size_of_a_part_is_a_number_wherever_it_is_asked_for():
+    code = migrate_source("""import chainer
+def sizes(layers, x, f):
+    return [f(layer.W.size) for layer in layers], f(x.data.size, x.grad.size), x.array.size // 2, f(x.size)
+""").code
+    for text in ("[f(compat.size_of(compat.link_attribute(layer, 'W'))) for layer in layers]",
+                 "f(compat.size_of(x.data), compat.size_of(x.grad))", "compat.size_of(compat.array_of(x)) // 2",
+                 "f(x.size)"):
+        assert text in code, code
