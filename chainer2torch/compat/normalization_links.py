@@ -1,12 +1,16 @@
 """Chainer's normalization links."""
+import inspect
 import math
 from typing import Any, ClassVar
 
 import torch
+import torch.nn as nn
 import torch.nn.functional as F
+from torch.nn.modules.batchnorm import _NormBase
 
 from chainer2torch.compat.initializers import _torch_dtype
 from chainer2torch.compat.links_base import ChainerLayer
+from chainer2torch.compat.modes import call_in_mode
 
 _BATCH_NORM_NAMES = {"weight": "gamma", "bias": "beta", "running_mean": "avg_mean", "running_var": "avg_var"}
 
@@ -247,3 +251,23 @@ class DecorrelatedBatchNormalization(ChainerLayer):
                 correction = samples / max(samples - 1, 1)
                 self.avg_projection.mul_(decay).add_(projection, alpha=(1 - decay) * correction)
         return y.reshape(x.shape[1], x.shape[0], *x.shape[2:]).transpose(0, 1)
+
+
+def call_as_version_1(link: Any, *args: Any, **kwargs: Any) -> Any:
+    """Calls a link of which the source does not say what it is, in the words of Chainer's version 1.
+
+    There ``test=`` or ``train=`` told a layer its mode, and the second argument of a batch normalization was ``test``.
+    A module whose ``forward`` has such a parameter gets it as it is. Source: chainer.links of version 1.
+    """
+    if not isinstance(link, nn.Module):
+        return link(*args, **kwargs)
+    parameters = inspect.signature(link.forward).parameters
+    taken = {"test", "train"} if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else set(parameters)
+    if isinstance(link, (BatchNormalization, _NormBase)) and len(args) == 2 and "test" not in taken:
+        x, test = args
+        args, kwargs = (x,), {"test": test, **kwargs}
+    for mode in ("test", "train"):
+        if mode in kwargs and mode not in taken:
+            value = kwargs.pop(mode)
+            return call_in_mode(link, value if mode == "train" else not value, *args, **kwargs)
+    return link(*args, **kwargs)

@@ -9,7 +9,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Inst, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.signature import BindError, Bound
 
@@ -197,6 +197,9 @@ def call_of_link(plan: Plan, call: ast.Call) -> None:
     if call in plan.edits or any(isinstance(a, ast.Starred) for a in call.args) or any(
             k.arg is None for k in call.keywords):
         return
+    if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and _is_looked_up(call.func):
+        _call_of_some_link(plan, call)
+        return
     if not all(isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k) for k in kinds):
         return
     own = {name for k in kinds if isinstance(k, Inst) and isinstance(k.cls, str)  # L.SimplifiedDropconnect's train=
@@ -226,4 +229,30 @@ def call_of_link(plan: Plan, call: ast.Call) -> None:
         plan.source.span(call), f"compat.call_in_mode(layer, {training}, *args, **kwargs)", operands,
         extra=tuple(Operand(plan.source.span(a)) for a in args),
         extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in keywords))
+    plan.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _is_some_link(kind: Kind) -> bool:
+    """Whether nothing but that it is a link is known of it: ``self[name]``, ``for link in self.children():``."""
+    return isinstance(kind, Inst) and kind.cls in ("chainer.Link", "chainer.Chain") and not kind.site
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """``getattr(self, name)`` and ``links[name]``: most likely a link."""
+    return isinstance(node, ast.Subscript) or isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and \
+        node.func.id == "getattr"
+
+
+def _call_of_some_link(plan: Plan, call: ast.Call) -> None:
+    """``self[name](x, test=test)``: a link of the project takes the mode as it did, a layer is put into it."""
+    named = any(k.arg in _MODES for k in call.keywords)
+    # of a batch normalization the second argument is `test`
+    second = plan.era == 1 and len(call.args) == 2 and not call.keywords and (
+        plan.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
+    if plan.migrated or not plan.imports_chainer or not (named or second):
+        return
+    plan.edits[call] = Replace(
+        plan.source.span(call), "compat.call_as_version_1(layer, *args, **kwargs)", {"layer": plan.operand(call.func)},
+        extra=tuple(Operand(plan.source.span(a)) for a in call.args),
+        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in call.keywords))
     plan.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)

@@ -10,7 +10,7 @@ import torch
 
 from chainer2torch.compat.link_tree import zerograds
 from chainer2torch.compat.modes import call_in_mode
-from chainer2torch.compat.normalization_links import BatchNormalization
+from chainer2torch.compat.normalization_links import BatchNormalization, call_as_version_1
 from chainer2torch.compat.optimizer_hooks import GradientClipping, WeightDecay
 from chainer2torch.compat.optimizers import SGD
 from chainer2torch.engine import Options, migrate_source
@@ -250,3 +250,26 @@ def test_an_evaluator_of_ones_own_knows_its_model() -> None:
     """)).code
     assert "model.predictor.train_ = False" in code and "model.predictor.train_ = True" in code
     assert "self.get_target('net').train_ = False" in code and "TODO" not in code
+
+
+def test_call_as_version_1():
+    class Own(torch.nn.Module):
+        def forward(self, x, test=False, **more):
+            return x, test, more
+
+    class Plain(torch.nn.Module):
+        def forward(self, x, second=None):
+            return x, second, self.training
+
+    assert call_as_version_1(Own(), 1, test=True, train=2) == (1, True, {"train": 2})
+    assert call_as_version_1(Own(), 1, True) == (1, True, {})
+    assert call_as_version_1(Plain(), 1, 2) == (1, 2, True)
+    assert call_as_version_1(Plain(), 1, test=True) == (1, None, False)
+    assert call_as_version_1(Plain(), 1, 2, train=False) == (1, 2, False)
+    assert call_as_version_1(lambda x, test: (x, test), 1, test=3) == (1, 3)
+    x = torch.randn(4, 3)
+    for layer in (torch.nn.BatchNorm1d(3), BatchNormalization(3)):
+        test = call_as_version_1(layer, x, True)
+        np.testing.assert_allclose(test.detach(), x, rtol=1e-3)
+        train = call_as_version_1(layer, x, False)
+        np.testing.assert_allclose(train.detach().mean(0), 0, atol=1e-5)

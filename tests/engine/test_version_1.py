@@ -1,5 +1,9 @@
 """Programs of version 1 of Chainer: their parameters and defaults, and how the version is told."""
 import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
 
 import chainer
 import chainer.functions as CF
@@ -9,6 +13,7 @@ import pytest
 import torch
 from torch import nn
 
+import chainer2torch
 from chainer2torch import migrate_source
 from chainer2torch.compat.math_functions import matmul_of_columns
 from chainer2torch.compat.modes import call_in_mode
@@ -16,6 +21,7 @@ from chainer2torch.compat.normalization_links import BatchNormalization
 from chainer2torch.compat.recurrent_links import LSTM, StatelessGRU
 from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.rules import load_rules
+from chainer2torch.verify import compat_module
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 RULES = load_rules()
@@ -349,3 +355,56 @@ def test_a_class_on_a_link_of_version_1_is_said():
     result = migrate_source(f"{HEAD}class Own(L.LSTM):\n    def __init__(self, n):\n        super().__init__(n, n)\n"
                             "x = chainer.Variable(w, volatile='on')\n")
     assert [s.state for s in result.sites if s.symbol == "chainer.links.LSTM"] == ["review"]
+
+
+@pytest.mark.parametrize("how", ["test=not self.train", "not self.train"])
+@pytest.mark.parametrize("link", ["self[name]", "getattr(self, name)"])
+def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> None:
+    """A block of the project takes `test` itself, a batch normalization is put in that mode."""
+    code = migrate_source(textwrap.dedent(f"""
+        import chainer
+        import chainer.functions as F
+        import chainer.links as L
+
+        class Block(chainer.Chain):
+            def __init__(self, size):
+                super(Block, self).__init__(fc=L.Linear(size, size), bn=L.BatchNormalization(size))
+
+            def __call__(self, x, test=False):
+                return F.relu(self.bn(self.fc(x), test=test))
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super(Net, self).__init__()
+                self.names = []
+                for i, block in enumerate([Block(3), L.BatchNormalization(3), Block(3)]):
+                    self.names.append('l%d' % i)
+                    self.add_link('l%d' % i, block)
+                self.train = True
+
+            def __call__(self, x):
+                for name in self.names:
+                    x = {link}(x, {how})
+                return x
+
+        def constant(x, volatile='on'):
+            return chainer.Variable(x, volatile=volatile)
+        """)).code
+    assert code.count("compat.call_as_version_1(") == 1, code
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    exec(code, namespace)
+    net = namespace["Net"]()
+    x = torch.randn(5, 3)
+    parts = [net.l0.bn, net.l1, net.l2.bn]
+    net.train_ = True
+    net(x)
+    trained = [bn.running_mean.clone() for bn in parts]
+    assert all(mean.abs().sum() > 0 for mean in trained)
+    net.train_ = False
+    out = net(x)
+    assert all(torch.equal(bn.running_mean, mean) for bn, mean in zip(parts, trained)), "test mode keeps statistics"
+    net.eval()
+    net.train_ = True
+    assert not torch.allclose(net(x), out), "the flag of the call counts, not the mode of the module"
