@@ -199,7 +199,9 @@ class Plan(FileNames, Members):
         if row is None:
             library = self.rules.library(name)
             if library is None:
-                self.mark(node, None, name, "manual", "no rule for this name")
+                asked = isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is node and \
+                    self.analysis.kind(parent.func) == Ref("builtins.getattr")
+                self.mark(node, None, name, "manual", _BY_NAME if asked else "no rule for this name")
             else:
                 self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
@@ -366,6 +368,8 @@ class Plan(FileNames, Members):
             eras.call_of_link(self, node)
 
 
+_BY_NAME = "which of its names is wanted is known at run time only; write a dict of those that may be, " \
+    "`{'relu': F.relu, ...}[name]`: each of them is migrated then"
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
     ast.BinOp: operators.operator, ast.AugAssign: operators.in_place, ast.Assign: operators.store,
 }

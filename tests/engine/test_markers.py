@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from chainer2torch.engine import migrate_source
 from chainer2torch.rules import load_rules
 
 ROW = '''
@@ -79,3 +80,12 @@ def test_a_marker_stays_as_long_as_its_reason(migrate, later):
     assert first.count("# TODO(chainer2torch ") == 2
     code = migrate(first, rules=later).code
     assert code.count("# TODO(chainer2torch ") == 1 and "chainer.functions.no_such_name" in code
+
+
+def test_a_module_that_is_asked_for_a_name_at_run_time():
+    """The marker says what to do: names in a table are migrated one by one."""
+    head = "import chainer\nimport chainer.functions as F\n"
+    result = migrate_source(head + "def f(name, x):\n    return getattr(F, name)(x)\n")
+    assert "write a dict of those that may be" in result.code and [s.state for s in result.sites] == ["manual"]
+    table = migrate_source(head + "def f(name, x):\n    return {'relu': F.relu, 'tanh': F.tanh}[name](x)\n")
+    assert {s.state for s in table.sites} == {"exact"}
