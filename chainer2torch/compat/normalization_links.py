@@ -257,11 +257,12 @@ def call_as_version_1(link: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls a link of which the source does not say what it is, in the words of Chainer's version 1.
 
     There ``test=`` or ``train=`` told a layer its mode, and the second argument of a batch normalization was ``test``.
-    A module whose ``forward`` has such a parameter gets it as it is. Source: chainer.links of version 1.
+    A module that has such a parameter gets it as it is. Source: chainer.links of version 1.
     """
     if not isinstance(link, nn.Module):
         return link(*args, **kwargs)
-    parameters = inspect.signature(link.forward).parameters
+    own = type(link).__call__ is not nn.Module.__call__
+    parameters = inspect.signature(link.__call__ if own else link.forward).parameters
     taken = {"test", "train"} if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else set(parameters)
     if isinstance(link, (BatchNormalization, _NormBase)) and len(args) == 2 and "test" not in taken:
         x, test = args

@@ -139,11 +139,15 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
 
 
 def call_method(plan: Plan, cls: ClassInfo) -> None:
-    """``__call__`` of a Chain becomes ``forward``, so that module hooks run."""
+    """``__call__`` of a Chain becomes ``forward``, so that module hooks run.
+
+    Not where something else has that name: a method, or ``self.forward = []``, which would hide it.
+    """
     method = cls.methods.get("__call__")
-    if method is None or "forward" in cls.methods or not plan.analysis.derives(cls, "chainer.Link"):
+    if method is None or not plan.analysis.derives(cls, "chainer.Link"):
         return
-    if any(isinstance(k, ClassInfo) and "forward" in k.methods for k in plan.analysis.mro(cls)[1:]):
+    if any(isinstance(k, ClassInfo) and ("forward" in k.methods or "forward" in k.attrs)
+           for k in plan.analysis.mro(cls)):
         return
     plan.edits[method.node] = Rename(plan.source.start(method.node), "forward")
     for node in nodes_of(cls.node):

@@ -261,6 +261,15 @@ def test_call_as_version_1():
         def forward(self, x, second=None):
             return x, second, self.training
 
+    class Called(Own):
+        def __init__(self):
+            super().__init__()
+            self.forward = []
+
+        def __call__(self, x, test):
+            return x, test
+
+    assert call_as_version_1(Called(), 1, test=True) == call_as_version_1(Called(), 1, True) == (1, True)
     assert call_as_version_1(Own(), 1, test=True, train=2) == (1, True, {"train": 2})
     assert call_as_version_1(Own(), 1, True) == (1, True, {})
     assert call_as_version_1(Plain(), 1, 2) == (1, 2, True)

@@ -408,3 +408,33 @@ def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> No
     net.eval()
     net.train_ = True
     assert not torch.allclose(net(x), out), "the flag of the call counts, not the mode of the module"
+
+
+def test_a_list_that_is_called_forward() -> None:
+    """Networks of the time keep their layers' names in `self.forward`; it must not hide the method."""
+    code = migrate_source(textwrap.dedent("""
+        import chainer
+        import chainer.functions as F
+        import chainer.links as L
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super(Net, self).__init__(a=L.Linear(3, 3), b=L.Linear(3, 3))
+                self.forward = ['a', 'b']
+
+            def __call__(self, x, train=True):
+                for name in self.forward:
+                    x = F.relu(self[name](x))
+                return x
+
+        class Wider(Net):
+            def __call__(self, x):
+                return super(Wider, self).__call__(x) + 1
+        """)).code
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    exec(code, namespace)
+    x = torch.ones(2, 3)
+    assert namespace["Net"]()(x).shape == namespace["Wider"]()(x).shape == (2, 3)
+    assert "def __call__(self, x, train=True):" in code
