@@ -68,19 +68,24 @@ def changes(project: Project) -> list[Change]:
 
 
 def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> Iterator[Change]:
-    """One ``chainer_compat.py`` for each import root, with what its changed and its other files use."""
+    """One ``chainer_compat.py`` for each import root, with what its changed and its other files use.
+
+    A script finds the one beside it first, and so does the package above it that the script imports: roots of which one
+    lies in the other have the helpers of both.
+    """
     wanted: dict[str, set[str]] = {}
     for path in texts:
         used = set(tree.results[path].helpers)
         if used:
             wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
+    changed = set(wanted)
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
-        if path not in texts and wanted:
-            used = set(vendor.names_used(source.text))
-            root = _root_of_migrated(tree, path)
-            if used and root in wanted:
-                wanted[root] |= used
-    for root, names in sorted(wanted.items()):
+        if path not in texts and changed and (used := set(vendor.names_used(source.text))):
+            wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
+    for root in sorted(wanted):
+        if not any(_share_a_path(root, other) for other in changed):
+            continue
+        names = {name for other, used in wanted.items() if _share_a_path(root, other) for name in used}
         relative = posixpath.join(root, vendor.FILE_NAME)
         target = tree.base / relative
         try:
@@ -97,6 +102,12 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             continue
         if new != old:
             yield Change(tree, relative, old, new)
+
+
+def _share_a_path(root: str, other: str) -> bool:
+    """Whether one folder lies in the other."""
+    return root == other or not root or not other or f"{root}/".startswith(f"{other}/") or \
+        f"{other}/".startswith(f"{root}/")
 
 
 def _clean(root: str) -> str:

@@ -68,6 +68,9 @@ class VolatileTensor(torch.Tensor):
 _DATA = torch.Tensor.data.__get__  # type: ignore[attr-defined]
 
 
+_AUTO = "_chainer_auto"
+
+
 def _tensors_in(values: Iterable[Any]) -> Iterable[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -78,7 +81,8 @@ def _tensors_in(values: Iterable[Any]) -> Iterable[torch.Tensor]:
 
 def _starts_a_graph(tensor: torch.Tensor) -> bool:
     """Whether it is a variable of which a gradient is wanted: not a parameter, whose flag is AUTO."""
-    return not isinstance(tensor, (VolatileTensor, torch.nn.Parameter)) and tensor.requires_grad and tensor.is_leaf
+    return not isinstance(tensor, (VolatileTensor, torch.nn.Parameter)) and tensor.requires_grad and tensor.is_leaf \
+        and not hasattr(tensor, _AUTO)
 
 
 def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tensor:
@@ -92,12 +96,15 @@ def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tenso
         ValueError: there is no such flag.
     Source: chainer.Variable of version 1.
     """
-    on = VolatileFlag(volatile).value is True
+    flag = VolatileFlag(volatile)
+    on = flag.value is True
     result = (data if isinstance(data, torch.Tensor) else torch.as_tensor(_as_tensor(data))).detach()
     if on:
         result = result.as_subclass(VolatileTensor)
     else:
         result.requires_grad_(result.is_floating_point())
+        if flag.value is None:
+            setattr(result, _AUTO, True)  # it goes with either
     if grad is not None:
         result.grad = torch.as_tensor(grad, device=result.device)
     return result

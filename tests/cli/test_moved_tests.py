@@ -55,3 +55,38 @@ def test_they_still_find_faults(migrated, right, wrong):
     path.write_text(text.replace(right, wrong))
     last, log = pytest_of(migrated)
     assert " failed, " in last and " passed, " in last and "error" not in last, log
+
+
+def migrated_tree(folder, files):
+    for name, text in files.items():
+        (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "src" / name).write_text(text)
+    subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")],
+                   check=False, capture_output=True)
+    return folder / "out"
+
+
+def test_a_script_and_the_package_that_it_imports_share_their_helpers(tmp_path):
+    """`import chainer_compat` finds the file beside the script that runs, in the package above it, too."""
+    files = {
+        "net/__init__.py": "",
+        "net/model.py": "import chainer.functions as F\n\n\ndef act(x):\n    return F.crelu(x)\n",
+        "scripts/show.py": "import sys\nsys.path.append(sys.argv[1])\n"
+                           "import chainer.functions as F\nimport numpy as np\n"
+                           "from net.model import act\n\n\nx = F.maxout(np.arange(-2, 2, dtype='f')[None], 2)\n"
+                           "print(act(x).shape == (1, 4))\n",
+    }
+    out = migrated_tree(tmp_path, files)
+    ran = subprocess.run([sys.executable, str(out / "scripts/show.py"), str(out)], capture_output=True, text=True,
+                         check=False)
+    assert ran.stdout == "True\n", ran.stderr
+    for root in ("", "scripts"):
+        text = (out / root / vendor.FILE_NAME).read_text()
+        assert "def crelu(" in text and "def maxout(" in text
+
+
+def test_folders_side_by_side_have_helpers_of_their_own(tmp_path):
+    out = migrated_tree(tmp_path, {f"{name}/train.py": f"import chainer.functions as F\ny = F.{name}(x, 2)\n"
+                                   for name in ("crelu", "maxout")})
+    texts = {name: (out / name / vendor.FILE_NAME).read_text() for name in ("crelu", "maxout")}
+    assert "def crelu(" in texts["crelu"] and "def crelu(" not in texts["maxout"]

@@ -107,3 +107,16 @@ def test_emitted(before: str, after: str) -> None:
 def test_setting_the_flag_is_left_to_a_person() -> None:
     result = migrate_source("import chainer\nx = chainer.Variable(a)\nx.volatile = 'on'\n")
     assert [site.state for site in result.sites if site.symbol.endswith("volatile")] == ["manual"]
+
+
+def test_an_automatic_variable_goes_with_either() -> None:
+    """The zeros that a recurrent net starts from are AUTO: the inputs of training and of generation meet them."""
+    for flag in ("on", "off"):
+        start, x = volatile_variable(np.zeros((2, 3), "f"), "auto"), volatile_variable(np.ones((2, 3), "f"), flag)
+        for y in (start + x, x * start, torch.cat([start, x])):
+            assert is_volatile(y) == (flag == "on") and y.requires_grad == (flag == "off")
+    zeros = volatile_variable(np.zeros(3, "f"), "auto")
+    (zeros * 2).sum().backward()
+    assert zeros.grad.tolist() == [2, 2, 2]
+    code = migrate_source("import chainer\nv = chainer.Variable(x, volatile='auto')\n").code
+    assert "v = compat.volatile_variable(x, 'auto')" in code
