@@ -21,17 +21,18 @@ class WeightDecay:
     def __call__(self, rule: Any, param: torch.Tensor) -> None:
         """Changes the gradient of one parameter."""
         if param.grad is not None:
-            param.grad.add_(param.detach(), alpha=self._scaled_rate(rule._optimizer))
+            param.grad.add_(param.detach(), alpha=self._rate_of(param))
 
     def apply_to_all(self, optimizer: Any, params: list[torch.Tensor]) -> None:
         """Changes the gradients of all parameters at once."""
-        grads = [param.grad for param in params if param.grad is not None]
-        if grads:
-            torch._foreach_add_(grads, [param.detach() for param in params if param.grad is not None],
-                                alpha=self._scaled_rate(optimizer))
+        decayed = [param for param in params if param.grad is not None]
+        for rate in dict.fromkeys(map(self._rate_of, decayed)):
+            some = [param for param in decayed if self._rate_of(param) == rate]
+            grads = [param.grad for param in some if param.grad is not None]
+            torch._foreach_add_(grads, [param.detach() for param in some], alpha=rate)
 
-    def _scaled_rate(self, optimizer: Any) -> float:
-        scale = getattr(optimizer, "_loss_scale", None)
+    def _rate_of(self, param: torch.Tensor) -> float:
+        scale = param.__dict__.get("_loss_scale")  # of the last backward(), by which the update divides
         return self.rate if scale is None else self.rate * scale
 
 

@@ -156,9 +156,12 @@ class UpdateRule:
                                       "instead of calling use_fp32_update()")
         if self._has_own_formula and self._own_state is None:
             self._own_state = self._initial_state(param)
-        if self._has_own_formula:
+        scale = param.__dict__.get("_loss_scale")
+        if not halved:
             divide_by_loss_scale(param, param.grad)
+        before, param._loss_scale = param.__dict__.get("_loss_scale"), scale  # hooks see it, as in Chainer
         self._call_hooks("pre", param)
+        param._loss_scale = before
         self.update_core(param)
         self._call_hooks("post", param)
 

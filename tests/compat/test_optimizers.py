@@ -343,8 +343,9 @@ def test_loss_scaling():
     assert torch.equal(linear.weight, before) and optimizer._loss_scale == 8
 
 
+@pytest.mark.parametrize("decay", [None, "of all", "of one"])
 @pytest.mark.parametrize("of_optimizer, of_backward", [(8.0, None), (None, 16.0), (8.0, 16.0)])
-def test_gradients_are_divided_by_what_scaled_them(of_optimizer, of_backward):
+def test_gradients_are_divided_by_what_scaled_them(of_optimizer, of_backward, decay):
     """As in Chainer the optimizer's scale is that of ``update(lossfun)``; a backward() of one's own has its own."""
     x = np.random.RandomState(3).randn(6, 4)
     with chainer.using_config("dtype", np.float64):
@@ -356,6 +357,12 @@ def test_gradients_are_divided_by_what_scaled_them(of_optimizer, of_backward):
     if of_optimizer is not None:
         reference.set_loss_scale(of_optimizer)
         optimizer.set_loss_scale(of_optimizer)
+    if decay == "of all":  # weight decay comes before the division, with the same scale
+        reference.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+        optimizer.add_hook(optimizer_hooks.WeightDecay(0.1))
+    elif decay == "of one":
+        link.W.update_rule.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+        linear.weight.update_rule.add_hook(optimizer_hooks.WeightDecay(0.1))
     for _ in range(3):
         link.cleargrads()
         linear.zero_grad()
