@@ -8,36 +8,42 @@ from typing import Any
 import torch
 
 
-def iadd(target: Any, value: Any) -> Any:
+def iadd(target: Any, value: Any, stored: bool = False) -> Any:
     """The value of ``target`` after ``target += value``: ``target = iadd(target, value)``.
 
     A tensor of any shape is not changed, so whoever else holds it keeps its value; lists, numbers and NumPy arrays
     do what ``+=`` does. The dtype stays, as it does beside an array of another one.
 
+    Args:
+        target: what stands on the left of the operator.
+        value: what stands on the right.
+        stored: ``target`` is an attribute of an object. One that takes no part in a graph is an array then, such as
+            running statistics, and changes in place.
     Raises:
         TypeError: ``target`` holds integers and the sum would not.
     Source: chainer.Variable.__add__.
     """
-    return _updated(operator.add, operator.iadd, target, value)
+    return _updated(operator.add, operator.iadd, target, value, stored)
 
 
-def isub(target: Any, value: Any) -> Any:
+def isub(target: Any, value: Any, stored: bool = False) -> Any:
     """The value of ``target`` after ``target -= value``, see :func:`iadd`. Source: chainer.Variable.__sub__."""
-    return _updated(operator.sub, operator.isub, target, value)
+    return _updated(operator.sub, operator.isub, target, value, stored)
 
 
-def imul(target: Any, value: Any) -> Any:
+def imul(target: Any, value: Any, stored: bool = False) -> Any:
     """The value of ``target`` after ``target *= value``, see :func:`iadd`. Source: chainer.Variable.__mul__."""
-    return _updated(operator.mul, operator.imul, target, value)
+    return _updated(operator.mul, operator.imul, target, value, stored)
 
 
-def itruediv(target: Any, value: Any) -> Any:
+def itruediv(target: Any, value: Any, stored: bool = False) -> Any:
     """The value of ``target`` after ``target /= value``, see :func:`iadd`. Source: chainer.Variable.__truediv__."""
-    return _updated(operator.truediv, operator.itruediv, target, value)
+    return _updated(operator.truediv, operator.itruediv, target, value, stored)
 
 
-def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
-    if not isinstance(target, torch.Tensor):
+def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any,
+             stored: bool) -> Any:
+    if not isinstance(target, torch.Tensor) or stored and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype
     dtype = value.dtype if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad \
@@ -46,6 +52,10 @@ def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any]
     if result.dtype != dtype and not dtype.is_floating_point:
         raise TypeError(f"the result would be of {result.dtype}, the target is of {dtype}")
     return result.to(dtype)
+
+
+def _in_a_graph(*values: Any) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.requires_grad for value in values)
 
 
 __all__ = ["iadd", "imul", "isub", "itruediv"]

@@ -10,7 +10,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.host_arrays import tensor_of
 from chainer2torch.plan.match import parsed
-from chainer2torch.plan.rebinding import HELPERS, is_used_as_variable, may_be_in_a_graph
+from chainer2torch.plan.rebinding import HELPERS, is_stored, is_used_as_variable, may_be_in_a_graph
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -104,7 +104,8 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         return
     if sign is not None and plan.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
         expression = f"target {sign} value" if is_used_as_variable(plan, node) else \
-            f"compat.{HELPERS[type(node.op)]}(target, value)" if may_be_in_a_graph(plan, node) else ""
+            f"compat.{HELPERS[type(node.op)]}(target, value{', stored=True' if is_stored(plan, node) else ''})" \
+            if may_be_in_a_graph(plan, node) else ""
         if expression:
             plan.edits[node] = ReplaceStatement(
                 plan.source.start(node), f"target = {expression}",

@@ -50,6 +50,14 @@ def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
     return not _is_complete_when_read(plan, function, name, nodes)
 
 
+def is_stored(plan: Plan, node: ast.AugAssign) -> bool:
+    """Whether the name stands for an attribute: running statistics, which are arrays, are changed in place."""
+    function = plan.source.enclosing(node, *_FUNCTIONS)
+    name = ast.unparse(node.target)
+    return any(isinstance(n, ast.Assign) and isinstance(n.value, ast.Attribute)
+               and any(ast.unparse(target) == name for target in n.targets) for n in nodes_of(function or node))
+
+
 def _may_be_added(kind: Kind) -> bool:
     """Whether a value may be a tensor: what counts and names things is none."""
     return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(kind))

@@ -319,6 +319,35 @@ class Net(chainer.Chain):
     assert f"{becomes}\n" in code
 
 
+def test_running_statistics_under_another_name_change_in_place():
+    """The attribute comes from elsewhere, so nothing is known of it; a Variable that it holds is not changed."""
+    original, migrated = both("""
+    def fill(link, values):
+        for name in values:
+            setattr(link, name, values[name])
+    class Net(chainer.Chain):
+        def __call__(self, x):
+            mean = self.mean
+            mean *= 0.5
+            mean += self.pick(x).array.sum(axis=0)
+            h = self.last
+            h += self.pick(x)
+            return h
+        def pick(self, x):
+            return dict(x=x)['x']
+    def run(x):
+        net = Net()
+        last = F.relu(x)
+        fill(net, {'mean': net.xp.ones(3, 'f'), 'last': last})
+        net(x)
+        return net(x).array, net.mean, last.array
+    values = run(chainer.Variable(np.arange(6).reshape(2, 3).astype('f')))
+    """)
+    assert "stored=True" in migrated["__code__"]
+    for ours, theirs in zip(migrated["values"], original["values"], strict=True):
+        np.testing.assert_allclose(np.asarray(ours), theirs)
+
+
 def test_what_is_no_network_changes_in_place(migrate):
     source = "import chainer\ndef f(m, grad):\n    v = m['v']\n    v *= grad\n    v += grad\n"
     assert "    v *= grad\n    v += grad\n" in migrate(source).code
