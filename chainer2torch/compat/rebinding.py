@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 
-def iadd(target: Any, value: Any, stored: bool = False) -> Any:
+def iadd(target: Any, value: Any, may_be_array: bool = False) -> Any:
     """The value of ``target`` after ``target += value``: ``target = iadd(target, value)``.
 
     A tensor of any shape is not changed, so whoever else holds it keeps its value; lists, numbers and NumPy arrays
@@ -17,33 +17,33 @@ def iadd(target: Any, value: Any, stored: bool = False) -> Any:
     Args:
         target: what stands on the left of the operator.
         value: what stands on the right.
-        stored: ``target`` is an attribute of an object. One that takes no part in a graph is an array then, such as
-            running statistics, and changes in place.
+        may_be_array: a target that takes no part in a graph is an array, such as running statistics, and changes in
+            place.
     Raises:
         TypeError: ``target`` holds integers and the sum would not.
     Source: chainer.Variable.__add__.
     """
-    return _updated(operator.add, operator.iadd, target, value, stored)
+    return _updated(operator.add, operator.iadd, target, value, may_be_array)
 
 
-def isub(target: Any, value: Any, stored: bool = False) -> Any:
+def isub(target: Any, value: Any, may_be_array: bool = False) -> Any:
     """The value of ``target`` after ``target -= value``, see :func:`iadd`. Source: chainer.Variable.__sub__."""
-    return _updated(operator.sub, operator.isub, target, value, stored)
+    return _updated(operator.sub, operator.isub, target, value, may_be_array)
 
 
-def imul(target: Any, value: Any, stored: bool = False) -> Any:
+def imul(target: Any, value: Any, may_be_array: bool = False) -> Any:
     """The value of ``target`` after ``target *= value``, see :func:`iadd`. Source: chainer.Variable.__mul__."""
-    return _updated(operator.mul, operator.imul, target, value, stored)
+    return _updated(operator.mul, operator.imul, target, value, may_be_array)
 
 
-def itruediv(target: Any, value: Any, stored: bool = False) -> Any:
+def itruediv(target: Any, value: Any, may_be_array: bool = False) -> Any:
     """The value of ``target`` after ``target /= value``, see :func:`iadd`. Source: chainer.Variable.__truediv__."""
-    return _updated(operator.truediv, operator.itruediv, target, value, stored)
+    return _updated(operator.truediv, operator.itruediv, target, value, may_be_array)
 
 
 def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any,
-             stored: bool) -> Any:
-    if not isinstance(target, torch.Tensor) or stored and not _in_a_graph(target, value):
+             may_be_array: bool) -> Any:
+    if not isinstance(target, torch.Tensor) or may_be_array and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype
     dtype = value.dtype if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad \

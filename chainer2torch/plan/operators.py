@@ -10,7 +10,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.host_arrays import tensor_of
 from chainer2torch.plan.match import parsed
-from chainer2torch.plan.rebinding import HELPERS, is_stored, is_used_as_variable, may_be_in_a_graph
+from chainer2torch.plan.rebinding import HELPERS, is_used_as_variable, may_be_array, may_be_in_a_graph
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -103,9 +103,12 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
     if _into_host_array(plan, node.value, target):
         return
     if sign is not None and plan.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
-        expression = f"target {sign} value" if is_used_as_variable(plan, node) else \
-            f"compat.{HELPERS[type(node.op)]}(target, value{', stored=True' if is_stored(plan, node) else ''})" \
-            if may_be_in_a_graph(plan, node) else ""
+        expression = ""
+        if is_used_as_variable(plan, node):
+            expression = f"target {sign} value"
+        elif may_be_in_a_graph(plan, node):
+            option = ", may_be_array=True" if may_be_array(plan, node) else ""
+            expression = f"compat.{HELPERS[type(node.op)]}(target, value{option})"
         if expression:
             plan.edits[node] = ReplaceStatement(
                 plan.source.start(node), f"target = {expression}",

@@ -33,8 +33,8 @@ def is_used_as_variable(plan: Plan, node: ast.AugAssign) -> bool:
 def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
     """Whether a name that nothing else is known of stands where values of a network stand, and may be held elsewhere.
 
-    That is: in a method of a link, or in a function that gives the name to a function or link of Chainer's. A sum that
-    is read when it is complete is held by nobody else: there, in place or not is the same.
+    That is: in a method of a link, or in a function that works with functions, links and Variables of Chainer's. A sum
+    that is read when it is complete is held by nobody else: there, in place or not is the same.
     """
     function = plan.source.enclosing(node, *_FUNCTIONS)
     if not isinstance(function, _FUNCTIONS) or not isinstance(node.target, ast.Name) or plan.migrated or \
@@ -42,20 +42,43 @@ def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
         return False
     name = node.target.id
     nodes = nodes_of(function)
-    given = any(isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name) and n.args[0].id == name
-                and _is_of_chainer(plan, plan.analysis.kind(n.func)) for n in nodes)
-    counts = any(isinstance(n, ast.Subscript) and name in _names_in(n.slice) for n in nodes)
-    if not given and (counts or not _may_be_added(plan.analysis.kind(node.value)) or not _in_a_link(plan, function)):
-        return False
+    if not _is_value_of_chainer(plan, name, nodes):
+        scales = isinstance(node.op, (ast.Mult, ast.Div))  # which counters are not
+        counts = any(isinstance(n, ast.Subscript) and name in _names_in(n.slice) for n in nodes)
+        if counts or not (scales or _may_be_added(plan.analysis.kind(node.value))) or not (
+                _in_a_link(plan, function) or _works_with_variables(plan, nodes)):
+            return False
     return not _is_complete_when_read(plan, function, name, nodes)
 
 
-def is_stored(plan: Plan, node: ast.AugAssign) -> bool:
-    """Whether the name stands for an attribute: running statistics, which are arrays, are changed in place."""
+def may_be_array(plan: Plan, node: ast.AugAssign) -> bool:
+    """Whether a name may well stand for an array, which is changed in place: an attribute, a value outside of links."""
     function = plan.source.enclosing(node, *_FUNCTIONS)
-    name = ast.unparse(node.target)
+    if not isinstance(function, _FUNCTIONS):
+        return True
+    name, nodes = ast.unparse(node.target), nodes_of(function)
+    if not _in_a_link(plan, function) and not _is_value_of_chainer(plan, name, nodes):
+        return True
     return any(isinstance(n, ast.Assign) and isinstance(n.value, ast.Attribute)
-               and any(ast.unparse(target) == name for target in n.targets) for n in nodes_of(function or node))
+               and any(ast.unparse(target) == name for target in n.targets) for n in nodes)
+
+
+def _is_value_of_chainer(plan: Plan, name: str, nodes: list[ast.AST]) -> bool:
+    """Whether a function or link of Chainer's takes a name first or gives its value."""
+    for n in nodes:
+        if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name) and n.args[0].id == name or \
+                isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and any(
+                    isinstance(target, ast.Name) and target.id == name for target in n.targets):
+            call = n if isinstance(n, ast.Call) else n.value
+            if isinstance(call, ast.Call) and _is_of_chainer(plan, plan.analysis.kind(call.func)):
+                return True
+    return False
+
+
+def _works_with_variables(plan: Plan, nodes: list[ast.AST]) -> bool:
+    kinds = (k for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for k in options(plan.analysis.kind(n)))
+    return any(isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Tensor) and not k.array
+               for k in kinds)
 
 
 def _may_be_added(kind: Kind) -> bool:

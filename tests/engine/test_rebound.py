@@ -343,7 +343,7 @@ def test_running_statistics_under_another_name_change_in_place():
         return net(x).array, net.mean, last.array
     values = run(chainer.Variable(np.arange(6).reshape(2, 3).astype('f')))
     """)
-    assert "stored=True" in migrated["__code__"]
+    assert "may_be_array=True" in migrated["__code__"]
     for ours, theirs in zip(migrated["values"], original["values"], strict=True):
         np.testing.assert_allclose(np.asarray(ours), theirs)
 
@@ -378,3 +378,33 @@ def test_the_dtype_of_what_is_bound_anew():
     assert rebinding.isub(torch.ones(2, dtype=torch.int32), 1).dtype == torch.int32
     with pytest.raises(TypeError, match="float32"):
         rebinding.itruediv(torch.ones(2, dtype=torch.int32), 2)
+
+
+def test_values_of_unknown_kind_in_functions_that_work_with_variables():
+    """What `reduce` and `map` give is in a graph here, so it is a Variable; the array of the other is changed."""
+    original, migrated = both("""
+    import functools
+    def total(xs):
+        y = functools.reduce(lambda a, b: a + b, xs)
+        first = y
+        y /= len(xs)
+        zs = list(map(F.relu, xs))
+        z = zs[0]
+        z += y
+        w = F.identity(xs[0])
+        w += 1
+        return [v.array for v in (first, y, zs[0], z, w, F.sum(y))]
+    def update(array, x, make):
+        stored = make(array)
+        stored *= make(0.5)
+        return F.sum(x * stored)
+    x = chainer.Variable(np.arange(6).reshape(2, 3).astype('f'))
+    values = total([x, F.exp(x)])
+    """)
+    for ours, theirs in zip(migrated["values"], original["values"], strict=True):
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-6)
+    for names in original, migrated:
+        names["a"] = np.ones(3, "f") if names is original else torch.ones(3)
+        names["update"](names["a"], names["x"], lambda v: v)
+    np.testing.assert_array_equal(migrated["a"].numpy(), original["a"])
+    assert "stored = compat.imul(stored, make(0.5), may_be_array=True)" in migrated["__code__"]
