@@ -46,7 +46,7 @@ def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
         scales = isinstance(node.op, (ast.Mult, ast.Div))  # which counters are not
         counts = any(isinstance(n, ast.Subscript) and name in _names_in(n.slice) for n in nodes)
         if counts or not (scales or _may_be_added(plan.analysis.kind(node.value))) or not (
-                _in_a_link(plan, function) or _works_with_variables(plan, nodes)):
+                _in_a_link(plan, function) or _works_with_variables(plan, node, nodes)):
             return False
     return not _is_complete_when_read(plan, function, name, nodes)
 
@@ -75,7 +75,12 @@ def _is_value_of_chainer(plan: Plan, name: str, nodes: list[ast.AST]) -> bool:
     return False
 
 
-def _works_with_variables(plan: Plan, nodes: list[ast.AST]) -> bool:
+def _works_with_variables(plan: Plan, node: ast.AugAssign, nodes: list[ast.AST]) -> bool:
+    """Whether a function has to do with Variables, and is neither an optimizer nor about to add up arrays."""
+    cls = plan.enclosing_class(node)
+    if cls is not None and any(plan.analysis.derives(cls, base) for base in ("chainer.Optimizer", "chainer.UpdateRule")) \
+            or all(isinstance(k, Tensor) and k.array for k in options(plan.analysis.kind(node.value))):
+        return False
     kinds = (k for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for k in options(plan.analysis.kind(n)))
     return any(isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Tensor) and not k.array
                for k in kinds)
