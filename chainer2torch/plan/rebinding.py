@@ -16,6 +16,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _OF_VARIABLES = frozenset({"array", "backward", "data", "unchain", "unchain_backward"})
 # methods of a link that work on arrays of the host, or on what is no value of a network
 _OFF_THE_GRAPH = frozenset({"__init__", "__len__", "__repr__", "prepare", "serialize", "to_cpu", "to_gpu"})
+_UPDATING = ("chainer.Optimizer", "chainer.UpdateRule")
 HELPERS: dict[type, str] = {ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv"}
 
 
@@ -78,8 +79,8 @@ def _is_value_of_chainer(plan: Plan, name: str, nodes: list[ast.AST]) -> bool:
 def _works_with_variables(plan: Plan, node: ast.AugAssign, nodes: list[ast.AST]) -> bool:
     """Whether a function has to do with Variables, and is neither an optimizer nor about to add up arrays."""
     cls = plan.enclosing_class(node)
-    if cls is not None and any(plan.analysis.derives(cls, base) for base in ("chainer.Optimizer", "chainer.UpdateRule")) \
-            or all(isinstance(k, Tensor) and k.array for k in options(plan.analysis.kind(node.value))):
+    if cls is not None and any(plan.analysis.derives(cls, base) for base in _UPDATING) or \
+            all(isinstance(k, Tensor) and k.array for k in options(plan.analysis.kind(node.value))):
         return False
     kinds = (k for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for k in options(plan.analysis.kind(n)))
     return any(isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Tensor) and not k.array
