@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis import arrays, data, link_lists, protocols
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
+    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
     Union,
     element_of, generalized, join, join_all, options, parse_spec,
 )
@@ -225,28 +225,14 @@ class Calls:
         if isinstance(receiver, (Tensor, HostArray)):
             return arrays.array_method(receiver, name, args, keywords)
         if isinstance(receiver, Dct):
-            element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
-            if name == "items":
-                return Lst(Tup((Scalar("str"), element)))
-            if name in ("values", "get", "pop"):
-                return Lst(element) if name == "values" else element
-            return UNKNOWN
+            return self.dict_method(receiver, name, args, keywords, node)
         if isinstance(receiver, Lst):
             if name == "sort" and isinstance(keywords.get("key"), Func):
                 self.call(keywords["key"], [receiver.element], {}, None)
-            return self._list_method(receiver, name, args, node)
+            return self.list_method(receiver, name, args, node)
         if name in _STR_LISTS:
             return Lst(Scalar("str"))
         return Scalar("str") if name in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
-
-    def _list_method(  # type: ignore[misc]
-            self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
-        if name in ("append", "insert", "extend") and args and node is not None and \
-                isinstance(node.func, ast.Attribute):
-            new = element_of(args[-1]) if name == "extend" else args[-1]
-            self.assign(node.func.value, Lst(join(receiver.element, new)))  # the list itself has changed
-            return NONE
-        return receiver.element if name == "pop" else UNKNOWN
 
     def method_result(  # type: ignore[misc]
             self: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None,

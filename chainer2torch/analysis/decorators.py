@@ -61,6 +61,16 @@ def changes_meaning(kind: Kind) -> bool:
     return isinstance(kind, Func) and not _hands_on(kind.info)
 
 
+def gives_back(kind: Kind) -> FuncInfo | None:
+    """The function of a decorator of the project's that returns the very function or class: one that registers it."""
+    node = kind.info.node if isinstance(kind, Func) else None
+    if not isinstance(kind, Func) or isinstance(node, ast.Lambda) or node is None or not node.args.args:
+        return None
+    returned = [n.value for n in _own(node) if isinstance(n, ast.Return)]
+    same = returned and all(isinstance(v, ast.Name) and v.id == node.args.args[0].arg for v in returned)
+    return kind.info if same and kind.info.cls is None else None
+
+
 def _hands_on(decorator: FuncInfo) -> bool:
     node = decorator.node
     if isinstance(node, ast.Lambda) or decorator.cls is not None or not node.args.args:

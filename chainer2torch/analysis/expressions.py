@@ -213,6 +213,8 @@ class Expressions:
             known = dict(kind.items)
             if isinstance(index, Const) and index.value in known:
                 return known[index.value]
+            if isinstance(index, Const) and known:
+                return UNKNOWN  # all keys are known but this one: it was put there out of sight
             return UNKNOWN if kind.element is BOTTOM else kind.element  # filled out of sight
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)

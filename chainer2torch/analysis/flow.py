@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from chainer2torch.analysis import protocols
 from chainer2torch.analysis.calls import Calls
-from chainer2torch.analysis.decorators import changes_meaning, decorator_name, keeps_meaning, passed
+from chainer2torch.analysis.containers import Containers
+from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning, passed
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Folder, Func, Inst, Kind, Mod, Ref, Tensor, Unknown, join, options,
+    BOTTOM, UNKNOWN, Class, Const, Dct, Folder, Func, Inst, Kind, Lst, Mod, Ref, Tensor, Unknown, join, options,
     parse_spec,
 )
 from chainer2torch.analysis.libraries import Libraries
@@ -31,7 +32,7 @@ _MAX_VISITS = 10
 _BUILTINS = frozenset(dir(builtins))
 
 
-class Analysis(Statements, Expressions, Calls):
+class Analysis(Statements, Expressions, Calls, Containers):
     """The kinds of all expressions of a project. Run once; then ask :meth:`kind`."""
 
     def __init__(self, project: Project, rules: Rules, hints: Mapping[str, str] | None = None):
@@ -174,7 +175,10 @@ class Analysis(Statements, Expressions, Calls):
         """The kind of a name in the scopes of the current unit."""
         for env in self.scopes:
             if name in env:
-                if env is self.module.env:
+                if self.func is None and env is self.scopes[-2] and isinstance(env[name], (Dct, Lst)):
+                    self.reads(self.module, name)  # functions may put something in
+                    env = self.module.env if name in self.module.grown else env
+                elif env is self.module.env:
                     self.reads(self.module, name)
                 return env[name]
         for star in self.module.stars:
@@ -208,13 +212,19 @@ class Analysis(Statements, Expressions, Calls):
 
     def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         info = self.define(node, None)
-        kinds = [self.expr(d) for d in node.decorator_list]
-        pending = any(kind is BOTTOM for kind in kinds)  # what makes the decorator has not been visited yet
-        same = all(decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
-                   for d, kind in zip(node.decorator_list, kinds))
-        self.store(node.name, Func(info) if same else BOTTOM if pending else UNKNOWN)
+        self.store(node.name, self._decorated(node, Func(info)))
 
     _stmt_AsyncFunctionDef = _stmt_FunctionDef
+
+    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Kind) -> Kind:
+        """What the decorators of a function or class make of it; those that register it are called with it."""
+        kinds = [self.expr(d) for d in node.decorator_list]
+        for registering in filter(None, map(gives_back, kinds)):
+            self.call_function(registering, None, [made], {}, None)
+        if all(decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
+               for d, kind in zip(node.decorator_list, kinds)):
+            return made
+        return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
 
     def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
         """The summary of a function, made at the first sight of its definition."""
@@ -257,8 +267,7 @@ class Analysis(Statements, Expressions, Calls):
             self._derived.clear()
         for keyword in node.keywords:
             self.expr(keyword.value)
-        decorators = [self.expr(d) for d in node.decorator_list]
-        self.store(node.name, Class(info) if all(isinstance(d, Ref) for d in decorators) else UNKNOWN)
+        self.store(node.name, self._decorated(node, Class(info)))
         outer = self.scopes
         body_env: dict[str, Kind] = {}
         self.scopes = (body_env, *outer)

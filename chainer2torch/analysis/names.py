@@ -26,6 +26,8 @@ class ModuleInfo:
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
+    # lists and dictionaries into which functions put something
+    grown: set[str] = dataclasses.field(default_factory=set)
 
     def __repr__(self) -> str:  # the whole index hangs on each of these classes: a generated text would never end
         return f"ModuleInfo({self.path!r})"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Dct, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, element_of, join, options,
+    UNKNOWN, Class, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, element_of, join, options,
 )
 from chainer2torch.analysis.names import ClassInfo
 
@@ -229,19 +229,7 @@ class Statements:
                     self.set_attribute(option.info, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)
-            self._grow(target, kind)
-
-    def _grow(self: Analysis, target: ast.Subscript, kind: Kind) -> None:  # type: ignore[misc]
-        """``d[key] = value``: the dictionary itself has changed."""
-        container = self.facts.get(target.value)
-        if isinstance(container, Dct) and isinstance(target.value, (ast.Name, ast.Attribute)):
-            key = self.facts.get(target.slice)
-            items = tuple((k, v) for k, v in container.items if not isinstance(key, Const) or k != key.value)
-            if not isinstance(key, Const):
-                items = ()
-            elif container.items or container.element is BOTTOM:
-                items += ((key.value, kind),)
-            self.assign(target.value, Dct(join(container.element, kind), items))
+            self.item_set(target, kind)
 
     def set_attribute(self: Analysis, cls: ClassInfo, name: str, kind: Kind) -> None:  # type: ignore[misc]
         """Joins a value into an attribute of a class of the project."""

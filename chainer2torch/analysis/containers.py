@@ -1,0 +1,81 @@
+"""Lists and dictionaries that grow: what is put into them is joined to what they hold, wherever their name is from."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import (
+    BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Tup, element_of, join,
+)
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+
+class Containers:
+    """Methods of the analysis for what containers hold."""
+
+    def list_method(  # type: ignore[misc]
+            self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
+        """The result of a method of a list, which may have grown by it."""
+        if name in ("append", "insert", "extend") and args and node is not None and \
+                isinstance(node.func, ast.Attribute):
+            new = element_of(args[-1]) if name == "extend" else args[-1]
+            self._grown(node.func.value, Lst(join(receiver.element, new)))
+            return NONE
+        return receiver.element if name == "pop" else UNKNOWN
+
+    def dict_method(  # type: ignore[misc]
+            self: Analysis, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind],
+            node: ast.Call | None) -> Kind:
+        """The result of a method of a dictionary, which may have grown by it."""
+        element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
+        if name == "items":
+            return Lst(Tup((Scalar("str"), element)))
+        if name in ("values", "get", "pop"):
+            return Lst(element) if name == "values" else element
+        if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
+            new = args[1:2] if name == "setdefault" else [
+                *keywords.values(), *(a.element if isinstance(a, Dct) else UNKNOWN for a in args)]
+            grown = Dct(receiver.element)
+            for kind in new:
+                grown = Dct(join(grown.element, kind))
+            self._grown(node.func.value, grown)
+            return NONE if name == "update" else UNKNOWN if grown.element is BOTTOM else grown.element
+        return UNKNOWN
+
+    def item_set(self: Analysis, target: ast.Subscript, kind: Kind) -> None:  # type: ignore[misc]
+        """``x[key] = value``: the dictionary or list itself has changed."""
+        container = self.facts.get(target.value)
+        if not isinstance(target.value, (ast.Name, ast.Attribute)):
+            return
+        if isinstance(container, Dct):
+            key = self.facts.get(target.slice)
+            items = tuple((k, v) for k, v in container.items if not isinstance(key, Const) or k != key.value)
+            if not isinstance(key, Const):
+                items = ()
+            elif container.items or container.element is BOTTOM:
+                items += ((key.value, kind),)
+            self._grown(target.value, Dct(join(container.element, kind), items))
+        elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
+            self._grown(target.value, Lst(join(container.element, kind)))
+
+    def _grown(self: Analysis, target: ast.expr, kind: Kind) -> None:  # type: ignore[misc]
+        """A container has become another kind: in the scope that its name is of, for all who read it there."""
+        if isinstance(target, ast.Name) and target.id not in self.scopes[0]:
+            env = next((env for env in self.scopes if target.id in env), None)
+            module = self.module
+        elif isinstance(target, ast.Attribute) and isinstance(owner := self.facts.get(target.value), Mod):
+            module, env = owner.info, owner.info.env
+        else:
+            env = None
+        if env is None:
+            self.assign(target, kind)
+            return
+        name = target.id if isinstance(target, ast.Name) else target.attr  # type: ignore[attr-defined]
+        new = join(env.get(name), kind)
+        if new != env.get(name):
+            env[name] = new
+            if env is module.env:
+                module.grown.add(name)
+                self.changed(module, name)
