@@ -221,6 +221,8 @@ class Analysis(Statements, Expressions, Calls, Containers):
         kinds = [self.expr(d) for d in node.decorator_list]
         for registering in filter(None, map(gives_back, kinds)):
             self.call_function(registering, None, [made], {}, None)
+            if registering in self._queued:  # at once: who asks the registry next must not find it empty
+                self._visit(registering)
         if all(decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
                for d, kind in zip(node.decorator_list, kinds)):
             return made

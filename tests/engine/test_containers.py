@@ -80,8 +80,8 @@ def test_counters_in_containers_stay_what_they_are() -> None:
     ("def register(f):\n    _MODELS[f.__name__] = f\n    return f", "", "Net"),
 ])
 def test_a_registry_that_a_decorator_fills(register: str, use: str, key: str) -> None:
-    code = migrate_source(HEAD + f"_MODELS = {{}}\n{register}\n" + NET.replace("class Net", f"@register{use}\nclass Net")
-                          + textwrap.dedent(f"""
+    head = f"{HEAD}_MODELS = {{}}\n{register}\n"
+    code = migrate_source(head + NET.replace("class Net", f"@register{use}\nclass Net") + textwrap.dedent(f"""
         def create(name, *args):
             return _MODELS[name](*args)
         model = create('{key}', 2)
