@@ -218,7 +218,7 @@ class Analysis(Statements, Expressions, Calls, Containers):
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Kind) -> Kind:
         """What the decorators of a function or class make of it; those that register it are called with it."""
-        kinds = [self.expr(d) for d in node.decorator_list]
+        kinds = [self._visited_now(d) for d in node.decorator_list]
         for registering in filter(None, map(gives_back, kinds)):
             self.call_function(registering, None, [made], {}, None)
             if registering in self._queued:  # at once: who asks the registry next must not find it empty
@@ -227,6 +227,15 @@ class Analysis(Statements, Expressions, Calls, Containers):
                for d, kind in zip(node.decorator_list, kinds)):
             return made
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
+
+    def _visited_now(self, decorator: ast.expr) -> Kind:
+        """The kind of a decorator; a function of the project that makes it is visited at once."""
+        kind = self.expr(decorator)
+        maker = self.facts.get(decorator.func) if isinstance(decorator, ast.Call) else None
+        if kind is BOTTOM and isinstance(maker, Func) and maker.info in self._queued:
+            self._visit(maker.info)
+            kind = self.expr(decorator)
+        return kind
 
     def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
         """The summary of a function, made at the first sight of its definition."""
