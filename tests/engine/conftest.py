@@ -93,6 +93,7 @@ before = "F.divide(x, y)"
 [centre]
 signature = "(x)"
 torch = "x.mean()"
+returns = "tensor"
 state = "exact"
 [[centre.example]]
 before = "F.centre(x)"
