@@ -5,6 +5,7 @@ import ast
 from typing import TYPE_CHECKING, TypeGuard
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Tensor, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.host_values import is_torch_dtype, wrap
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 _CODE = "C2T320"
+_WRITING = frozenset({"fill", "sort"})  # methods that change an array in place
 
 
 def subscript(plan: Plan, node: ast.Subscript) -> None:
@@ -28,7 +30,7 @@ def subscript(plan: Plan, node: ast.Subscript) -> None:
         indices = [_index(plan, p, operands) for p in parts]
         index = indices[0] if len(parts) == 1 else f"({', '.join(indices)})"
         plan.replace(node, f"compat.index_any(x, {index})", operands)
-        plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+        _mark_read(plan, node)
         return
     if not all(isinstance(k, Tensor) for k in kinds):
         return
@@ -47,7 +49,37 @@ def subscript(plan: Plan, node: ast.Subscript) -> None:
         index = ", ".join(_index(plan, p, operands) for p in parts)
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         plan.replace(node, f"compat.get_item(x, {index})", operands)
-    plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+    _mark_read(plan, node)
+
+
+def _mark_read(plan: Plan, node: ast.Subscript) -> None:
+    if _is_written_into(plan, node):
+        plan.mark(node, None, "numpy.ndarray.__getitem__", "review", "a view in NumPy, a copy here: what is written "
+                  "into it does not reach the array; write into the array itself", _CODE)
+    else:
+        plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+
+
+def _is_written_into(plan: Plan, node: ast.Subscript) -> bool:
+    """Whether something is put into what an index gives: at once, or under its name in the same function."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not all(isinstance(p, (ast.Slice, ast.Constant)) or scalar_type(plan.analysis.kind(p)) == "int" for p in parts):
+        return False  # with an index array it is a copy in NumPy, too
+    parent = plan.source.parents.get(node)
+    if isinstance(parent, ast.Subscript):
+        return parent.value is node and not isinstance(parent.ctx, ast.Load)
+    if not isinstance(parent, ast.Assign) or len(parent.targets) > 1 or not isinstance(parent.targets[0], ast.Name):
+        return isinstance(parent, ast.Attribute) and parent.attr in _WRITING
+    name, function = parent.targets[0].id, plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(
+        isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load) and _is_name(n.value, name) or
+        isinstance(n, ast.AugAssign) and _is_name(n.target, name) or
+        isinstance(n, ast.Attribute) and n.attr in _WRITING and _is_name(n.value, name)
+        for n in nodes_of(function or plan.source.tree))
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _in_a_link(plan: Plan, node: ast.AST) -> bool:

@@ -207,3 +207,33 @@ def test_a_variable_keeps_its_dtype_beside_what_numpy_computes_in_double_precisi
     expected, got = original["f"](x), migrated["f"](x)
     assert str(expected.dtype) == "float32" and got.dtype == torch.float32
     np.testing.assert_allclose(expected.array, got.detach().numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("lines", [
+    "r = a[::-1]; r[0] = 5", "a[:, ::-1][0] = 5", "r = a[1, ::-1]; r += 1", "r = a[::-1]; r.fill(0)", "a[::-1].fill(0)",
+    "r = a[n, ::-1]; r[...] = 1",
+])
+def test_writes_into_reversed_views_are_marked(lines):
+    result = migrate_source(_VIEWS.format(lines))
+    marked = [s.state for s in result.sites if s.symbol == "numpy.ndarray.__getitem__"]
+    assert marked == ["review"], result.code
+
+
+@pytest.mark.parametrize("lines", [
+    "r = a[::-1]; y = r[0]", "r = a[::-1] + 1; r[0] = 5", "y = a[:, ::-1][0]", "r = a[[0, 1], ::-1]; r[0] = 5",
+])
+def test_reversed_views_that_are_read_are_exact(lines):
+    result = migrate_source(_VIEWS.format(lines))
+    assert {s.state for s in result.sites} == {"exact"}, result.code
+
+
+_VIEWS = """import chainer
+import chainer.functions as F
+
+
+def f(x: chainer.Variable):
+    n = 1
+    a = F.relu(x).array
+    {}
+    return a
+"""
