@@ -14,7 +14,7 @@ NEVER = frozenset({
 })
 _ASKING = frozenset({"chainerx.is_available", f"{_IDEEP}.is_ideep_available", f"{_IDEEP}.should_use_ideep"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
-_MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
+MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
     "functions", "links", "optimizers", "optimizer", "training", "training.extensions", "cuda", "backends",
     "backends.cuda", "backend", "datasets", "dataset", "iterators", "initializers", "serializers", "reporter",
     "distributions", "function", "variable", "testing", "utils")})
@@ -58,7 +58,7 @@ def truth(node: ast.expr, kind: KindOf) -> bool | None:
 
 def _is_module(node: ast.expr, kind: KindOf) -> bool:
     found = kind(node)
-    return isinstance(found, Ref) and found.name in _MODULES
+    return isinstance(found, Ref) and found.name in MODULES
 
 
 def _is_none(node: ast.expr) -> bool:

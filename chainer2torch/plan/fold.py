@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.absent import TESTS, constant_test
+from chainer2torch.analysis.absent import MODULES, TESTS, constant_test
+from chainer2torch.analysis.kinds import Const, Ref
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.plan.sites import Plan
 
@@ -13,6 +14,8 @@ def conditions(plan: Plan) -> None:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
     for node in plan.source.of(*TESTS):
         value = constant_test(node, plan.analysis.kind)
+        if value is None:
+            value = _has_name(plan, node)
         if value is None:
             continue
         assert isinstance(node, ast.expr)
@@ -33,6 +36,19 @@ def conditions(plan: Plan) -> None:
             plan.replace(parent, "value", {"value": plan.operand(other)})
         else:
             plan.replace(outer, str(truth), {})
+
+
+def _has_name(plan: Plan, node: ast.AST) -> bool | None:
+    """``hasattr(chainer.functions, 'clip')``: whether Chainer's last version has it; None: it asks something else."""
+    if not isinstance(node, ast.Call) or len(node.args) != 2 or \
+            plan.analysis.kind(node.func) != Ref("builtins.hasattr"):
+        return None
+    module, name = plan.analysis.kind(node.args[0]), plan.analysis.kind(node.args[1])
+    if not isinstance(module, Ref) or module.name not in MODULES or not isinstance(name, Const) or \
+            not isinstance(name.value, str) or name.value.startswith("_"):
+        return None
+    row = plan.rules.canonical(f"{module.name}.{name.value}")
+    return row in plan.rules.rows or plan.rules.is_namespace(row)
 
 
 def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]:

@@ -64,3 +64,26 @@ def test_a_name_that_may_be_something_else_is_a_question() -> None:
 def test_none_of_another_library_is_left_alone() -> None:
     head = "import chainer\ntry:\n    import pandas\nexcept ImportError:\n    pandas = None\n"
     assert "z = x if pandas is None else y" in migrated("z = x if pandas is None else y\n", head)
+
+
+@pytest.mark.parametrize(("test", "value"), [
+    ("hasattr(chainer.functions, 'clip')", True), ("hasattr(F, 'no_such_function')", False),
+    ("hasattr(chainer, 'using_config')", True), ("hasattr(chainer, 'backends')", True),
+    ("hasattr(chainer.training, 'extensions')", True), ("not hasattr(L, 'Linear')", False),
+    ("hasattr(chainer.links, 'BatchNormalization')", True), ("hasattr(chainer.cuda, 'to_gpu')", True),
+])
+def test_names_of_chainers_modules_are_there_or_not(test: str, value: bool) -> None:
+    head = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+    original: dict[str, object] = {}
+    exec(f"{head}z = {test}", original)
+    assert original["z"] is value
+    assert migrated(f"z = {test}\n", head).endswith(f"z = {value}\n")
+    code = migrated(f"if {test}:\n    z = 1\nelse:\n    z = 2\n", head)
+    assert code.endswith("z = 1\n" if value else "z = 2\n") and "import chainer\n" not in code
+
+
+def test_names_that_are_not_known_here_are_questions() -> None:
+    head = "import chainer\nname = input()\n"
+    for test in ("hasattr(chainer.functions, name)", "hasattr(chainer, '_environment_check')"):
+        result = migrate_sources({"net.py": f"{head}z = {test}\n"})["net.py"]
+        assert {site.state for site in result.sites} <= {"review", "manual"} and result.sites
