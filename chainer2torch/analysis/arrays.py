@@ -121,7 +121,7 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
         return Lst(entering(kind.element)) if not isinstance(kind.element, Lst) else kind
     if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
         return join_all([on_device(k) for k in kinds])
-    return kind
+    return join_all([entering(k, layer) for k in kind.ordered]) if isinstance(kind, Union) else kind
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})

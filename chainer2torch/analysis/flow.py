@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     parse_spec,
 )
 from chainer2torch.analysis.libraries import Libraries
+from chainer2torch.analysis.mixins import mixed_into_links
 from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.analysis.statements import Statements
 from chainer2torch.rules import Rules
@@ -61,7 +62,9 @@ class Analysis(Statements, Expressions, Calls, Containers):
         self._answers: dict[Callable[[Analysis], Any], Any] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
+        self.mixed: dict[ClassInfo, str] = {}  # Chainer's class of what the objects of a mixin are
         self.binding = False
+        self.unreachable = False  # inside of a branch that never runs
         self.unit: Unit | None = None
         self.module: ModuleInfo
         self.scopes: tuple[dict[str, Kind], ...] = ()
@@ -81,6 +84,9 @@ class Analysis(Statements, Expressions, Calls, Containers):
         for module in self.project.modules.values():
             self.ensure_bound(module)
         self.binding = False
+        self.mixed = mixed_into_links(self)
+        self._mros.clear()
+        self._derived.clear()
         for module in self.project.modules.values():
             self.enqueue(module)
         self._settle()
@@ -195,7 +201,7 @@ class Analysis(Statements, Expressions, Calls, Containers):
         at_top = self.func is None and len(self.scopes) == 2
         if name not in self.globals:
             self.scopes[0][name] = kind
-        if at_top or name in self.globals:
+        if (at_top or name in self.globals) and not self.unreachable:
             env = self.module.env
             new = join(env.get(name), kind)
             if new != env.get(name):
@@ -399,6 +405,8 @@ class Analysis(Statements, Expressions, Calls, Containers):
                 parents = [o for base in current.bases for o in options(base)]
                 stack += [p.info if isinstance(p, Class) else p.name for p in reversed(parents)
                           if isinstance(p, (Class, Ref))]
+        if isinstance(cls, ClassInfo) and cls in self.mixed:  # behind all others: it stands for what is beside it
+            result.append(self.mixed[cls])
         return result
 
 

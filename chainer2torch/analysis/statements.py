@@ -27,9 +27,11 @@ class Statements:
 
     def _unreachable(self: Analysis, body: list[ast.stmt]) -> None:  # type: ignore[misc]
         # It never runs, but what it names still has to be told apart from the user's own names.
-        env = dict(self.scopes[0])
+        env, before = dict(self.scopes[0]), self.unreachable
+        self.unreachable = True
         for statement in body:
             self.statement(statement)
+        self.unreachable = before
         self._restore(env)
 
     def statement(self: Analysis, node: ast.stmt) -> bool:  # type: ignore[misc]

@@ -38,7 +38,12 @@ def to_host(x: Any) -> Any:
 
 
 def from_host(x: Any) -> Any:
-    """An array of NumPy as a tensor on the same memory (a copy of one that runs backwards); anything else as it is."""
+    """An array of NumPy as a tensor on the same memory (a copy of one that runs backwards); anything else as it is.
+
+    A list or tuple with arrays in it becomes a list or tuple with tensors.
+    """
+    if isinstance(x, (list, tuple)) and any(isinstance(item, np.ndarray) for item in x):
+        return type(x)(from_host(item) for item in x) if type(x) in (list, tuple) else x
     if not isinstance(x, np.ndarray):
         return x
     return torch.as_tensor(x.copy() if any(step < 0 for step in x.strides) else x)

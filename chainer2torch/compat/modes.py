@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ class _Mode(threading.local):
     """The mode of the current thread. As in Chainer each thread has its own, and a new thread starts in train mode."""
 
     train: bool = True
-    follower: Any = None  # what switches every module that the thread calls, once set_train() was called
+    follower: Any = None  # what switches every module that the thread calls, after set_train(False)
 
 
 _mode = _Mode()
@@ -31,20 +32,25 @@ def is_training() -> bool:
 class _Called:
     """Switches every module to the mode of the thread when the thread calls it, until :meth:`end` undoes all that."""
 
-    def __init__(self, undo: bool = True) -> None:
-        self._own_modes: dict[torch.nn.Module, bool] | None = {} if undo else None
+    def __init__(self) -> None:
+        self._own_modes: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()
         self._thread = threading.get_ident()
         self._handle = torch.nn.modules.module.register_module_forward_pre_hook(self._switch)
 
-    def _switch(self, module: torch.nn.Module, _: Any) -> None:
-        if module.training != _mode.train and threading.get_ident() == self._thread:
-            if self._own_modes is not None:
-                self._own_modes.setdefault(module, module.training)
+    def switch(self, module: torch.nn.Module) -> None:
+        """Switches one module, but none of those in it."""
+        if module.training != _mode.train:
+            self._own_modes.setdefault(module, module.training)
             module.training = _mode.train
 
+    def _switch(self, module: torch.nn.Module, _: Any) -> None:
+        if threading.get_ident() == self._thread:
+            self.switch(module)
+
     def end(self) -> None:
+        """Every module has its own mode again."""
         self._handle.remove()
-        for module, training in (self._own_modes or {}).items():
+        for module, training in self._own_modes.items():
             module.training = training
 
 
@@ -152,18 +158,23 @@ def using_attribute(obj: Any, name: str, value: Any) -> Iterator[None]:
 def set_train(train: bool, *modules: torch.nn.Module) -> None:
     """Switches to train mode or test mode from here on; it is ``chainer.config.train = train``.
 
-    Chainer's switch is one for all modules of a thread. So from here on every module that the calling thread calls
-    (``module(x)``) is switched to the thread's mode, also one that is made later.
+    Chainer's switch is one for all modules of a thread. So in test mode every module that the calling thread calls
+    (``module(x)``) is switched, also one that is made later; back in train mode all of them have their own modes again.
 
     Args:
         train: The mode.
         modules: Modules to switch now: those whose other methods ask for the mode, too.
     """
+    if _mode.follower is not None:
+        _mode.follower.end()
     _mode.train = bool(train)
-    if _mode.follower is None:
-        _mode.follower = _Called(undo=False)
+    _mode.follower = None if train else _Called()
     for module in _with_unregistered(list(modules)):
-        module.train(bool(train))
+        for part in module.modules():
+            if _mode.follower is not None:
+                _mode.follower.switch(part)
+            else:
+                part.training = True
 
 
 def call_in_mode(module: torch.nn.Module, train: object, *args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.arrays import entering
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Method, Ref, Tensor, Tup, element_of, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN, Func, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, Tup, Union, element_of, options,
+)
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.host_values import wrap
 from chainer2torch.signature import BindError
@@ -36,6 +38,9 @@ def arguments_as_tensors(plan: Plan, call: ast.Call, callee: Kind) -> None:
             for item, own in zip(items, kinds):  # some may be tensors as they are
                 if layer and own != entering(own, layer):
                     wrap(plan, item, tensor_of(plan, item))
+        elif isinstance(kind, Union) and kind != entering(kind, layer) and not all(
+                isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
+            wrap(plan, argument, "compat.from_host(value)")
         elif kind != entering(kind, layer):
             wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else
                  tensor_of(plan, argument))

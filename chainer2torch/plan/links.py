@@ -15,6 +15,7 @@ from chainer2torch.plan.sites import Plan
 from chainer2torch.rules import Row
 
 _REGISTER = frozenset({"add_link", "add_param", "add_persistent", "register_persistent"})
+_WITHOUT_CONSTRUCTOR = frozenset({"abc.ABC", "builtins.object"})
 _INIT_LIKE_CHAINER = "compat.init_like_chainer({receiver})"
 
 
@@ -98,18 +99,20 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
     init = cls.methods.get("__init__")
     if init is None or not plan.analysis.derives(cls, "chainer.Link"):
         return
-    bases = [k for k in plan.analysis.mro(cls)[1:] if isinstance(k, str) or "__init__" in k.methods]
-    if not bases or bases[0] not in ("chainer.Chain", "chainer.Link"):
+    base = _next_constructor(plan, cls)
+    if base not in ("chainer.Chain", "chainer.Link"):
         return  # the keywords are those of a base class with a constructor of its own
-    is_chain = bases[0] == "chainer.Chain"
+    is_chain = base == "chainer.Chain"
     for node in nodes_of(init.node):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
         explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
-        if explicit and plan.reference(node.func) != f"{bases[0]}.__init__" or not node.keywords:
+        if explicit and plan.reference(node.func) != f"{base}.__init__" or not node.keywords:
             continue
         statement = plan.source.parents.get(node)
-        if not isinstance(statement, ast.Expr) or len(node.args) != explicit:
+        # `*args` that are handed on: a Chain takes none
+        passed_on = not explicit and is_chain and all(isinstance(a, ast.Starred) for a in node.args)
+        if not isinstance(statement, ast.Expr) or len(node.args) != explicit and not passed_on:
             plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "manual",
                       "assign each of the links to self", "C2T201")
             continue
@@ -136,6 +139,19 @@ def constructor(plan: Plan, cls: ClassInfo) -> None:
         plan.initialized.update(plain)
         plan.edits[statement] = ReplaceStatement(plan.source.start(statement), "\n".join(lines), operands)
         plan.mark(node, plan.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+
+
+def _next_constructor(plan: Plan, cls: ClassInfo) -> str | ClassInfo | None:
+    """The class whose constructor ``super().__init__()`` calls; None: not always the same."""
+    mixed = cls in plan.analysis.mixed
+    users = [user for user in plan.analysis.classes.values() if plan.analysis.derives(user, "chainer.Link")
+             and user not in plan.analysis.mixed and cls in plan.analysis.mro(user)] if mixed else [cls]
+    found = set()
+    for user in users:
+        order = plan.analysis.mro(user)
+        found.add(next((k for k in order[order.index(cls) + 1:] if k not in _WITHOUT_CONSTRUCTOR
+                        and (isinstance(k, str) or "__init__" in k.methods)), None))
+    return found.pop() if len(found) == 1 else None
 
 
 def call_method(plan: Plan, cls: ClassInfo) -> None:

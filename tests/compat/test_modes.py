@@ -37,13 +37,10 @@ def test_eval_mode_switches_modules_and_flag_and_restores_each_own_mode():
 
 @pytest.fixture
 def switch():
-    """``set_train``, without what it leaves behind."""
-    before = modes._mode.follower
+    """``set_train``, which is in train mode again afterwards."""
     yield modes.set_train
-    modes._mode.train = True
-    if modes._mode.follower is not before:
-        modes._mode.follower.end()
-        modes._mode.follower = before
+    modes.set_train(True)
+    assert modes._mode.follower is None
 
 
 def test_the_switch_of_all_modules(switch):
@@ -65,9 +62,17 @@ def test_the_switch_reaches_modules_that_are_made_later(switch):
     model(x)
     assert not any(_states(model))
     assert modes.call_in_mode(model[1][0], True, torch.ones(64)).eq(0).any()  # as it was called: drops
+    model.eval()  # by hand
     switch(True)
-    model[1](x)
-    assert _states(model) == [False, False, True, True, True]  # the others are not called
+    assert all(_states(model))
+    other = _model()
+    switch(False, other)
+    assert not any(_states(other)) and all(_states(model))
+    switch(True)
+    assert all(_states(other))
+    model.eval()
+    model(x)
+    assert not any(_states(model))  # PyTorch's own way works as ever
 
 
 @pytest.mark.parametrize("train", [True, False])
