@@ -44,6 +44,7 @@ class ModulesInside:
         self._assigned = _stored(statement)
         self._around = _chain(plan, statement)
         self._aliases = _aliases(statement)
+        self._values = _values(statement)
         self._sure = self._passed_over = False
         self._look(body, self._outside, _loops(statement))
         # a method of an object that nothing is known of may run the only module there is
@@ -95,7 +96,7 @@ class ModulesInside:
             if callee.attr in _OF_HOST_OBJECTS:
                 return
             if _root(named) not in self._handed_in(callee):
-                self._passed_over = True
+                self._passed_over = self._passed_over or _root(named) not in self._values
                 return
             asked = callee.value
         elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
@@ -115,7 +116,10 @@ class ModulesInside:
                 self._found[text] = None
             self.unnamed = self.unnamed or text is None
         elif isinstance(callee, ast.Attribute):
-            self._passed_over = self._passed_over or callee.attr not in _OF_HOST_OBJECTS
+            made = callee.value
+            while isinstance(made, (ast.Attribute, ast.Subscript)):
+                made = made.value
+            self._passed_over = self._passed_over or not _gives_value(made) and callee.attr not in _OF_HOST_OBJECTS
         else:
             self.unnamed = True
 
@@ -253,6 +257,22 @@ def _loops(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
     return {node.target.id: node.iter for node in ast.walk(tree)
             if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)}
+
+
+def _gives_value(node: ast.expr) -> bool:
+    """Whether something is computed of what is not constant: `model(x)` is a value, `make(3)` is what is made."""
+    return isinstance(node, ast.Call) and _is_path(node.func) and not all(
+        isinstance(a, ast.Constant) for a in node.args)
+
+
+def _values(tree: ast.AST) -> set[str]:
+    """Names that a tree binds to what is computed, and to nothing else: ``distribution, value = self.model(x)``."""
+    found, others = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            (found if _gives_value(node.value) else others).update(names)
+    return found - others
 
 
 def _aliases(tree: ast.AST) -> dict[str, ast.expr]:
