@@ -64,7 +64,7 @@ class Analysis(Statements, Expressions, Calls, Containers):
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self.mixed: dict[ClassInfo, str] = {}  # Chainer's class of what the objects of a mixin are
         self.binding = False
-        self.unreachable = False  # inside of a branch that never runs
+        self.unreachable: bool = False  # inside of a branch that never runs
         self.unit: Unit | None = None
         self.module: ModuleInfo
         self.scopes: tuple[dict[str, Kind], ...] = ()

@@ -27,7 +27,8 @@ class Statements:
 
     def _unreachable(self: Analysis, body: list[ast.stmt]) -> None:  # type: ignore[misc]
         # It never runs, but what it names still has to be told apart from the user's own names.
-        env, before = dict(self.scopes[0]), self.unreachable
+        env = dict(self.scopes[0])
+        before: bool = self.unreachable
         self.unreachable = True
         for statement in body:
             self.statement(statement)

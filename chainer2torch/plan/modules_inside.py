@@ -267,7 +267,8 @@ def _gives_value(node: ast.expr) -> bool:
 
 def _values(tree: ast.AST) -> set[str]:
     """Names that a tree binds to what is computed, and to nothing else: ``distribution, value = self.model(x)``."""
-    found, others = set(), set()
+    found: set[str] = set()
+    others: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
