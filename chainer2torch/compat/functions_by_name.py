@@ -1,4 +1,4 @@
-"""Functions and iterators in one place, for programs that choose one by its name."""
+"""Activation functions in one place, for programs that choose one by its name."""
 from __future__ import annotations
 
 import torch
@@ -6,9 +6,6 @@ import torch.nn.functional as F
 
 from chainer2torch.compat.activation import (
     clipped_relu, crelu, hard_sigmoid, leaky_relu, log_softmax, maxout, prelu, rrelu, selu, softmax, swish,
-)
-from chainer2torch.compat.iterators import (
-    MultiprocessIterator, MultithreadIterator, OrderSampler, SerialIterator, ShuffleOrderSampler,
 )
 from chainer2torch.compat.math_functions import identity
 
@@ -37,16 +34,3 @@ class FunctionsByName:
     softplus = staticmethod(F.softplus)
     swish = staticmethod(swish)
     tanh = staticmethod(torch.tanh)
-
-
-class IteratorsByName:
-    """Chainer's iterators as attributes: ``getattr(IteratorsByName, "SerialIterator")(dataset, 32)``.
-
-    Another name is an AttributeError. Source: the module chainer.iterators.
-    """
-
-    MultiprocessIterator = MultiprocessIterator
-    MultithreadIterator = MultithreadIterator
-    OrderSampler = OrderSampler
-    SerialIterator = SerialIterator
-    ShuffleOrderSampler = ShuffleOrderSampler

@@ -183,4 +183,9 @@ def test_from_host_and_back() -> None:
     tensor[0, 0] = 7
     assert x[0, 0] == 7
     assert dispatch.from_host(x[:, ::-1]).tolist() == x[:, ::-1].tolist()
-    assert dispatch.from_host(tensor) is tensor and dispatch.from_host([x])[0] is x
+    assert dispatch.from_host(tensor) is tensor and dispatch.from_host("text") == "text"
+    listed = dispatch.from_host([x, tensor, 3])
+    assert torch.equal(listed[0], torch.tensor(x)) and listed[1] is tensor and listed[2] == 3
+    assert isinstance(dispatch.from_host((x, x)), tuple)
+    plain = [tensor, 3]
+    assert dispatch.from_host(plain) is plain

@@ -1,4 +1,4 @@
-"""Functions and iterators that a program chooses by their names."""
+"""Functions that a program chooses by their names."""
 from __future__ import annotations
 
 import inspect
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.functions_by_name import FunctionsByName, IteratorsByName
+from chainer2torch.compat.functions_by_name import FunctionsByName
 from tests.support.both_sides import both
 
 NAMES = [name for name in vars(FunctionsByName) if not name.startswith("_")]
@@ -40,8 +40,6 @@ def test_the_names_are_those_of_the_activation_functions() -> None:
                    if inspect.isfunction(value) and value.__module__.startswith(package)}
     of_state = {"lstm", "slstm", "tree_lstm"}  # which are no function of one value
     assert set(NAMES) == activations - of_state | {"identity"}
-    theirs = {name for name, value in vars(chainer.iterators).items() if isinstance(value, type)}
-    assert {name for name in vars(IteratorsByName) if not name.startswith("_")} == theirs - {"DaliIterator"}
 
 
 @pytest.mark.parametrize("name", ["dropout", "max_pooling_2d", "softmax_cross_entropy"])
