@@ -206,7 +206,7 @@ class Plan(FileNames, Members):
                 self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
-            self.mark(node, row, name, "manual", "deleted here; nothing of PyTorch's is deleted instead")
+            self.mark(node, None, name, "manual", "deleted here; nothing of PyTorch's is deleted instead", row.code)
             return
         if row.function is not None:
             self.hard_cases[row.function](self, node, row)

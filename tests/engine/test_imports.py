@@ -198,7 +198,7 @@ WHOLE_FILES = {
 
         import torch
         y = torch.tanh(x)
-        # TODO(chainer2torch C2T090): chainer.functions: no rule for this name
+        # TODO(chainer2torch C2T100): chainer.functions: deleted here; nothing of PyTorch's is deleted instead
         del F
     '''),
 }
