@@ -34,16 +34,17 @@ class Pin:
 
 
 def pinned(tree: Tree) -> Pin | None:
-    """What the dependency files of the tree pin, else those of the nearest folder above it, up to its repository.
+    """What the dependency files of the tree pin, else those of the nearest folder above it in its repository.
 
     None when nothing rules out the last version, or when files of one place disagree.
     """
     inside = [Pin(major, tree.show(path)) for path, kind, text in _own(tree) for major in _majors(kind, text)]
     folder = tree.base.resolve()
     found = inside or list(_in(folder) if not tree.place else ())
-    while not found and not (folder / ".git").exists() and folder.parent != folder:
-        folder = folder.parent
-        found = list(_in(folder))
+    above = [folder, *folder.parents]
+    top = next((i for i, path in enumerate(above) if (path / ".git").exists()), 0)
+    for path in above[1:top + 1]:
+        found = found or list(_in(path))
     return found[0] if len({pin.major for pin in found}) == 1 and found[0].major < LAST_VERSION else None
 
 

@@ -105,3 +105,11 @@ def migrate(path: Path, *options: str) -> str:
 
 def report(path: Path, form: str) -> str:
     return CliRunner().invoke(cli, ["report", "--format", form, str(path)]).stdout
+
+
+def test_without_a_repository_nothing_above_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("chainer==1.24\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "net.py").write_text(DOUBTFUL)
+    assert "--chainer-version" in migrate(tmp_path / "project")
+    assert "LeCunNormal(scale=w)" in migrate(tmp_path)
