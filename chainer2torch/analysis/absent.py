@@ -1,5 +1,4 @@
-"""Tests that are constant once a program is migrated: for what PyTorch does not have (ChainerX, iDeep), which never is
-there, and for Chainer's own modules, which were there."""
+"""What PyTorch does not have (ChainerX, iDeep): tests for it are constant, and what they guard never runs."""
 from __future__ import annotations
 
 import ast
@@ -13,11 +12,6 @@ NEVER = frozenset({
     _IDEEP,
 })
 _ASKING = frozenset({"chainerx.is_available", f"{_IDEEP}.is_ideep_available", f"{_IDEEP}.should_use_ideep"})
-# a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
-MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
-    "functions", "links", "optimizers", "optimizer", "training", "training.extensions", "cuda", "backends",
-    "backends.cuda", "backend", "datasets", "dataset", "iterators", "initializers", "serializers", "reporter",
-    "distributions", "function", "variable", "testing", "utils")})
 # the nodes of which `constant_test` can say something
 TESTS = (ast.Compare, ast.Call, ast.Attribute)
 KindOf = Callable[[ast.AST], Kind]
@@ -28,8 +22,6 @@ def constant_test(node: ast.AST, kind: KindOf) -> bool | None:
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         sides = (node.left, node.comparators[0])
         if any(_is_never(s, kind) for s in sides) and not all(_is_never(s, kind) for s in sides):
-            return isinstance(node.ops[0], ast.IsNot)
-        if any(_is_module(s, kind) for s in sides) and any(_is_none(s) for s in sides):
             return isinstance(node.ops[0], ast.IsNot)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance" and \
             len(node.args) == 2 and _is_never(node.args[1], kind):
@@ -54,15 +46,6 @@ def truth(node: ast.expr, kind: KindOf) -> bool | None:
         decides = isinstance(node.op, ast.Or)
         return decides if any(truth(v, kind) is decides for v in node.values) else None
     return constant_test(node, kind)
-
-
-def _is_module(node: ast.expr, kind: KindOf) -> bool:
-    found = kind(node)
-    return isinstance(found, Ref) and found.name in MODULES
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_never(node: ast.expr, kind: KindOf) -> bool:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.absent import MODULES, TESTS, constant_test
-from chainer2torch.analysis.kinds import Const, Ref
+from chainer2torch.analysis.absent import TESTS, constant_test
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.plan.sites import Plan
+
+_ROOTS = frozenset({"chainer", "chainermn"})
+# a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
+MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
+    "functions", "links", "optimizers", "optimizer", "training", "training.extensions", "cuda", "backends",
+    "backends.cuda", "backend", "datasets", "dataset", "iterators", "initializers", "serializers", "reporter",
+    "distributions", "function", "variable", "testing", "utils")})
 
 
 def conditions(plan: Plan) -> None:
@@ -15,7 +22,7 @@ def conditions(plan: Plan) -> None:
     for node in plan.source.of(*TESTS):
         value = constant_test(node, plan.analysis.kind)
         if value is None:
-            value = _has_name(plan, node)
+            value = _is_there(plan, node)
         if value is None:
             continue
         assert isinstance(node, ast.expr)
@@ -38,17 +45,39 @@ def conditions(plan: Plan) -> None:
             plan.replace(outer, str(truth), {})
 
 
-def _has_name(plan: Plan, node: ast.AST) -> bool | None:
-    """``hasattr(chainer.functions, 'clip')``: whether Chainer's last version has it; None: it asks something else."""
-    if not isinstance(node, ast.Call) or len(node.args) != 2 or \
-            plan.analysis.kind(node.func) != Ref("builtins.hasattr"):
+def _is_there(plan: Plan, node: ast.AST) -> bool | None:
+    """``chainer is None`` where only a failed import makes it None; None: that is not what it asks."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         return None
-    module, name = plan.analysis.kind(node.args[0]), plan.analysis.kind(node.args[1])
-    if not isinstance(module, Ref) or module.name not in MODULES or not isinstance(name, Const) or \
-            not isinstance(name.value, str) or name.value.startswith("_"):
+    sides = (node.left, node.comparators[0])
+    names = [side for side in sides if isinstance(side, ast.Name)]
+    if len(names) != 1 or not any(isinstance(s, ast.Constant) and s.value is None for s in sides):
         return None
-    row = plan.rules.canonical(f"{module.name}.{name.value}")
-    return row in plan.rules.rows or plan.rules.is_namespace(row)
+    kind = plan.analysis.kind(names[0])
+    if not isinstance(kind, Ref) or kind.name not in MODULES or not _only_imported(plan, names[0].id):
+        return None
+    return isinstance(node.ops[0], ast.IsNot)
+
+
+def _only_imported(plan: Plan, name: str) -> bool:
+    """Whether a name is bound by imports of Chainer at the top, and else only where such an import has failed."""
+    source = plan.source
+    if any(a.arg == name for a in source.of(ast.arg)) or any(
+            n.name == name for n in source.of(ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        return False
+    for statement in source.of(ast.Import, ast.ImportFrom):
+        if any((a.asname or a.name.split(".")[0]) == name for a in statement.names):
+            module = statement.module or "" if isinstance(statement, ast.ImportFrom) else statement.names[0].name
+            if isinstance(statement, ast.ImportFrom) and statement.level or module.split(".")[0] not in _ROOTS or any(
+                    not isinstance(a, (ast.Module, ast.Try, ast.ExceptHandler)) for a in source.ancestors(statement)):
+                return False
+    for stored in source.of(ast.Name):
+        if stored.id == name and not isinstance(stored.ctx, ast.Load):
+            handler = source.enclosing(stored, ast.ExceptHandler)
+            if not isinstance(handler, ast.ExceptHandler) or not isinstance(handler.type, ast.Name) or \
+                    handler.type.id not in ("ImportError", "ModuleNotFoundError"):
+                return False
+    return True
 
 
 def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]:

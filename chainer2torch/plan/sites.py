@@ -205,6 +205,10 @@ class Plan(FileNames, Members):
             else:
                 self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
+        if row.state == "review" and isinstance(parent, ast.Call) and node in parent.args and \
+                self.analysis.kind(parent.func) == Ref("builtins.hasattr"):
+            self.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
+            return
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
             self.mark(node, None, name, "manual", "deleted here; nothing of PyTorch's is deleted instead", row.code)
             return
