@@ -54,8 +54,8 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
         _leave_out(plan, config, row)
         helper = "compat.train_mode" if value else "compat.eval_mode"
         inside = ModulesInside(plan, plan.source.statement(node))
-        called = inside.unnamed or not inside.expressions
-        if called:
+        called = inside.unnamed or inside.computed or not inside.expressions
+        if inside.unnamed or not inside.expressions:
             plan.mark(node, row, row.name, "review", "a module that may run inside has no name here, and is switched "
                       "when it is called; name it where another method of its own asks for the mode")
         train = plan.operand(bound.given["value"]) if value is UNDECIDED else None

@@ -36,6 +36,7 @@ class ModulesInside:
 
     def __init__(self, plan: Plan, statement: ast.stmt):
         self.unnamed = False
+        self.computed = False  # whether something that was computed inside is asked: it may be a module
         self._plan = plan
         self._statement = statement
         self._found: dict[str, None] = {}
@@ -96,7 +97,7 @@ class ModulesInside:
             if callee.attr in _OF_HOST_OBJECTS:
                 return
             if _root(named) not in self._handed_in(callee):
-                self._passed_over = self._passed_over or _root(named) not in self._values
+                self._ask_computed(_root(named) in self._values)
                 return
             asked = callee.value
         elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
@@ -119,9 +120,15 @@ class ModulesInside:
             made = callee.value
             while isinstance(made, (ast.Attribute, ast.Subscript)):
                 made = made.value
-            self._passed_over = self._passed_over or not _gives_value(made) and callee.attr not in _OF_HOST_OBJECTS
+            if callee.attr not in _OF_HOST_OBJECTS:
+                self._ask_computed(_gives_value(made))
         else:
             self.unnamed = True
+
+    def _ask_computed(self, value: bool) -> None:
+        """A method of what was computed inside: most likely of a ``value``, but `load(path)` makes a module, too."""
+        self.computed = self.computed or value
+        self._passed_over = self._passed_over or not value
 
     def _handed_in(self, node: ast.expr) -> set[str]:
         """The parameters of the functions around a node: objects that others made."""

@@ -281,7 +281,8 @@ net.train = False
 @pytest.mark.parametrize("line, modules, state", [
     ("make()(x)", "make, called=True", "review"), ("make(3).predict(x)", "make, called=True", "review"),
     ("net(x), make()(x)", "net, make, called=True", "review"), ("net(x), nets[i](x)", "net, nets", "exact"),
-    ("net(x), make(x).mean()", "net, make", "exact"), ("net(x), load()[i](x)", "net, load, called=True", "review"),
+    ("net(x), make(x).mean()", "net, make, called=True", "exact"),
+    ("net(x), load()[i](x)", "net, load, called=True", "review"),
 ])
 def test_what_is_computed_and_then_called_may_be_a_module(line, modules, state):
     result = migrate_source(HEAD + textwrap.dedent(f"""
