@@ -16,10 +16,10 @@ from pathlib import Path
 
 import libcst
 
-from chainer2torch import candidates, files, output, project
-from chainer2torch.dependencies.pinned import pinned
+from chainer2torch.project import candidates, files, output, scan
+from chainer2torch.project.dependencies.pinned import pinned
 from chainer2torch.engine import Options, migrate_sources
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -44,10 +44,10 @@ def floor(tree: Path) -> tuple[int, int]:
 def migrate(tree: Path) -> None:
     """What `chainer2torch migrate` does up to the bytes that it would write, rule tables included."""
     rules = load_rules(lazy=True)
-    found = project.collect([tree])
+    found = scan.collect([tree])
     for one in found.trees:
         one.pin = pinned(one)
-    project.analyse(found, lambda texts, pin: migrate_sources(texts, rules=rules, options=Options(pinned=pin)))
+    scan.analyse(found, lambda texts, pin: migrate_sources(texts, rules=rules, options=Options(pinned=pin)))
     if any("internal error" in problem.message for problem in found.problems):
         raise SystemExit(str(found.problems))
     output.changes(found)

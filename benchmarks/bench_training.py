@@ -50,7 +50,7 @@ def run(side: str, iterations: int, argv: list[str]) -> None:
             raise Enough
 
     if side == "chainer":
-        from chainer2torch.verify.chainer_patches import import_chainer
+        from chainer2torch.verify.worker.chainer_patches import import_chainer
         chainer = import_chainer()
         update = chainer.GradientMethod.update
 

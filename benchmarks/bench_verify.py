@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify.models import ModelEntry, verify_models
-from chainer2torch.verify.rules import verify_rules
+from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
+from chainer2torch.verify.rules.verify_rules import verify_rules
 
 MODEL = '''
 import chainer
@@ -55,14 +55,14 @@ def _processor_time() -> float:
 
 def memory() -> None:
     """The peak of the larger worker: nothing else is started by this process."""
-    from chainer2torch import vendor
+    from chainer2torch.vendor import compat_file
     with tempfile.TemporaryDirectory() as folder:
         src, out = Path(folder, "src"), Path(folder, "out")
         result = migrate_source(MODEL)
         for tree, text in ((src, MODEL), (out, result.code)):
             tree.mkdir()
             (tree / "net.py").write_text(text)
-        (out / "chainer_compat.py").write_text(vendor.build(result.helpers))
+        (out / "chainer_compat.py").write_text(compat_file.build(result.helpers))
         start = time.perf_counter()
         report = verify_models(src, out, entries=[ModelEntry("net:Net", [], {}, {"x": "f32[8,3,32,32]"},
                                                              ["train", "eval"])])

@@ -30,8 +30,8 @@ import synthetic_data  # noqa: E402
 import synthetic_media  # noqa: E402
 import synthetic_texts  # noqa: E402
 
-from chainer2torch.verify.models import ModelEntry, verify_models  # noqa: E402
-from chainer2torch.verify.script import ScriptReport, verify_script  # noqa: E402
+from chainer2torch.verify.models.verify_models import ModelEntry, verify_models  # noqa: E402
+from chainer2torch.verify.script.verify_script import ScriptReport, verify_script  # noqa: E402
 
 if sys.version_info >= (3, 11):
     import tomllib

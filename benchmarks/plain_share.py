@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.names import Project
+from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import make_plan
 from chainer2torch.plan.edits import Replace
 from chainer2torch.plan.sites import Options, Plan
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 PREFIX = "chainer.functions."
 

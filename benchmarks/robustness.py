@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chainer2torch.rules import load_rules  # noqa: E402
+from chainer2torch.rules.table import load_rules  # noqa: E402
 from tests.support.mutations import complaint, complaints, mutated, seasoned  # noqa: E402
 
 _TREE = 40  # files that are analysed together

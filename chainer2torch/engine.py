@@ -11,28 +11,43 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.listing import kinds_of
-from chainer2torch.analysis.names import ModuleInfo, Project
+from chainer2torch.analysis.module_index import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.parallel import spread
-from chainer2torch.plan import (
-    array_modules, arrays, devices, eras, exports, fold, imports, link_hooks, link_members, link_names, links, modes,
-    parallel, registration, serializing, shadowing, skips, stages,
+from chainer2torch.project.worker_pool import spread
+from chainer2torch.plan.passes import (
+    array_modules,
+    array_crossings,
+    device_cases,
+    older_versions,
+    exports,
+    fold,
+    unused_imports,
+    link_hook_classes,
+    link_members,
+    names_of_links,
+    links,
+    train_modes,
+    single_device,
+    registration,
+    serializing,
+    shadowing,
 )
+from chainer2torch.plan import skips, stages
 from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
-from chainer2torch.plan.kept_gradients import kept_gradients
-from chainer2torch.plan.left_imports import empty_guards, left_imports
-from chainer2torch.plan.mentions import mentions
-from chainer2torch.plan.other_members import overridden
-from chainer2torch.plan.own_moves import own_moves
+from chainer2torch.plan.passes.kept_gradients import kept_gradients
+from chainer2torch.plan.passes.left_imports import empty_guards, left_imports
+from chainer2torch.plan.passes.mentions import mentions
+from chainer2torch.plan.passes.other_members import overridden
+from chainer2torch.plan.passes.overridden_moves import own_moves
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.sites import HardCase, Options, Plan
-from chainer2torch.plan.copies import copied_models
-from chainer2torch.plan.states import kept_states
-from chainer2torch.plan.texts import texts
-from chainer2torch.plan.unresolved import unresolved
-from chainer2torch.rules import Rules, load_rules
-from chainer2torch.vendor import is_helper_module
+from chainer2torch.plan.passes.model_copies import copied_models
+from chainer2torch.plan.passes.states import kept_states
+from chainer2torch.plan.passes.texts import texts
+from chainer2torch.plan.passes.unresolved import unresolved
+from chainer2torch.rules.table import Rules, load_rules
+from chainer2torch.vendor.compat_file import is_helper_module
 
 Edit = Replace | Wrap | StatementEdit
 Progress = Callable[[int, int], object]
@@ -42,16 +57,16 @@ _TOO_DEEP = "left as it is: expressions are nested too deeply"
 _MENTIONS = re.compile(rb"chainer|cupy")
 HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
-    "using_config": modes.using_config,
-    "collect_parameters": eras.collect_parameters,
-    "copy_parameters_from": eras.copy_parameters_from, "parameters": eras.parameters,
-    "train_value": modes.train_value,
-    "device_send": devices.send,
-    "astype": arrays.astype,
-    "converted_reduction": arrays.converted_reduction,
-    "link_hook": link_hooks.link_hook,
-    "link_name": link_names.link_name,
-    "parameter_name": link_names.parameter_name,
+    "using_config": train_modes.using_config,
+    "collect_parameters": older_versions.collect_parameters,
+    "copy_parameters_from": older_versions.copy_parameters_from, "parameters": older_versions.parameters,
+    "train_value": train_modes.train_value,
+    "device_send": device_cases.send,
+    "astype": array_crossings.astype,
+    "converted_reduction": array_crossings.converted_reduction,
+    "link_hook": link_hook_classes.link_hook,
+    "link_name": names_of_links.link_name,
+    "parameter_name": names_of_links.parameter_name,
     "link_serialize": serializing.link_serialize,
     "serializer_test": serializing.serializer_test,
 }
@@ -175,14 +190,14 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
         fold.conditions(plan)
         array_modules.modules(plan)
         link_members.class_tests(plan)
-        devices.class_tests(plan)
+        device_cases.class_tests(plan)
     plan.run()
     if plan.with_models:
-        link_names.names(plan)
-        devices.texts(plan)
+        names_of_links.names(plan)
+        device_cases.texts(plan)
         link_members.members(plan)
         copied_models(plan)
-        arrays.crossings(plan)
+        array_crossings.crossings(plan)
         kept_states(plan)
         kept_gradients(plan)
         links.classes(plan)
@@ -191,7 +206,7 @@ def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
     if plan.with_models:
         registration.unregistered(plan)
     if plan.choices.parallel_updater == "single":
-        parallel.on_one_device(plan)
+        single_device.on_one_device(plan)
     stages.seams(plan)
     shadowing.rename_hidden(plan)
     unresolved(plan)
@@ -221,7 +236,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
-    from chainer2torch.rewrite.names import Names
+    from chainer2torch.rewrite.torch_names import Names
 
     removed = _removed(plan)
     edits: list[Edit] = _live(plan)
@@ -238,7 +253,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
             removed = _removed(plan)
             edits = [e for e in _live(plan) if e not in applied.failed]
         output = nodes_of(ast.parse(applied.code))
-        idle = imports.idle_imports(plan, output)
+        idle = unused_imports.idle_imports(plan, output)
         if idle:  # array libraries whose last use an edit has taken
             removed |= idle
             names = Names.of(plan.source, removed)
@@ -259,7 +274,7 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
 
 def _removed(plan: Plan) -> frozenset[str]:
     """Plans the removal of imports that nobody needs any more; gives their names."""
-    names = imports.unused_imports(plan)
+    names = unused_imports.unused_imports(plan)
     empty_guards(plan)
     return names
 

@@ -1,6 +1,6 @@
 """Chainer's trained weights for PyTorch models, and back.
 
-The reading and writing is the code that migrated projects get too: chainer2torch/compat/serializers.py.
+The reading and writing is the code that migrated projects get too: chainer2torch/compat/serializers/serializers.py.
 """
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.compat import link_slots, serializers
+from chainer2torch.compat.links import link_slots
+from chainer2torch.compat.serializers import serializers
 
 SUFFIXES = (".pt", ".pth", ".safetensors", ".npz")
 
@@ -76,7 +77,7 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
     module = find_model(model, args) if isinstance(model, str) else model
     try:
         if Path(source).suffix in (".h5", ".hdf5"):
-            from chainer2torch.compat.hdf5_files import load_hdf5
+            from chainer2torch.compat.serializers.hdf5_files import load_hdf5
             load_hdf5(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
         else:
             serializers.load_npz(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)

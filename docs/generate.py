@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chainer2torch import codes
-from chainer2torch.rules import Row, Rules, load_rules
+from chainer2torch.rules import codes
+from chainer2torch.rules.table import Row, Rules, load_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 STATES = ("exact", "close", "review", "manual")

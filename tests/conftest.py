@@ -1,10 +1,10 @@
-"""Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.chainer_patches)."""
+"""Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.worker.chainer_patches)."""
 import os
 import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from chainer2torch.verify import chainer_patches  # noqa: E402
+from chainer2torch.verify.worker import chainer_patches  # noqa: E402
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -5,7 +5,7 @@ import ast
 import functools
 
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Tup
-from chainer2torch.rules import Row
+from chainer2torch.rules.table import Row
 
 
 def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> dict[str, Kind]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import arrays, data, link_lists, protocols
+from chainer2torch.analysis.models import array_kinds, data, link_lists, protocols
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
@@ -12,9 +12,9 @@ from chainer2torch.analysis.kinds import (
     element_of, generalized, join, join_all, options, parse_spec,
 )
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.names import ClassInfo, FuncInfo
-from chainer2torch.rules import Row
-from chainer2torch.signature import BindError
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.rules.table import Row
+from chainer2torch.rules.signature import BindError
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
@@ -189,9 +189,9 @@ class Calls:
                 # one is something; what follows is tensors, as in any call that is not seen
                 stars = node is not None and any(isinstance(a, ast.Starred) for a in node.args)
                 args, rest = [*args, UNKNOWN] if stars else args, None
-            args = [arrays.entering(a) for a in args]
-            rest = rest and arrays.entering(rest)
-            keywords = {k: arrays.entering(v) for k, v in keywords.items()}
+            args = [array_kinds.entering(a) for a in args]
+            rest = rest and array_kinds.entering(rest)
+            keywords = {k: array_kinds.entering(v) for k, v in keywords.items()}
         if isinstance(callee.cls, ClassInfo):
             own = self.derives(callee.cls, "chainer.Function")  # calls `forward` in its own way
             for method in ("__call__",) if own else ("__call__", "forward"):
@@ -221,9 +221,9 @@ class Calls:
             row = self.rules.member("chainer.Variable", name)
             if row is not None:
                 return self.row_result(row, args, keywords, receiver)
-            return arrays.array_method(receiver, name, args, keywords)
+            return array_kinds.array_method(receiver, name, args, keywords)
         if isinstance(receiver, (Tensor, HostArray)):
-            return arrays.array_method(receiver, name, args, keywords)
+            return array_kinds.array_method(receiver, name, args, keywords)
         if isinstance(receiver, Dct):
             return self.dict_method(receiver, name, args, keywords, node)
         if isinstance(receiver, Lst):
@@ -242,8 +242,8 @@ class Calls:
             found = self.class_attribute(receiver.cls, name, receiver)
             if isinstance(found, Func):
                 return self.call_function(found.info, receiver, args, keywords or {}, None)
-        if receiver.cls in arrays.GENERATORS:
-            return arrays.numpy_call(f"random.{name}", args, keywords or {})
+        if receiver.cls in array_kinds.GENERATORS:
+            return array_kinds.numpy_call(f"random.{name}", args, keywords or {})
         special = protocols.method(self, receiver, name, args, node)
         if special is not None:
             return special
@@ -259,10 +259,10 @@ class Calls:
     ) -> Kind:
         if name.startswith("builtins."):
             return self._call_builtin(name[9:], args, node)
-        if name in arrays.GENERATORS:
+        if name in array_kinds.GENERATORS:
             return Inst(name)
         if name.startswith("numpy."):
-            return arrays.numpy_call(name[6:], args, keywords)
+            return array_kinds.numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
@@ -300,7 +300,7 @@ class Calls:
     def row_result(  # type: ignore[misc]
             self: Analysis, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         """What a rule says of the result."""
-        found = arrays.row_kind(row.name, args, keywords, receiver)
+        found = array_kinds.row_kind(row.name, args, keywords, receiver)
         if found is not None:
             return found
         bound = bind_kinds(row, args, keywords, receiver)
@@ -308,7 +308,7 @@ class Calls:
         if name[0] == "chainer.functions" or name[0] == "chainer.Variable":
             if name[0] == "chainer.Variable" and receiver is not None:
                 bound.setdefault("x", receiver)
-            shaped = arrays.shape_function(name[1], bound)
+            shaped = array_kinds.shape_function(name[1], bound)
             if shaped is not None:
                 return shaped
         elif name[0] == "chainer.datasets":

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import Func, Kind, Ref, parse_spec
-from chainer2torch.analysis.names import FuncInfo
+from chainer2torch.analysis.module_index import FuncInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis

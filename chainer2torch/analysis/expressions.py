@@ -4,13 +4,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis import array_operators, arrays, data
+from chainer2torch.analysis.models import array_operators, array_kinds, data
 from chainer2torch.analysis.kinds import (
     BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
     Tensor, Tup, Union,
     Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
 )
-from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
@@ -238,8 +238,8 @@ class Expressions:
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, Ref):
-            if kind.name in arrays.CUPY and self.rules.member("xp.Module", name) is not None:
-                return self._member(arrays.XP, "xp.Module", name)
+            if kind.name in array_kinds.CUPY and self.rules.member("xp.Module", name) is not None:
+                return self._member(array_kinds.XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, (Mod, Folder)):
             return self._module_attribute(kind, name)
@@ -250,11 +250,11 @@ class Expressions:
             # the only constructors of links beside the class itself
             return Method(Inst(kind.info), name) if found == UNKNOWN and name == "from_params" else found
         if isinstance(kind, (Tensor, HostArray)):
-            return arrays.attribute(self.rules, kind, name)
+            return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
             return Method(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
-        return arrays.XP if name == "xp" and isinstance(kind, Unknown) and _has_chainer(self.module) else UNKNOWN
+        return array_kinds.XP if name == "xp" and isinstance(kind, Unknown) and _has_chainer(self.module) else UNKNOWN
 
     def _module_attribute(self: Analysis, kind: Mod | Folder, name: str) -> Kind:  # type: ignore[misc]
         if isinstance(kind, Mod):
@@ -310,7 +310,7 @@ class Expressions:
                 return UNKNOWN  # most likely a child or a value that somebody has put there
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
-            return arrays.member_kind(row.name, receiver) or parse_spec(row.returns)
+            return array_kinds.member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
 
 

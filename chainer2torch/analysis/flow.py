@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from chainer2torch.analysis import protocols
+from chainer2torch.analysis.models import protocols
 from chainer2torch.analysis.calls import Calls
 from chainer2torch.analysis.containers import Containers
 from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning, passed
@@ -23,9 +23,9 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.mixins import mixed_into_links
-from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo, Project
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.analysis.statements import Statements
-from chainer2torch.rules import Rules
+from chainer2torch.rules.table import Rules
 
 Unit = FuncInfo | ModuleInfo
 Answer = TypeVar("Answer")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chainer2torch.analysis.names import ClassInfo, FuncInfo, ModuleInfo
+    from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
 
 # Deeper nesting of tuples, lists and dicts is not followed: `x = (x, y)` in a loop would have no end.

@@ -4,10 +4,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from chainer2torch.analysis import protocols
+from chainer2torch.analysis.models import protocols
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import BOTTOM, Kind, describe
-from chainer2torch.analysis.names import FuncInfo, ModuleInfo
+from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 
 _WIDTH = 60
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

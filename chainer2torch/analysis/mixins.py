@@ -5,7 +5,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import Class, Ref, options
-from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis

@@ -8,7 +8,7 @@ from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Class, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, element_of, join, options,
 )
-from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind, Ref, options
-from chainer2torch.analysis.names import ModuleInfo
+from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.stages import models_are_left
-from chainer2torch.vendor import MODULE_NAME
+from chainer2torch.vendor.compat_file import MODULE_NAME
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Options

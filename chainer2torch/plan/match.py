@@ -12,9 +12,9 @@ from chainer2torch.analysis.kinds import (
     NONE, UNKNOWN, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options,
     scalar_type,
 )
-from chainer2torch.plan.graphs import GraphUse
-from chainer2torch.rules import Row
-from chainer2torch.signature import Bound
+from chainer2torch.plan.passes.graphs import GraphUse
+from chainer2torch.rules.table import Row
+from chainer2torch.rules.signature import Bound
 
 
 class Undecided:

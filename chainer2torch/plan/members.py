@@ -6,15 +6,15 @@ import builtins
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import Batch, Class, HostArray, Inst, Kind, Tensor, Unknown, options, scalar_type
-from chainer2torch.analysis.names import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import Question, choose
-from chainer2torch.plan.other_members import without_rule
-from chainer2torch.plan.own_methods import may_be_own
-from chainer2torch.plan.receivers import attribute_of_array, unknown_receiver
+from chainer2torch.plan.passes.other_members import without_rule
+from chainer2torch.plan.passes.overridden_methods import may_be_own
+from chainer2torch.plan.passes.receivers import attribute_of_array, unknown_receiver
 from chainer2torch.plan.stages import later
-from chainer2torch.rules import Row
-from chainer2torch.signature import Bound
+from chainer2torch.rules.table import Row
+from chainer2torch.rules.signature import Bound
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan

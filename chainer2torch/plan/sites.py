@@ -10,12 +10,12 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
 )
-from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.scopes import Scope
-from chainer2torch.plan import eras, operators, own_methods, starred, values
+from chainer2torch.plan.passes import older_versions, operators, overridden_methods, starred, values
 from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementEdit, Wrap
-from chainer2torch.plan.flatten import flatten_input, flattens
-from chainer2torch.plan.graphs import GraphUse, graph_use
+from chainer2torch.plan.passes.flatten import flatten_input, flattens
+from chainer2torch.plan.passes.graphs import GraphUse, graph_use
 from chainer2torch.plan.match import (
     UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
 )
@@ -24,8 +24,8 @@ from chainer2torch.plan.members import Members
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.plan.skips import Skipped
 from chainer2torch.plan.stages import MODELS, Stages, later
-from chainer2torch.rules import Row
-from chainer2torch.signature import BindError, Bound
+from chainer2torch.rules.table import Row
+from chainer2torch.rules.signature import BindError, Bound
 
 Edit = Replace | StatementEdit
 HardCase = Callable[["Plan", ast.AST, Row], None]
@@ -241,7 +241,7 @@ class Plan(FileNames, Members):
         """What stands for the name itself; ``site`` is where it is told."""
         old = self.rules.old.get(row.name)
         changed = old if old is not None and self.version <= old.until else None
-        other = changed is None and old is not None and eras.differs_as_value(self, row, old)
+        other = changed is None and old is not None and older_versions.differs_as_value(self, row, old)
         changed = old if other else changed
         self.replace(node, (changed and changed.value) or row.value or "", {})
         self.use(site)
@@ -261,7 +261,7 @@ class Plan(FileNames, Members):
             self.mark(site, row, symbol, "manual", row.note)
             return
         try:
-            reading = eras.read(self, call, row, receiver)
+            reading = older_versions.read(self, call, row, receiver)
         except BindError as error:
             self.mark(site, row, symbol, "manual", f"the call does not fit Chainer's signature: {error}", "C2T010")
             return
@@ -327,7 +327,7 @@ class Plan(FileNames, Members):
         operands = {name: Operand(self.source.span(node)) for name, node in q.bound.given.items()}
         for name, default in row.signature.defaults.items():
             operands.setdefault(name, Operand(code=default))
-        if (held := own_methods.instance(self, q.bound.given.get("self"), template)) is not None:
+        if (held := overridden_methods.instance(self, q.bound.given.get("self"), template)) is not None:
             operands["self"] = held
         constants = {}
         for text in constants_of(template):
@@ -363,13 +363,13 @@ class Plan(FileNames, Members):
         if isinstance(callee, Ref) and callee.name in ("builtins.float", "builtins.int"):
             values.to_number(self, node, callee.name[9:])
         elif self.era == 1 and callee == Ref("builtins.len"):
-            eras.number_of_elements(self, node)
+            older_versions.number_of_elements(self, node)
         elif imported := imported_by_call(node, self.analysis.libraries):
             self.mark(node, None, imported, "manual", "imported by name at run time; its uses are not known here")
         else:
             if any(isinstance(k, Inst) and flattens(self.analysis, k.site) for k in options(callee)):
                 flatten_input(self, node)
-            eras.call_of_link(self, node)
+            older_versions.call_of_link(self, node)
 
 
 _BY_NAME = "which of its names is wanted is known at run time only; write a dict of those that may be, " \

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Ref, options
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.config import STAGES
+from chainer2torch.cli.config import STAGES
 from chainer2torch.plan.edits import Replace, Site, Wrap
-from chainer2torch.signature import BindError
+from chainer2torch.rules.signature import BindError
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
     from chainer2torch.plan.sites import Plan
-    from chainer2torch.rules import Row
+    from chainer2torch.rules.table import Row
 
 TRAINING, DATA, MODELS = "training", "data", "models"
 CODE = "C2T017"

@@ -26,7 +26,8 @@ def to_html(report: Report, extras: Extras | None = None) -> str:
     """The report as a page that opens from disk, without network, with everything in it."""
     import jinja2
 
-    from chainer2torch import __version__, codes
+    from chainer2torch import __version__
+    from chainer2torch.rules import codes
     extras = extras or Extras()
     folder = Path(__file__).with_name("page")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True, trim_blocks=True,

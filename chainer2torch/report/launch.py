@@ -14,7 +14,7 @@ def launch_command(report: Report) -> str:
     if not sites:
         return ""
     # only here: it takes the planner along, and files without Chainer are decided in less time than that
-    from chainer2torch.plan.parallel import ON_ONE_DEVICE
+    from chainer2torch.plan.passes.single_device import ON_ONE_DEVICE
     scripts = sorted({path for path, site in sites if site.message != ON_ONE_DEVICE})
     if not scripts:
         return ""

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Protocol
 
-from chainer2torch.files import FileError
+from chainer2torch.project.files import FileError
 
 STATES = ("exact", "close", "review", "manual")
 # What can happen to a file; in the JSON report as "status".

@@ -21,7 +21,8 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 def to_sarif(report: Report, extras: Extras | None = None) -> str:
     """The report as a SARIF log. Sites that are migrated exactly are left out: there is nothing to see to."""
-    from chainer2torch import __version__, codes
+    from chainer2torch import __version__
+    from chainer2torch.rules import codes
     extras = extras or Extras()
     results = list(_results(report, extras))
     table = codes.table()

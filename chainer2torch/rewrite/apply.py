@@ -13,11 +13,11 @@ from chainer2torch.plan.edits import (
     Comment, GuardImport, Operand, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark,
     Unwrap, Wrap,
 )
-from chainer2torch.rewrite import imports, spans
+from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
-from chainer2torch.rewrite.names import Names
-from chainer2torch.rewrite.places import Places
+from chainer2torch.rewrite.torch_names import Names
+from chainer2torch.rewrite.edit_places import Places
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | StatementEdit
@@ -58,9 +58,9 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
                  for number, piece in kept.apart.items()}
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found]
-    result = imports.insert(result, names.statements())
+    result = import_edits.insert(result, names.statements())
     if any(isinstance(e, GuardImport) for e in edits):
-        result = imports.spaced(result)
+        result = import_edits.spaced(result)
     code = kept.restore(result.code, rewritten) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
@@ -188,7 +188,7 @@ class _Rewriter:
         small = [node]
         for edit in edits:
             if isinstance(edit, RemoveImport):
-                small = imports.remove_aliases(node, edit.aliases)
+                small = import_edits.remove_aliases(node, edit.aliases)
             elif isinstance(edit, ReplaceStatement):
                 small = [part for line in self._code(edit) for part in getattr(line, "body", ())] or small
         if small and small[-1] is not node:
@@ -207,7 +207,7 @@ class _Rewriter:
             self.placed = True
             rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
             rest[:1] = [line.with_changes(leading_lines=[]) for line in rest[:1]]
-            lines = [imports.PLACE.with_changes(leading_lines=node.leading_lines), *rest]
+            lines = [import_edits.PLACE.with_changes(leading_lines=node.leading_lines), *rest]
         return lines if len(lines) != 1 else lines[0]
 
     def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
@@ -233,11 +233,11 @@ class _Rewriter:
         alone = isinstance(node, cst.SimpleStatementLine) and len(original.body) == 1
         if isinstance(edit, RemoveImport):
             if alone:
-                kept = imports.remove_aliases(node.body[0], edit.aliases)
+                kept = import_edits.remove_aliases(node.body[0], edit.aliases)
                 lines = [node.with_changes(body=kept)] if kept else _comments_above(node)
             return lines
         if isinstance(edit, GuardImport):
-            return [imports.guarded(line) if isinstance(line, cst.SimpleStatementLine) else line for line in lines]
+            return [import_edits.guarded(line) if isinstance(line, cst.SimpleStatementLine) else line for line in lines]
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
@@ -248,7 +248,7 @@ class _Rewriter:
             return [node]
         if node.trailing_whitespace.comment is not None:
             body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
-        return imports.above(body, [*node.leading_lines, *_missing([node.with_changes(leading_lines=())], body)])
+        return import_edits.above(body, [*node.leading_lines, *_missing([node.with_changes(leading_lines=())], body)])
 
     def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
         above = list(node.leading_lines)
@@ -275,7 +275,7 @@ class _Rewriter:
         if len(body) == 1 and _is_pass(body[0]):
             body = _comments_above(body[0])
         behind: list[Any] = statements(edit.append, None, self.names) if edit.append else []
-        return imports.above([*body, *imports.above(behind, trailing)], above)
+        return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
 
     def _code(self, edit: ReplaceStatement) -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""
@@ -349,17 +349,17 @@ def _text(line: cst.EmptyLine) -> str:
 
 
 def _marks(line: cst.EmptyLine, symbol: str) -> bool:
-    return imports.is_marker(line) and line.comment is not None and f": {symbol}: " in line.comment.value
+    return import_edits.is_marker(line) and line.comment is not None and f": {symbol}: " in line.comment.value
 
 
 def _lower_markers(module: cst.Module) -> cst.Module:
     """A module in which markers above the first statement are that statement's, where LibCST has them in the header."""
     at = len(module.header)
-    while at and imports.is_marker(module.header[at - 1]):
+    while at and import_edits.is_marker(module.header[at - 1]):
         at -= 1
     if at == len(module.header) or not module.body:
         return module
-    body = imports.above(list(module.body), module.header[at:])
+    body = import_edits.above(list(module.body), module.header[at:])
     return module.with_changes(header=module.header[:at], body=body)
 
 

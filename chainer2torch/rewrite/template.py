@@ -10,7 +10,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
-from chainer2torch.rewrite.names import Names, dotted_name
+from chainer2torch.rewrite.torch_names import Names, dotted_name
 
 _ROOTS = frozenset({
     "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",

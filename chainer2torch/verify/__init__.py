@@ -4,15 +4,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chainer2torch.verify.models import verify_models
-    from chainer2torch.verify.rules import verify_rules
-    from chainer2torch.verify.run import DeviceError, WorkerError
-    from chainer2torch.verify.script import verify_script
+    from chainer2torch.verify.models.verify_models import verify_models
+    from chainer2torch.verify.rules.verify_rules import verify_rules
+    from chainer2torch.verify.worker_process import DeviceError, WorkerError
+    from chainer2torch.verify.script.verify_script import verify_script
 
 __all__ = ["DeviceError", "WorkerError", "verify_models", "verify_rules", "verify_script"]
 
-_ROOMS = {"verify_models": "models", "verify_rules": "rules", "verify_script": "script", "DeviceError": "run",
-          "WorkerError": "run"}
+_ROOMS = {"verify_models": "models.verify_models", "verify_rules": "rules.verify_rules",
+          "verify_script": "script.verify_script",
+          "DeviceError": "worker_process", "WorkerError": "worker_process"}
 
 
 def __getattr__(name: str) -> Any:

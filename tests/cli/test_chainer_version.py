@@ -3,7 +3,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from chainer2torch.cli import cli
+from chainer2torch.cli.app import cli
 
 SOURCE = "import chainer.links as L\nlink = L.Linear(3, 4, w)\n"
 

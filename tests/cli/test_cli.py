@@ -31,12 +31,12 @@ def project(tmp_path):
 
 WATCHED = """
 import sys
-from chainer2torch.cli import cli
-from chainer2torch.commands import guarded
+from chainer2torch.cli.app import cli
+from chainer2torch.cli.commands import guarded
 sys.argv[0] = "chainer2torch"
 status = guarded(cli)
 heavy = {"libcst", "torch", "chainer", "numpy", "rich", "chainer2torch.plan", "chainer2torch.analysis.flow",
-         "chainer2torch.dependencies.moving"}
+         "chainer2torch.project.dependencies.moving"}
 heavy &= set(sys.modules)
 print("heavy:", sorted(heavy), "status:", status)
 """
@@ -204,7 +204,7 @@ def test_a_rule_table_of_the_user(project, tmp_path):
     ("[tool.chainer2torch.verify]\nmodels = 1\n", "unknown key `models`; did you mean `model`"),
     ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nargs = 3\n", "`args` is a list"),
     ("[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\ninputs = ['f32[4]']\nmodes = 'eval'\n", "`modes` is a list"),
-    ("[tool.chainer2torch.verify.names]\nl1 = 3\n", "`l1` must be a text"),
+    ("[tool.chainer2torch.verify.worker.name_map]\nl1 = 3\n", "`l1` must be a text"),
 ])
 def test_configuration_is_strict(project, table, words):
     (project / "pyproject.toml").write_text(f"[tool.chainer2torch]\n{table}\n")
@@ -409,7 +409,7 @@ def test_rules_of_a_module_and_by_a_part_of_the_name():
 
 
 def test_every_code_that_is_used_is_explained():
-    from chainer2torch import codes
+    from chainer2torch.rules import codes
     known = set(codes.table())
     import re
     package = ROOT / "chainer2torch"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from chainer2torch import completion
+from chainer2torch.cli import completion
 from tests.cli.test_cli import ROOT
 
 

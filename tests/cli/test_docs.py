@@ -7,9 +7,9 @@ import click
 import pytest
 import yaml
 
-from chainer2torch import codes
-from chainer2torch.cli import cli
-from chainer2torch.rules import load_rules
+from chainer2torch.rules import codes
+from chainer2torch.cli.app import cli
+from chainer2torch.rules.table import load_rules
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

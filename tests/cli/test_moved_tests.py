@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import vendor
+from chainer2torch.vendor import compat_file
 from chainer2torch.engine import migrate_source
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "tests" / "support" / "tests_in_chainers_style.txt").read_text()
 WITHOUT_CHAINER = "import sys\nfor name in ('chainer', 'chainermn', 'cupy'):\n    sys.modules[name] = None\n"
-CHAINER_OF_TODAY = "from chainer2torch.verify.chainer_patches import import_chainer\nimport_chainer()\n"
+CHAINER_OF_TODAY = "from chainer2torch.verify.worker.chainer_patches import import_chainer\nimport_chainer()\n"
 
 
 def pytest_of(folder, path=""):
@@ -27,7 +27,7 @@ def migrated(tmp_path):
     assert result.error is None and result.left == 0
     assert not [site for site in result.sites if site.state == "manual"]
     (tmp_path / "test_scaled.py").write_text(result.code)
-    (tmp_path / "chainer_compat.py").write_text(vendor.build(result.helpers))
+    (tmp_path / "chainer_compat.py").write_text(compat_file.build(result.helpers))
     (tmp_path / "conftest.py").write_text(WITHOUT_CHAINER)
     return tmp_path
 
@@ -81,12 +81,12 @@ def test_a_script_and_the_package_that_it_imports_share_their_helpers(tmp_path):
                          check=False)
     assert ran.stdout == "True\n", ran.stderr
     for root in ("", "scripts"):
-        text = (out / root / vendor.FILE_NAME).read_text()
+        text = (out / root / compat_file.FILE_NAME).read_text()
         assert "def crelu(" in text and "def maxout(" in text
 
 
 def test_folders_side_by_side_have_helpers_of_their_own(tmp_path):
     out = migrated_tree(tmp_path, {f"{name}/train.py": f"import chainer.functions as F\ny = F.{name}(x, 2)\n"
                                    for name in ("crelu", "maxout")})
-    texts = {name: (out / name / vendor.FILE_NAME).read_text() for name in ("crelu", "maxout")}
+    texts = {name: (out / name / compat_file.FILE_NAME).read_text() for name in ("crelu", "maxout")}
     assert "def crelu(" in texts["crelu"] and "def crelu(" not in texts["maxout"]

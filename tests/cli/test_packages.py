@@ -65,7 +65,7 @@ def test_what_is_inside(packages):
     source, = packages.glob("*.tar.gz")
     with tarfile.open(source) as archive:
         inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    assert {"rules/core.toml", "chainer2torch/cli.py", "LICENSE", "README.md", "constraints.txt"} <= inside
+    assert {"rules/core.toml", "chainer2torch/cli/app.py", "LICENSE", "README.md", "constraints.txt"} <= inside
 
 
 def test_the_release_knows_the_version():

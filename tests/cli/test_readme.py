@@ -20,6 +20,6 @@ def test_before_and_after():
 
 
 def test_every_command_of_the_readme_exists():
-    from chainer2torch.cli import cli
+    from chainer2torch.cli.app import cli
     named = set(re.findall(r"^    chainer2torch (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert named == set(cli.commands)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from chainer2torch import ignored
+from chainer2torch.project import ignored
 from tests.cli.test_cli import EASY, HARD, ROOT, run
 
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import activation, modes
+from chainer2torch.compat.functions import activation
+from chainer2torch.compat.variable import modes
 from tests.support import differential as diff
 
 T = torch.nn.functional

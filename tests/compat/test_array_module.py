@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.array_dtypes import astype, numpy_dtype, result_dtype, tensor_from, torch_dtype
-from chainer2torch.compat.array_module import _ON_HOST, _RANDOM, ArrayModule, array_dot, array_module, on_cpu
-from chainer2torch.compat.array_ufuncs import _UFUNCS
+from chainer2torch.compat.backend.array_dtypes import astype, numpy_dtype, result_dtype, tensor_from, torch_dtype
+from chainer2torch.compat.backend.array_module import _ON_HOST, _RANDOM, ArrayModule, array_dot, array_module, on_cpu
+from chainer2torch.compat.backend.array_ufuncs import _UFUNCS
 
 XP = array_module("cpu")
 DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool"]

@@ -6,7 +6,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chainer2torch.compat import arrays, image_functions, windows
+from chainer2torch.compat.functions import arrays, image_functions, windows
 from tests.support.differential import check, check_raises
 from tests.support.row_examples import examples, load_rows, prove
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import boxes, image_transforms, vision_scores
-from chainer2torch.rules import load_rules
-from chainer2torch.verify import chainer_patches
+from chainer2torch.compat.chainercv import boxes, image_transforms, vision_scores
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.worker import chainer_patches
 from tests.sdists.test_sdists import INDEX, download, python_files
 
 ROOMS = (boxes, image_transforms, vision_scores)

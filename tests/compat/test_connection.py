@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainer2torch.compat import convolutions
-from chainer2torch.compat.windows import get_conv_outsize, get_deconv_outsize
+from chainer2torch.compat.functions import convolutions
+from chainer2torch.compat.functions.windows import get_conv_outsize, get_deconv_outsize
 from tests.support.differential import check, check_raises
 from tests.support.row_examples import examples, load_rows, prove
 

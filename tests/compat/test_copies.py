@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.copies import copy_object, deepcopy
+from chainer2torch.compat.links.copies import copy_object, deepcopy
 from tests.support.both_sides import both
 
 NET = """

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from chainer2torch.compat import optimizers, variables
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.variable import variables
 
 
 def _chainer(weights, x):

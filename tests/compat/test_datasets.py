@@ -11,15 +11,15 @@ import pytest
 import torch
 from chainer.dataset import convert as chainer_convert
 
-from chainer2torch.compat import (
+from chainer2torch.compat.dataset import (
     convert,
     dataset_cache,
     dataset_files,
     datasets,
-    devices,
     file_datasets,
     image_datasets,
 )
+from chainer2torch.compat.backend import devices
 
 X = np.arange(20, dtype="f").reshape(10, 2)
 T = np.arange(10, dtype="i")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import dispatch, optimizers
-from chainer2torch.compat.array_dtypes import astype
-from chainer2torch.compat.linear import Linear
+from chainer2torch.compat.backend import dispatch
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.backend.array_dtypes import astype
+from chainer2torch.compat.links.linear import Linear
 
 
 class Other:

@@ -17,7 +17,7 @@ import pytest
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module
+from chainer2torch.verify.worker import compat_module
 from tests.support import rank_processes, thread_mpi
 
 PROGRAMS = Path(__file__).parent.parent / "support" / "chainermn_programs.py"

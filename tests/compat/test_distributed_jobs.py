@@ -12,11 +12,12 @@ import pytest
 import torch
 
 import chainer2torch
-from chainer2torch.compat import communicators, distributed_data, distributed_links, except_hook, optimizers
-from chainer2torch.compat import distributed_optimizers as multi_node
-from chainer2torch.compat.distributed_functions import distributed_recv, distributed_send
-from chainer2torch.compat.distributed_snapshots import _replica_sets
-from chainer2torch.compat.process_group import launched_rank, rendezvous_address
+from chainer2torch.compat.distributed import communicators, distributed_data, distributed_links, except_hook
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.distributed import distributed_optimizers as multi_node
+from chainer2torch.compat.distributed.distributed_functions import distributed_recv, distributed_send
+from chainer2torch.compat.distributed.distributed_snapshots import _replica_sets
+from chainer2torch.compat.distributed.process_group import launched_rank, rendezvous_address
 from chainer2torch.engine import migrate_source
 from tests.support.rank_processes import RankError, free_port, run_ranks, start_ranks, torchrun_environment
 
@@ -225,7 +226,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 import torch
-from chainer2torch.compat.communicators import create_communicator
+from chainer2torch.compat.distributed.communicators import create_communicator
 {before}
 comm = create_communicator("naive")
 comm.send_obj("nobody asks for this", (comm.rank + 1) % 2)

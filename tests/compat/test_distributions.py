@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import discrete_distributions, distribution_base, distributions, positive_distributions
-from chainer2torch.rules import load_rules
+from chainer2torch.compat.distributions import (
+    discrete_distributions,
+    distribution_base,
+    distributions,
+    positive_distributions,
+)
+from chainer2torch.rules.table import load_rules
 from tests.support.differential import ATOL, RTOL
 
 SHAPE = (3, 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import evaluation
+from chainer2torch.compat.functions import evaluation
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import function_hooks, function_reports
-from chainer2torch.compat.function_reports import FunctionTimerHook, PrintHook
-from chainer2torch.compat.own_functions import FunctionNode
+from chainer2torch.compat.hooks import function_hooks, function_reports
+from chainer2torch.compat.hooks.function_reports import FunctionTimerHook, PrintHook
+from chainer2torch.compat.functions.own_functions import FunctionNode
 from chainer2torch.engine import migrate_source
 from tests.support.both_sides import both
 from tests.support.links import npz_of
@@ -92,7 +92,7 @@ def run(net, x, t, hook, backward):
 def test_a_network_forward_and_backward():
     original, migrated = both(HOOK + NET, left=["chainer.FunctionHook"])
     theirs, ours = original["Net"](), migrated["Net"]()
-    from chainer2torch.compat.serializers import load_npz
+    from chainer2torch.compat.serializers.serializers import load_npz
     load_npz(npz_of(theirs), ours)
     x, t = np.random.RandomState(0).randn(2, 3, 8, 8).astype("f"), np.random.RandomState(1).randn(2, 5).astype("f")
     for backward in (False, True):

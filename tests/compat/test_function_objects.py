@@ -6,9 +6,9 @@ import pytest
 import torch
 from chainer.functions.pooling.max_pooling_nd import MaxPoolingND
 
-from chainer2torch.compat.function_objects import FunctionObject, JoiningFunctionObject, MaxPooling2D
-from chainer2torch.compat.own_functions import FunctionNode
-from chainer2torch.compat.pooling import upsampling_2d
+from chainer2torch.compat.functions.function_objects import FunctionObject, JoiningFunctionObject, MaxPooling2D
+from chainer2torch.compat.functions.own_functions import FunctionNode
+from chainer2torch.compat.functions.pooling import upsampling_2d
 from chainer2torch.engine import Options, migrate_source
 
 HEAD = "import chainer\nimport chainer.functions as F\n"

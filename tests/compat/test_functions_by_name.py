@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.functions_by_name import FunctionsByName
+from chainer2torch.compat.functions.functions_by_name import FunctionsByName
 from tests.support.both_sides import both
 
 NAMES = [name for name in vars(FunctionsByName) if not name.startswith("_")]

@@ -8,7 +8,8 @@ import pytest
 import torch
 from chainer import gradient_check
 
-from chainer2torch.compat import gradient_check as compat, own_functions
+from chainer2torch.compat.testing import gradient_check as compat
+from chainer2torch.compat.functions import own_functions
 
 BOTH = pytest.mark.parametrize("api", ["chainer", "compat"])
 TOLERANCE = {"atol": 1e-4, "rtol": 1e-3}

@@ -11,8 +11,8 @@ import pytest
 import torch
 from chainer import serializers
 
-from chainer2torch import vendor
-from chainer2torch.compat import seams
+from chainer2torch.vendor import compat_file
+from chainer2torch.compat.half_way import seams
 from chainer2torch.engine import migrate_source
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -34,7 +34,7 @@ def models(request, tmp_path, monkeypatch):
     text = text.replace(ratio, none)
     result = migrate_source(text, file)
     assert result.error is None and not [s for s in result.sites if s.state != "exact"]
-    (tmp_path / "chainer_compat.py").write_text(vendor.build({*result.helpers, "load_npz", "save_npz"}))
+    (tmp_path / "chainer_compat.py").write_text(compat_file.build({*result.helpers, "load_npz", "save_npz"}))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "chainer_compat", raising=False)
     original, migrated = types.ModuleType("original"), types.ModuleType("migrated")

@@ -9,12 +9,15 @@ import torch.nn as nn
 from chainer import training
 from chainer.training import extensions
 
-from chainer2torch.compat import half_way_links, half_way_modules, half_way_training, log_extensions, serializers
-from chainer2torch.compat import optimizer_hooks as hooks
-from chainer2torch.compat import optimizers, snapshot
-from chainer2torch.compat.classifier import Classifier
-from chainer2torch.compat.iterators import SerialIterator
-from chainer2torch.compat.updaters import StandardUpdater
+from chainer2torch.compat.half_way import half_way_links, half_way_modules, half_way_training
+from chainer2torch.compat.training import log_extensions
+from chainer2torch.compat.serializers import serializers
+from chainer2torch.compat.optimizers import optimizer_hooks as hooks
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.training import snapshot
+from chainer2torch.compat.links.classifier import Classifier
+from chainer2torch.compat.dataset.iterators import SerialIterator
+from chainer2torch.compat.training.updaters import StandardUpdater
 
 OPTIMIZERS = pytest.mark.parametrize("name", ["SGD", "MomentumSGD", "Adam", "RMSprop", "AdaDelta"])
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])

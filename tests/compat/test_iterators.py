@@ -3,7 +3,7 @@ import chainer
 import numpy as np
 import pytest
 
-from chainer2torch.compat import iterators as compat
+from chainer2torch.compat.dataset import iterators as compat
 
 COUNTERS = ("epoch", "is_new_epoch", "epoch_detail", "previous_epoch_detail", "current_position")
 

@@ -13,11 +13,13 @@ from chainer import link_hooks as CH
 from chainer import links as L
 
 import chainer2torch
-from chainer2torch.compat import convolution_links, link_hooks, linear
+from chainer2torch.compat.links import convolution_links, linear
+from chainer2torch.compat.hooks import link_hooks
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
-from chainer2torch.verify import compat_module, given, snippets
-from chainer2torch.verify.callmatrix import Variant
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.worker import compat_module
+from chainer2torch.verify.rules import given, snippets
+from chainer2torch.verify.rules.callmatrix import Variant
 from tests.support.both_sides import both, check_class
 from tests.support.links import check_link
 
@@ -74,7 +76,7 @@ def test_weights_without_shape(hook, options, layer):
     data = np.random.RandomState(0).randn(*x).astype("f")
     link(data)
     module(torch.from_numpy(data))
-    from chainer2torch.compat.serializers import load_npz
+    from chainer2torch.compat.serializers.serializers import load_npz
     from tests.support.links import npz_of
     load_npz(npz_of(link), module)
     np.testing.assert_allclose(module(torch.from_numpy(data)).detach().numpy(), link(data).array, rtol=2e-5, atol=1e-6)

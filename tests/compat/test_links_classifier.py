@@ -9,8 +9,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from chainer import links as L
 
-from chainer2torch.compat.classifier import Classifier
-from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.links.classifier import Classifier
+from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.links import check_link, npz_of
 
 X = np.random.RandomState(0).randn(6, 5).astype("f")

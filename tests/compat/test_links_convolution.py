@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 from chainer import links as L
 
-from chainer2torch.compat import convolution_links as T
+from chainer2torch.compat.links import convolution_links as T
 from tests.support.links import check_link
 
 X = "f32[2,4,7,6]"

@@ -10,8 +10,8 @@ import torch.nn as nn
 from chainer import initializers as ci
 from chainer import links as L
 
-from chainer2torch.compat import initializers as ti
-from chainer2torch.compat.layer_init import init_like_chainer, initialize
+from chainer2torch.compat.initializers import initializers as ti
+from chainer2torch.compat.initializers.layer_init import init_like_chainer, initialize
 
 RANDOM = [("Normal", {}), ("Normal", {"scale": 2.0}), ("LeCunNormal", {}), ("LeCunNormal", {"scale": 0.5}),
           ("GlorotNormal", {}), ("HeNormal", {}), ("HeNormal", {"fan_option": "fan_out", "scale": 3.0}),

@@ -8,8 +8,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from chainer import links as L
 
-from chainer2torch.compat import initializers as ti
-from chainer2torch.compat import linear as T
+from chainer2torch.compat.initializers import initializers as ti
+from chainer2torch.compat.links import linear as T
 from tests.support.links import check_link
 
 X = "f32[4,6]"

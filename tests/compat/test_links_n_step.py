@@ -5,9 +5,9 @@ import pytest
 import torch
 from chainer import links as L
 
-from chainer2torch.compat import initializers as ti
-from chainer2torch.compat import n_step_links as T
-from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.initializers import initializers as ti
+from chainer2torch.compat.links import n_step_links as T
+from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.links import check_link, npz_of
 
 NAMES = ["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",

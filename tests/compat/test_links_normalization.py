@@ -9,9 +9,9 @@ import torch
 import torch.nn as nn
 from chainer import links as L
 
-from chainer2torch.compat import normalization_links as T
-from chainer2torch.compat.composite_links import InceptionBN
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.links import normalization_links as T
+from chainer2torch.compat.links.composite_links import InceptionBN
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, check_link, npz_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:A batch with no more", "ignore:F.batch_normalization received")

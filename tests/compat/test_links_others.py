@@ -6,10 +6,10 @@ import pytest
 import torch
 from chainer import links as L
 
-from chainer2torch.compat import composite_links as C
-from chainer2torch.compat import loss_links as T
-from chainer2torch.compat import tree_links as R
-from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.links import composite_links as C
+from chainer2torch.compat.links import loss_links as T
+from chainer2torch.compat.links import tree_links as R
+from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.links import check_link, npz_of
 
 C4, C3, X5 = "f32[3,4]", "f32[3,3]", "f32[3,5]"

@@ -8,10 +8,10 @@ import pytest
 import torch
 from chainer import links as L
 
-from chainer2torch.compat import initializers as ti
-from chainer2torch.compat import recurrent_links as T
-from chainer2torch.compat.serializers import load_npz
-from chainer2torch.compat.variables import unchain_backward
+from chainer2torch.compat.initializers import initializers as ti
+from chainer2torch.compat.links import recurrent_links as T
+from chainer2torch.compat.serializers.serializers import load_npz
+from chainer2torch.compat.variable.variables import unchain_backward
 from tests.support.links import check_link, npz_of
 
 STATEFUL = [

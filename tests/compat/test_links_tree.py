@@ -11,15 +11,15 @@ import torch.nn as nn
 import torch.nn.functional as F
 from chainer import links as L
 
-from chainer2torch.compat import link_tree as T
-from chainer2torch.compat import optimizers
-from chainer2torch.compat import persistent as P
-from chainer2torch.compat.layer_init import init_like_chainer
-from chainer2torch.compat.linear import Linear
-from chainer2torch.compat.normalization_links import BatchNormalization
-from chainer2torch.compat.parameters import initialize_parameter, parameter
-from chainer2torch.compat.sequential import Sequential, repeat_link
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.links import link_tree as T
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.links import persistent as P
+from chainer2torch.compat.initializers.layer_init import init_like_chainer
+from chainer2torch.compat.links.linear import Linear
+from chainer2torch.compat.links.normalization_links import BatchNormalization
+from chainer2torch.compat.variable.parameters import initialize_parameter, parameter
+from chainer2torch.compat.links.sequential import Sequential, repeat_link
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.both_sides import both
 from tests.support.links import arrays_of, check_link, npz_of
 
@@ -315,7 +315,7 @@ def test_batch_norm_in_a_copy_shares_statistics():
 
 
 def test_chain_and_chainlist():
-    from chainer2torch.compat.chains import Chain, ChainList, add_link
+    from chainer2torch.compat.links.chains import Chain, ChainList, add_link
     c_links, t_links = [L.Linear(n, n) for n in range(1, 7)], [nn.Linear(n, n) for n in range(1, 7)]
     for links, make in ((c_links, chainer.ChainList), (t_links, ChainList)):
         net = make(*links[:3])

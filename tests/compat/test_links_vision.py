@@ -6,9 +6,9 @@ import torch
 from chainer import links as L
 from chainer.links.model.vision import googlenet, resnet, vgg
 
-from chainer2torch.compat import vision_models as T
-from chainer2torch.compat.default_dtype import using_default_dtype
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.links import vision_models as T
+from chainer2torch.compat.backend.default_dtype import using_default_dtype
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, npz_of
 
 IMAGES = [np.random.RandomState(0).randint(0, 256, shape).astype("u1")
@@ -62,7 +62,7 @@ def test_deeper_resnets_have_the_same_weights(make, monkeypatch):
     with torch.device("meta"):
         monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
         module = make(T)
-    from chainer2torch.compat.link_tree import namedparams
+    from chainer2torch.compat.links.link_tree import namedparams
     assert {path: tuple(p.shape) for path, p in namedparams(module)} == expected
 
 

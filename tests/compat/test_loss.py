@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import loss
+from chainer2torch.compat.functions import loss
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

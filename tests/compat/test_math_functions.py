@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import math_functions as m
-from chainer2torch.compat import math_reduce as r
+from chainer2torch.compat.functions import math_functions as m
+from chainer2torch.compat.functions import math_reduce as r
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

@@ -3,7 +3,7 @@ import chainer.functions as F
 import numpy as np
 import pytest
 
-from chainer2torch.compat import metric_loss
+from chainer2torch.compat.functions import metric_loss
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

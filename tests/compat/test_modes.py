@@ -7,7 +7,7 @@ import chainer
 import pytest
 import torch
 
-from chainer2torch.compat import modes
+from chainer2torch.compat.variable import modes
 
 
 def _model():

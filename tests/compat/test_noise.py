@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import modes, noise
+from chainer2torch.compat.variable import modes
+from chainer2torch.compat.functions import noise
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainer2torch.compat import normalization
+from chainer2torch.compat.functions import normalization
 from tests.support.differential import check, check_raises
 from tests.support.row_examples import examples, load_rows, prove
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import optimizer_hyperparameters, update_rule
+from chainer2torch.compat.optimizers import optimizer_hyperparameters, update_rule
 from tests.compat import test_optimizers as optimizer_tests
 from tests.compat.test_trainer import BOTH, Ours, Theirs
 from tests.support.serialized import entries_of, read_into, same_entries

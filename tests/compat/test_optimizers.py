@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import optimizer_base, optimizer_hooks, optimizers, update_rule
-from chainer2torch.compat.optimizers_by_name import OptimizersByName
-from chainer2torch.compat.variables import backward
+from chainer2torch.compat.optimizers import optimizer_base, optimizer_hooks, optimizers, update_rule
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName
+from chainer2torch.compat.variable.variables import backward
 
 SHAPES = {"a": (3, 4), "b": (5,), "unused": (2, 2), "scalar": ()}
 

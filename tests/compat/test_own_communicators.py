@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import chainer2torch
-from chainer2torch.compat import communicators, distributed_extensions
-from chainer2torch.compat.communicator_base import CommunicatorBase
+from chainer2torch.compat.distributed import communicators, distributed_extensions
+from chainer2torch.compat.distributed.communicator_base import CommunicatorBase
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module
+from chainer2torch.verify.worker import compat_module
 from tests.compat.test_distributed import plain, same
 from tests.support import rank_processes, thread_mpi
 

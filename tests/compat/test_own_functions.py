@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import own_functions
+from chainer2torch.compat.functions import own_functions
 
 
 def _classes(base):

@@ -16,20 +16,12 @@ import torch
 from pytorch_pfn_extras import reporting
 from torch.nn.parameter import is_lazy
 
-from chainer2torch.compat import (
-    classifier,
-    iterators,
-    linear,
-    log_extensions,
-    normalization_links,
-    optimizer_hooks,
-    optimizers,
-    parallel_updaters,
-    persistent,
-    serializers,
-    trainer,
-)
-from chainer2torch.compat.parallel_updaters import MultiprocessParallelUpdater, ParallelUpdater
+from chainer2torch.compat.links import classifier, linear, normalization_links, persistent
+from chainer2torch.compat.dataset import iterators
+from chainer2torch.compat.training import log_extensions, parallel_updaters, trainer
+from chainer2torch.compat.optimizers import optimizer_hooks, optimizers
+from chainer2torch.compat.serializers import serializers
+from chainer2torch.compat.training.parallel_updaters import MultiprocessParallelUpdater, ParallelUpdater
 from tests.support.rank_processes import run_ranks
 
 DEVICES = 3

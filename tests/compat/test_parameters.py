@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import initializers, parameters
+from chainer2torch.compat.initializers import initializers
+from chainer2torch.compat.variable import parameters
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "?", "u1"])
@@ -97,8 +98,8 @@ def test_parameter_takes_initializers():
 def test_names_of_parameters_are_known_after_setup():
     import torch.nn as nn
 
-    from chainer2torch.compat.link_names import parameter_name
-    from chainer2torch.compat.optimizers import SGD
+    from chainer2torch.compat.links.link_names import parameter_name
+    from chainer2torch.compat.optimizers.optimizers import SGD
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     with pytest.raises(AttributeError, match="not known"):
         parameter_name(model[0].weight)

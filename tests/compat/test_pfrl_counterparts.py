@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
-from chainer2torch.verify import chainer_patches
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.worker import chainer_patches
 from tests.sdists.test_sdists import INDEX, download, python_files
 
 PROOF = "tests/compat/test_pfrl_counterparts.py"

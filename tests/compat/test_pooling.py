@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainer2torch.compat import pooling, regions
-from chainer2torch.compat.windows import get_conv_outsize, get_deconv_outsize
+from chainer2torch.compat.functions import pooling, regions
+from chainer2torch.compat.functions.windows import get_conv_outsize, get_deconv_outsize
 from tests.support.differential import check, check_raises
 from tests.support.row_examples import call, examples, load_rows, prove
 

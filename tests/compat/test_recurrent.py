@@ -6,7 +6,8 @@ import pytest
 import torch
 from chainer.functions.rnn import n_step_rnn as chainers
 
-from chainer2torch.compat import modes, recurrent
+from chainer2torch.compat.variable import modes
+from chainer2torch.compat.functions import recurrent
 from tests.support.differential import check, check_raises
 from tests.support.row_examples import examples, load_rows, prove
 

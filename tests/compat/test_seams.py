@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn as nn
 
-from chainer2torch.compat import seams
+from chainer2torch.compat.half_way import seams
 
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 LABELS = np.array([0, 1, 2, 0, 1, 2], dtype=np.int32)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import sequence_loss
+from chainer2torch.compat.functions import sequence_loss
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import recompute, sparse
+from chainer2torch.compat.functions import recompute
+from chainer2torch.compat.utils import sparse
 from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)

@@ -7,7 +7,8 @@ import pytest
 from chainer.training.extensions import snapshot_writers as chainer_writers
 from pytorch_pfn_extras.reporting import DictSummary
 
-from chainer2torch.compat import snapshot, state_io, summary
+from chainer2torch.compat.training import snapshot, summary
+from chainer2torch.compat.serializers import state_io
 from tests.compat.test_trainer import BOTH, Ours, Theirs, set_up
 from tests.support.serialized import same_entries
 

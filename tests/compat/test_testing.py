@@ -10,7 +10,7 @@ import torch
 from chainer import testing
 from chainer.testing import attr, condition
 
-from chainer2torch.compat import testing as compat
+from chainer2torch.compat.testing import testing as compat
 
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
 

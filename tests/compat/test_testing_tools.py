@@ -14,7 +14,8 @@ import torch
 from chainer import testing
 from chainer.testing import helper, training
 
-from chainer2torch.compat import mock_updater, testing as compat_testing, testing_tools as compat
+from chainer2torch.compat.training import mock_updater
+from chainer2torch.compat.testing import testing as compat_testing, testing_tools as compat
 
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
 

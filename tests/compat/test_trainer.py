@@ -14,24 +14,21 @@ import pytorch_pfn_extras.training.extensions as ppe_extensions
 import torch
 from chainer import training as chainer_training
 
-from chainer2torch.compat import (
-    classifier,
-    convert,
-    datasets,
+from chainer2torch.compat.links import classifier
+from chainer2torch.compat.dataset import convert, datasets, iterators
+from chainer2torch.compat.training import (
     evaluator,
     extension_base,
     extensions,
-    iterators,
     log_extensions,
-    optimizer_hooks,
-    optimizers,
-    serializers,
     shift_extensions,
     snapshot,
     trainer,
     triggers,
     updaters,
 )
+from chainer2torch.compat.optimizers import optimizer_hooks, optimizers
+from chainer2torch.compat.serializers import serializers
 
 
 class Net(chainer.Chain):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import convert, file_datasets, iterators, updaters
+from chainer2torch.compat.dataset import convert, file_datasets, iterators
+from chainer2torch.compat.training import updaters
 from tests.compat.test_trainer import BOTH, Ours, T, Theirs, X, log_of, same_log, set_up
 from tests.support.serialized import entries_of, read_into, same_entries
 

@@ -11,7 +11,8 @@ import torch
 from chainer import utils
 from chainer.utils import argument
 
-from chainer2torch.compat import own_functions, utilities as compat, windows
+from chainer2torch.compat.functions import own_functions, windows
+from chainer2torch.compat.utils import utilities as compat
 
 BOTH = pytest.mark.parametrize("api", ["chainer", "compat"])
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainer2torch.compat import variables
-from chainer2torch.rules import load_rules
+from chainer2torch.compat.variable import variables
+from chainer2torch.rules.table import load_rules
 from tests.support import differential
 from tests.support.row_examples import examples, load_rows, prove
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from chainer2torch import migrate_source
-from chainer2torch.compat.volatile import VolatileFlag, VolatileTensor, is_volatile, volatile_variable
+from chainer2torch.compat.variable.volatile import VolatileFlag, VolatileTensor, is_volatile, volatile_variable
 
 
 def _layers() -> tuple[CL.Linear, nn.Linear]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from chainer2torch.dependencies.editing import parse
+from chainer2torch.project.dependencies.editing import parse
 
 ROOT = Path(__file__).parents[2]
 CODE = {"train.py": "import numpy as np\nimport chainer\nimport chainer.functions as F\n\n\ndef f(x):\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chainer2torch.cli import cli
-from chainer2torch.dependencies.pinned import highest_major
+from chainer2torch.cli.app import cli
+from chainer2torch.project.dependencies.pinned import highest_major
 
 # the fourth argument of Linear is a scale in version 1 and an initializer since version 2
 DOUBTFUL = "import chainer.links as L\nlink = L.Linear(3, 4, w)\n"

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from chainer2torch.engine import migrate_sources
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 TABLE = '''
 module = "chainer.functions"

@@ -8,9 +8,9 @@ import torch
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import describe
-from chainer2torch.analysis.names import Project
+from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 from tests.engine.test_arrays import load, migrate
 from tests.support.both_sides import both
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.devices import CudaArray
+from chainer2torch.compat.backend.devices import CudaArray
 from chainer2torch.engine import migrate_source
 
 HEAD = "import numpy as np\nimport cupy\nimport chainer\nfrom chainer import cuda\n"

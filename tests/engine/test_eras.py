@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.link_tree import zerograds
-from chainer2torch.compat.modes import call_in_mode
-from chainer2torch.compat.normalization_links import BatchNormalization, call_as_version_1
-from chainer2torch.compat.optimizer_hooks import GradientClipping, WeightDecay
-from chainer2torch.compat.optimizers import SGD
+from chainer2torch.compat.links.link_tree import zerograds
+from chainer2torch.compat.variable.modes import call_in_mode
+from chainer2torch.compat.links.normalization_links import BatchNormalization, call_as_version_1
+from chainer2torch.compat.optimizers.optimizer_hooks import GradientClipping, WeightDecay
+from chainer2torch.compat.optimizers.optimizers import SGD
 from chainer2torch.engine import Options, migrate_source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 V1 = "model = chainer.FunctionSet()\n"

@@ -1,6 +1,6 @@
 """Imports across files: what others still take stays, and a second run finds nothing more to do."""
 from chainer2torch.engine import migrate_source, migrate_sources
-from chainer2torch.vendor import build
+from chainer2torch.vendor.compat_file import build
 
 _KERNEL = 'k = cuda.elementwise("T x", "T y", "y = x", "same")\n'
 

@@ -8,7 +8,7 @@ import pytest
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module
+from chainer2torch.verify.worker import compat_module
 
 HEAD = """
 import chainer

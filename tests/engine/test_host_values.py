@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.dispatch import to_host
+from chainer2torch.compat.backend.dispatch import to_host
 from chainer2torch.engine import migrate_source
 
 HEAD = """

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.array_module import is_same_array
+from chainer2torch.compat.backend.array_module import is_same_array
 from tests.support.both_sides import both
 
 _LINES = """

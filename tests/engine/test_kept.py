@@ -10,13 +10,13 @@ import pytest
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, join_all, options
-from chainer2torch.analysis.names import FuncInfo, Project
+from chainer2torch.analysis.module_index import FuncInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.plan.edits import Comment, Operand, RemoveImport, Replace
 from chainer2torch.rewrite import apply as apply_module
 from chainer2torch.rewrite.kept import Kept, shorten
-from chainer2torch.rewrite.places import Places
+from chainer2torch.rewrite.edit_places import Places
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 # every kind of statement, some with an edit in them and some without, with comments where they are hard to place

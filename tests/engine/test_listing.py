@@ -5,7 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from chainer2torch.cli import cli
+from chainer2torch.cli.app import cli
 from chainer2torch.engine import Options, migrate_sources
 
 NET = '''\

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 ROW = '''
 module = "chainer.functions"

@@ -4,7 +4,7 @@ import ast
 import pytest
 
 from chainer2torch.analysis.kinds import Inst, Unknown
-from chainer2torch.analysis.names import ClassInfo, ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source
 
 SPELLINGS = [

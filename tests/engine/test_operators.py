@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import variables as compat
+from chainer2torch.compat.variable import variables as compat
 from chainer2torch.engine import migrate_source
 from tests.support.both_sides import both
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.own_methods import own_name
+from chainer2torch.compat.links.own_methods import own_name
 from chainer2torch.engine import migrate_source
 from tests.support.both_sides import both
 

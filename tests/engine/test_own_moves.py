@@ -5,7 +5,7 @@ There is no GPU here: the device "meta" stands for it.
 import torch
 import torch.nn as nn
 
-from chainer2torch.compat.own_moves import MovedModule
+from chainer2torch.compat.links.own_moves import MovedModule
 from chainer2torch.engine import migrate_sources
 from tests.support.both_sides import both
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat import rebinding
+from chainer2torch.compat.variable import rebinding
 from tests.support.both_sides import both
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.engine import migrate_source
 from tests.support import both_sides
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 from tests.support import mutations
 from tests.support.mutations import complaint, complaints
 

@@ -2,8 +2,8 @@
 import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
-from chainer2torch.rules import Rules, RulesError, load_rules
-from chainer2torch.tables import cut
+from chainer2torch.rules.table import Rules, RulesError, load_rules
+from chainer2torch.rules.lazy_tables import cut
 
 GOOD = '''
 module = "chainer.functions"
@@ -229,7 +229,7 @@ def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
 
 
 def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
-    import chainer2torch.rules as loader
+    import chainer2torch.rules.table as loader
     rules = load_rules(lazy=True)
     read = []
     made = loader.row_of

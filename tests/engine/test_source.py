@@ -6,12 +6,12 @@ import ast
 import pytest
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.names import Project
+from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import make_plan, migrate_sources
 from chainer2torch.plan.sites import Options
-from chainer2torch.rules import Rules
+from chainer2torch.rules.table import Rules
 
 TEXT = """
 import numpy as np, os.path

@@ -15,13 +15,13 @@ from torch import nn
 
 import chainer2torch
 from chainer2torch import migrate_source
-from chainer2torch.compat.math_functions import matmul_of_columns
-from chainer2torch.compat.modes import call_in_mode
-from chainer2torch.compat.normalization_links import BatchNormalization
-from chainer2torch.compat.recurrent_links import LSTM, StatelessGRU
+from chainer2torch.compat.functions.math_functions import matmul_of_columns
+from chainer2torch.compat.variable.modes import call_in_mode
+from chainer2torch.compat.links.normalization_links import BatchNormalization
+from chainer2torch.compat.links.recurrent_links import LSTM, StatelessGRU
 from chainer2torch.engine import Options, migrate_sources
-from chainer2torch.rules import load_rules
-from chainer2torch.verify import compat_module
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.worker import compat_module
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 RULES = load_rules()

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module, pairs
-from chainer2torch.verify.models import verify_models
-from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED, Pair, run_pairs
-from chainer2torch.verify.rules import verify_rules
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify.worker import compat_module
+from chainer2torch.verify.judge import pairs
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Pair, run_pairs
+from chainer2torch.verify.rules.verify_rules import verify_rules
+from chainer2torch.verify.script.verify_script import verify_script
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import notebooks
-from chainer2torch.files import FileError
+from chainer2torch.project import notebooks
+from chainer2torch.project.files import FileError
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = "%matplotlib inline\nimport numpy as np\nimport chainer  # the framework\nimport chainer.functions as F\n" \

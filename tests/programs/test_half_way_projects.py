@@ -10,7 +10,7 @@ import pytest
 
 from click.testing import CliRunner
 
-from chainer2torch.cli import cli
+from chainer2torch.cli.app import cli
 
 ROOT = Path(__file__).parents[2]
 # the class, constructor arguments, the shape of a batch, the script, and the dropout that is taken out: two frameworks

@@ -19,7 +19,7 @@ import torch
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module
+from chainer2torch.verify.worker import compat_module
 from chainer2torch.weights import load_npz
 from tests.support.links import npz_of
 

@@ -24,7 +24,7 @@ RUN = """
 import runpy, sys, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, {root!r})
-from chainer2torch.verify.chainer_patches import import_chainer
+from chainer2torch.verify.worker.chainer_patches import import_chainer
 import_chainer()
 sys.path[0] = {folder!r}
 sys.argv = sys.argv[1:]

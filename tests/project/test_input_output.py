@@ -9,7 +9,8 @@ import tempfile
 
 import pytest
 
-from chainer2torch import files, gitstate, output, project, vendor
+from chainer2torch.project import files, gitstate, output, scan
+from chainer2torch.vendor import compat_file
 from tests.project.fakes import Engine
 
 OLD, NEW = b"import chainer\nx = chainer.old\n", b"import chainer\nx = torch.new\n"
@@ -24,8 +25,8 @@ def tree(folder, **contents):
 
 
 def run(source, engine=None, exclude=()):
-    found = project.collect([source], exclude)
-    project.analyse(found, engine or Engine())
+    found = scan.collect([source], exclude)
+    scan.analyse(found, engine or Engine())
     return found
 
 
@@ -140,7 +141,7 @@ def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, wo
 
 
 def test_missing_path_and_the_rest_done(src, tmp_path):
-    found = project.collect([tmp_path / "nowhere", src])
+    found = scan.collect([tmp_path / "nowhere", src])
     assert codes(found) == ["C2T001"] and "nowhere" in found.problems[0].path and len(found.trees) == 1
 
 
@@ -148,7 +149,7 @@ def test_special_files_are_named_and_left_out(src, tmp_path):
     os.mkfifo(src / "pipe.py")
     found = migrate(src, tmp_path / "out")
     assert codes(found) == ["C2T006"] and not (tmp_path / "out/pipe.py").exists()
-    assert codes(project.collect([src / "pipe.py"])) == ["C2T006"]
+    assert codes(scan.collect([src / "pipe.py"])) == ["C2T006"]
 
 
 def test_an_unreadable_file(src, tmp_path, monkeypatch):
@@ -213,8 +214,8 @@ def test_one_file_to_one_file(src, tmp_path):
 
 def test_several_folders_stand_side_by_side(tmp_path):
     first, second = tree(tmp_path / "one", a_py=OLD), tree(tmp_path / "two", a_py=OLD)
-    found = project.collect([first, second])
-    project.analyse(found, Engine())
+    found = scan.collect([first, second])
+    scan.analyse(found, Engine())
     output.write_out(found, output.changes(found), tmp_path / "out", False)
     assert (tmp_path / "out/one/a.py").read_bytes() == NEW == (tmp_path / "out/two/a.py").read_bytes()
 
@@ -318,7 +319,7 @@ def test_odd_paths_on_the_command_line(src, name):
     (src / "loop").symlink_to("loop")
     (src / "null").symlink_to("/dev/null")
     (src / "empty.py").write_bytes(b"")
-    found = project.collect([src / name])
+    found = scan.collect([src / name])
     expected = {"loop": ["C2T002"], "null": ["C2T006"], "empty.py": []}[name]
     assert codes(found) == expected
     if name == "loop":
@@ -376,16 +377,16 @@ def test_helpers_are_written_once_per_import_root(src, tmp_path):
     tree(src, **{"sub/b.py": OLD})
     out = tmp_path / "out"
     migrate(src, out, Engine(helpers=["leaky_relu"]))
-    assert "def leaky_relu" in (out / vendor.FILE_NAME).read_text()
-    assert not (out / "sub" / vendor.FILE_NAME).exists()
+    assert "def leaky_relu" in (out / compat_file.FILE_NAME).read_text()
+    assert not (out / "sub" / compat_file.FILE_NAME).exists()
     migrate(src, tmp_path / "out2", Engine(helpers=["leaky_relu"], root="sub"))
-    assert (tmp_path / "out2/sub" / vendor.FILE_NAME).is_file()
+    assert (tmp_path / "out2/sub" / compat_file.FILE_NAME).is_file()
 
 
 def test_helpers_of_files_that_were_migrated_before_are_kept(src):
     tree(src, done_py=b"import chainer_compat as compat\ncompat.get_device(0)\n")
     in_place(src, Engine(helpers=["leaky_relu"]))
-    text = (src / vendor.FILE_NAME).read_text()
+    text = (src / compat_file.FILE_NAME).read_text()
     assert "def leaky_relu" in text and "def get_device" in text
     again = run(src, Engine(helpers=["leaky_relu"]))
     assert output.changes(again) == [], "twice is once"
@@ -396,7 +397,7 @@ def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, m
     real = files.write_atomic
 
     def write(path, data, **options):
-        if path.name == vendor.FILE_NAME:
+        if path.name == compat_file.FILE_NAME:
             raise files.FileError("C2T007", path, "cannot be written: No space left on device")
         return real(path, data, **options)
 
@@ -461,7 +462,7 @@ def test_patch_applies(src):
     text = "".join(output.patch(output.changes(found)))
     subprocess.run(["git", "apply", "-p1", "-"], input=text.encode(), cwd=src, check=True)
     assert (src / "a.py").read_bytes() == NEW and (src / "b.py").read_bytes() == b"a = 1\r\nx = torch.new\r\n# no end"
-    assert b"def leaky_relu" in (src / vendor.FILE_NAME).read_bytes()
+    assert b"def leaky_relu" in (src / compat_file.FILE_NAME).read_bytes()
 
 
 def test_named_files_see_what_they_import(tmp_path):
@@ -471,6 +472,6 @@ def test_named_files_see_what_they_import(tmp_path):
     found = run(src / "train.py", engine)
     assert sorted(engine.calls[0]) == ["net.py", "train.py"]
     assert [change.relative for change in output.changes(found)] == ["train.py"]
-    inside = project.collect([src / "pkg" / "m.py"])
+    inside = scan.collect([src / "pkg" / "m.py"])
     assert inside.trees[0].base == src and inside.trees[0].reported == ["pkg/m.py"]
     assert inside.trees[0].show("pkg/m.py") == (src / "pkg/m.py").as_posix()

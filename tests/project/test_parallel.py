@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import parallel
+from chainer2torch.project import worker_pool
 from chainer2torch.engine import migrate_sources
-from chainer2torch.progress import shown
+from chainer2torch.cli.progress import shown
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SIZES = {"a": 10, "b": 200, "c": 3, "d": 40, "e": 0}
@@ -27,7 +27,7 @@ def sources():
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 9])
 def test_every_key_once(jobs):
-    done = list(parallel.spread(lambda key: (key * 2, os.getpid()), SIZES, jobs))
+    done = list(worker_pool.spread(lambda key: (key * 2, os.getpid()), SIZES, jobs))
     assert sorted(key for key, _ in done) == sorted(SIZES)
     assert all(value == key * 2 for key, (value, _) in done)
     processes = {pid for _, (_, pid) in done}
@@ -37,16 +37,16 @@ def test_every_key_once(jobs):
 
 def test_shares_are_about_even():
     sizes = {f"f{i}": size for i, size in enumerate([900, 10, 10, 10, 500, 400, 30])}
-    shares = parallel._shares(sizes, 3)
+    shares = worker_pool._shares(sizes, 3)
     assert sorted(key for share in shares for key in share) == sorted(sizes)
     assert max(sum(sizes[key] for key in share) for share in shares) == 900
 
 
 def test_small_work_stays_in_one_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
-    assert parallel.sensible_jobs(1000) == 1
-    assert parallel.sensible_jobs(1_000_000) == 4
-    assert parallel.sensible_jobs(10**9) == 8
+    assert worker_pool.sensible_jobs(1000) == 1
+    assert worker_pool.sensible_jobs(1_000_000) == 4
+    assert worker_pool.sensible_jobs(10**9) == 8
 
 
 @pytest.mark.parametrize("rewrite", [True, False])
@@ -73,14 +73,14 @@ def test_an_error_ends_all(tmp_path):
             raise ValueError("this one")
         time.sleep(60)
 
-    with pytest.raises(parallel.WorkError, match="ValueError: this one"):
-        list(parallel.spread(work, SIZES, 2))
+    with pytest.raises(worker_pool.WorkError, match="ValueError: this one"):
+        list(worker_pool.spread(work, SIZES, 2))
     assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
 
 
 def test_a_process_that_dies_is_noticed():
-    with pytest.raises(parallel.WorkError, match="ended with status 7"):
-        list(parallel.spread(lambda key: os._exit(7) if key == "a" else key, SIZES, 2))
+    with pytest.raises(worker_pool.WorkError, match="ended with status 7"):
+        list(worker_pool.spread(lambda key: os._exit(7) if key == "a" else key, SIZES, 2))
 
 
 def test_who_stops_listening_ends_all(tmp_path):
@@ -90,7 +90,7 @@ def test_who_stops_listening_ends_all(tmp_path):
             time.sleep(60)
         return key
 
-    results = parallel.spread(work, SIZES, 2)
+    results = worker_pool.spread(work, SIZES, 2)
     next(results)
     results.close()
     assert not any(alive(int(path.name)) for path in tmp_path.iterdir())

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import compat, vendor
-from chainer2torch.vendor import VendorError
+from chainer2torch import compat
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.compat_file import VendorError
 
 TOY = {
     "alpha": '''
@@ -101,7 +102,7 @@ def run(text):
 
 
 def test_closure_is_complete_and_minimal(rooms):
-    text = vendor.build(["area"], rooms)
+    text = compat_file.build(["area"], rooms)
     space = run(text)
     assert space["area"](1.0) == pytest.approx(2 * 3.14159265)
     assert {"area", "twice", "once", "numbers", "_RATIO", "_A"} <= set(space)
@@ -109,7 +110,7 @@ def test_closure_is_complete_and_minimal(rooms):
 
 
 def test_text_is_verbatim_with_comments_and_decorators(rooms):
-    text = vendor.build(["area"], rooms)
+    text = compat_file.build(["area"], rooms)
     assert "# the ratio of a circle\n_RATIO = math.pi" in text
     assert "# kept: says why\n@staticmethod\ndef area" in text
     assert '"""Area.  Odd   spacing stays."""\n    return _RATIO * twice(radius)  # and so do comments' in text
@@ -118,53 +119,53 @@ def test_text_is_verbatim_with_comments_and_decorators(rooms):
 
 
 def test_only_needed_imports_sorted(rooms):
-    assert "import os.path" in vendor.build(["join"], rooms)
-    assert "xml" not in vendor.build(["join", "area", "Child"], rooms)
-    assert "from collections.abc import Iterator, Sequence" in vendor.build(["numbers", "unused"], rooms)
+    assert "import os.path" in compat_file.build(["join"], rooms)
+    assert "xml" not in compat_file.build(["join", "area", "Child"], rooms)
+    assert "from collections.abc import Iterator, Sequence" in compat_file.build(["numbers", "unused"], rooms)
 
 
 def test_a_parameter_is_no_use_of_the_helper_of_that_name(rooms):
-    assert "def area" not in vendor.build(["local"], rooms)
+    assert "def area" not in compat_file.build(["local"], rooms)
 
 
 def test_what_runs_at_import_comes_after_what_it_needs(rooms):
-    text = vendor.build(["LIMIT", "Child"], rooms)
+    text = compat_file.build(["LIMIT", "Child"], rooms)
     assert text.index("def _default") < text.index("LIMIT =")
     assert text.index("def twice") < text.index("class Child")
     run(text)
 
 
 def test_an_import_named_as_a_helper_is_written_in_full(rooms):
-    text = vendor.build(["numbers", "Iterator"], rooms)
+    text = compat_file.build(["numbers", "Iterator"], rooms)
     assert "-> collections.abc.Iterator[int]" in text and "import collections.abc" in text
     assert "class Iterator:" in text
     run(text)
 
 
 def test_same_names_same_bytes(rooms):
-    assert vendor.build(["area", "join"], rooms) == vendor.build({"join", "area"}, rooms)
+    assert compat_file.build(["area", "join"], rooms) == compat_file.build({"join", "area"}, rooms)
 
 
 def test_unknown_name_and_unclear_rooms_are_errors(rooms):
     with pytest.raises(VendorError, match="no helper named nothing"):
-        vendor.build(["nothing"], rooms)
+        compat_file.build(["nothing"], rooms)
     other = rooms / "other"
     shutil.copytree(rooms, other)
     (other / "delta.py").write_text("def area():\n    pass\n")
     with pytest.raises(VendorError, match="area is defined in both"):
-        vendor.build(["area"], other)
-    assert "def join" in vendor.build(["join"], other), "a clash elsewhere is no matter"
+        compat_file.build(["area"], other)
+    assert "def join" in compat_file.build(["join"], other), "a clash elsewhere is no matter"
     other = rooms / "third"
     other.mkdir()
     (other / "loops.py").write_text("for i in range(3):\n    print(i)\n")
     with pytest.raises(VendorError, match="only imports, functions, classes and constants"):
-        vendor.build([], other)
+        compat_file.build([], other)
 
 
 def test_header_says_where_it_comes_from(rooms):
-    text = vendor.build(["area"], rooms)
-    assert vendor.is_ours(text) and "the standard library only" in text
-    assert not vendor.is_ours("def mine(): pass\n")
+    text = compat_file.build(["area"], rooms)
+    assert compat_file.is_ours(text) and "the standard library only" in text
+    assert not compat_file.is_ours("def mine(): pass\n")
 
 
 @pytest.mark.parametrize("line, expected", [
@@ -178,19 +179,19 @@ def test_header_says_where_it_comes_from(rooms):
     ("import chainer_compat as (", set()),
 ])
 def test_names_used(line, expected, monkeypatch):
-    monkeypatch.setattr(vendor, "helper_names", lambda: frozenset({"relu6", "other", "a", "b"}))
-    assert vendor.names_used(line) == expected
+    monkeypatch.setattr(compat_file, "helper_names", lambda: frozenset({"relu6", "other", "a", "b"}))
+    assert compat_file.names_used(line) == expected
 
 
 def test_every_real_helper_alone_and_all_together(tmp_path):
-    names = sorted(vendor.helper_names())
+    names = sorted(compat_file.helper_names())
     assert len(names) > 50 and not {name for name in names if not name.isidentifier()}
     for name in names:
-        text = vendor.build([name])
+        text = compat_file.build([name])
         assert "chainer2torch.compat" not in text, name
         (tmp_path / f"{name}.py").write_text(text)
     together = tmp_path / "chainer_compat.py"
-    together.write_text(vendor.build(names))
+    together.write_text(compat_file.build(names))
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py310", "--select", "F,E9",
                str(tmp_path)]
     checked = subprocess.run(command, capture_output=True, text=True)
@@ -205,7 +206,7 @@ def test_any_helpers_can_be_shipped_together():
     """A name at the top of two rooms, private ones too, would stop the migration of a project that needs both."""
     homes: dict[str, str] = {}
     clashes = []
-    for path in sorted(Path(compat.__file__).parent.glob("*.py")):
+    for path in sorted(Path(compat.__file__).parent.rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
             names = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [
                 t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []

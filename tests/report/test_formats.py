@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from chainer2torch.cli import cli
+from chainer2torch.cli.app import cli
 from chainer2torch.report import baseline, formats, verification
 from chainer2torch.report.launch import launch_command
 from chainer2torch.report.model import MIGRATED, FileRow, MentionRow, Report, SiteRow

@@ -9,8 +9,8 @@ import torch
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
-from chainer2torch.verify import compat_module
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.worker import compat_module
 
 KEYS = sorted(key for key in vars(chainer.global_config) if not key.startswith("_"))
 # what a program may set, where the value has a meaning on the CPU

@@ -16,8 +16,8 @@ import torch
 
 import chainer2torch.compat
 from chainer2torch.engine import HARD_CASES
-from chainer2torch.rules import Row, load_rules
-from chainer2torch.signature import Signature
+from chainer2torch.rules.table import Row, load_rules
+from chainer2torch.rules.signature import Signature
 from tests.support.public_names import listed_names, public_names
 
 RULES = load_rules(strict=False)
@@ -191,7 +191,7 @@ def test_hard_cases_are_there(row: Row) -> None:
 def helpers() -> set[str]:
     """Every name that a room of the helpers defines."""
     names = set()
-    for room in pathlib.Path(chainer2torch.compat.__path__[0]).glob("*.py"):
+    for room in pathlib.Path(chainer2torch.compat.__path__[0]).rglob("[!_]*.py"):
         for node in ast.parse(room.read_text(encoding="utf-8")).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 names.add(node.name)
@@ -272,7 +272,7 @@ def test_dropped_keywords_are_torchs_defaults() -> None:
 
 def test_dropped_keywords_are_the_helpers_defaults() -> None:
     """A keyword that is left out of a helper's call must have that default there."""
-    rooms = {name: room for room in pathlib.Path(chainer2torch.compat.__path__[0]).glob("*.py")
+    rooms = {name: room for room in pathlib.Path(chainer2torch.compat.__path__[0]).rglob("[!_]*.py")
              for name in _defined(room)}
     checked, wrong = 0, []
     for row in ROWS:
@@ -281,7 +281,8 @@ def test_dropped_keywords_are_the_helpers_defaults() -> None:
                 if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("compat.")):
                     continue
                 name = ast.unparse(node.func)[7:]
-                function = getattr(importlib.import_module(f"chainer2torch.compat.{rooms[name].stem}"), name) \
+                function = getattr(importlib.import_module(".".join(("chainer2torch.compat", rooms[name].parent.name, rooms[name].stem))),
+                                   name) \
                     if name in rooms else None
                 if function is None:
                     continue

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.rules import load_rules
-from chainer2torch.signature import BindError
+from chainer2torch.rules.table import load_rules
+from chainer2torch.rules.signature import BindError
 from tests.support.both_sides import both
 from tests.support.links import arrays_of
 

@@ -5,7 +5,7 @@ import chainer
 import pytest
 from chainer import initializers, links
 
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 RULES = load_rules()
 LINKS = sorted(n for n in dir(links) if isinstance(getattr(links, n), type)

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 RULES = load_rules()
 ROWS = [row for library in sorted(RULES.packs) for _, row in sorted(RULES.packs[library].items())]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.rules import Row, load_rules
+from chainer2torch.rules.table import Row, load_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = load_rules(strict=False)

@@ -11,7 +11,7 @@ import pytest
 
 import chainer2torch.compat
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import load_rules
+from chainer2torch.rules.table import load_rules
 
 RULES = load_rules()
 MODULES = {
@@ -73,8 +73,8 @@ def test_helpers_of_templates_exist():
 
 def _helpers():
     found = set()
-    for info in pkgutil.iter_modules(chainer2torch.compat.__path__):
-        found.update(vars(importlib.import_module(f"chainer2torch.compat.{info.name}")))
+    for info in pkgutil.walk_packages(chainer2torch.compat.__path__, "chainer2torch.compat."):
+        found.update(vars(importlib.import_module(info.name)))
     return found
 
 

@@ -21,7 +21,7 @@ import pytest
 from chainer2torch.engine import FileResult, migrate_sources
 from chainer2torch.report import formats
 from chainer2torch.report.model import PARTIAL, FileRow, Report, SiteRow
-from chainer2torch.vendor import build
+from chainer2torch.vendor.compat_file import build
 from tests.support.reports import extras
 from tests.support.sarif_schema import validate_sarif
 

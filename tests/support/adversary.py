@@ -23,11 +23,13 @@ import torch
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.rules import Row, load_rules
-from chainer2torch.verify import compat_module, snippets, tolerances, wire
-from chainer2torch.verify import given as given_specs
-from chainer2torch.verify.callmatrix import Variant
-from chainer2torch.verify.compare import compare_arrays, compare_trees
+from chainer2torch.rules.table import Row, load_rules
+from chainer2torch.verify.worker import compat_module, wire
+from chainer2torch.verify.rules import snippets
+from chainer2torch.verify.judge import tolerances
+from chainer2torch.verify.rules import given as given_specs
+from chainer2torch.verify.rules.callmatrix import Variant
+from chainer2torch.verify.judge.compare import compare_arrays, compare_trees
 from tests.support import variations
 
 RULES = load_rules(strict=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.verify import compat_module
+from chainer2torch.verify.worker import compat_module
 from tests.support.links import check_link
 
 HEAD = """\

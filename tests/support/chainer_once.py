@@ -2,15 +2,15 @@
 import dataclasses
 import shutil
 
-from chainer2torch.verify import run
+from chainer2torch.verify import worker_process
 
 
 def cached(folder):
     """A ``run_worker`` that keeps what the Chainer worker left in ``folder``: the same job is not run a second time."""
-    plain, kept = run.run_worker, {}
+    plain, kept = worker_process.run_worker, {}
 
     def run_worker(worker, results, job, **options):
-        if worker != run.CHAINER_WORKER:
+        if worker != worker_process.CHAINER_WORKER:
             return plain(worker, results, job, **options)
         tree = options["cwd"]
         sources = {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*.py"))}

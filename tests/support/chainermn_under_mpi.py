@@ -22,7 +22,7 @@ def plain(value):
 
 def main(out):
     sys.path.insert(0, str(ROOT))
-    from chainer2torch.verify import chainer_patches
+    from chainer2torch.verify.worker import chainer_patches
     warnings.simplefilter("ignore")
     chainer_patches.import_chainer()
     import chainermn

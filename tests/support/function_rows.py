@@ -14,7 +14,7 @@ import chainer.functions
 import numpy as np
 import torch
 
-from chainer2torch.compat import modes
+from chainer2torch.compat.variable import modes
 from tests.support import differential
 from tests.support.row_examples import compat_namespace
 

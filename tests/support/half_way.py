@@ -14,14 +14,14 @@ import runpy
 import sys
 import traceback
 
-from chainer2torch.verify import chainer_patches
+from chainer2torch.verify.worker import chainer_patches
 
 chainer = chainer_patches.import_chainer() or sys.modules["chainer"]
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from chainer2torch.compat.serializers import load_npz  # noqa: E402
+from chainer2torch.compat.serializers.serializers import load_npz  # noqa: E402
 
 
 def recorded(losses):

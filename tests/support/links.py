@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn as nn
 
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.differential import draw
 
 RTOL = {"float32": 2e-4, "float64": 1e-8}

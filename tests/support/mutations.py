@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Mapping
 
 from chainer2torch.engine import FileResult, migrate_source, migrate_sources
-from chainer2torch.rules import Rules
-from chainer2torch.vendor import build
+from chainer2torch.rules.table import Rules
+from chainer2torch.vendor.compat_file import build
 
 # what generated programs get to say in place of their own names and numbers
 CHAINER = [

@@ -31,7 +31,7 @@ INTERNAL = frozenset({
 
 def public_names() -> list[str]:
     """Every public name of Chainer 7.8.1 and ChainerMN: functions, classes, values, entries of the configuration."""
-    from chainer2torch.verify.chainer_patches import import_chainer
+    from chainer2torch.verify.worker.chainer_patches import import_chainer
     chainer = import_chainer()
     names = set(NOT_IMPORTED)
     for module in (*MODULES, *DEFINING):

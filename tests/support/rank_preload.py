@@ -8,4 +8,4 @@ import torch  # noqa: E402
 torch.set_num_threads(1)
 
 import chainer2torch.compat  # noqa: E402, F401
-import chainer2torch.compat.trainer  # noqa: E402, F401
+import chainer2torch.compat.training.trainer  # noqa: E402, F401

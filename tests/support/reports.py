@@ -1,5 +1,5 @@
 """Reports made by hand, to test the formats without a migration."""
-from chainer2torch.files import FileError
+from chainer2torch.project.files import FileError
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import CLEAN, ERROR, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report, SiteRow
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 import chainer2torch.compat
-from chainer2torch.compat import modes
+from chainer2torch.compat.variable import modes
 from tests.support import differential
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
@@ -111,9 +111,9 @@ def compat_namespace():
     """All public names of the rooms of chainer2torch.compat, as the vendored module has them."""
     class Namespace:
         pass
-    for info in pkgutil.iter_modules(chainer2torch.compat.__path__):
+    for info in pkgutil.walk_packages(chainer2torch.compat.__path__, "chainer2torch.compat."):
         try:
-            module = importlib.import_module("chainer2torch.compat." + info.name)
+            module = importlib.import_module(info.name)
         except ImportError:  # the training rooms import Ignite, which the functions do not need
             continue
         for key, value in vars(module).items():

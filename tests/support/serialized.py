@@ -2,7 +2,7 @@
 import chainer
 import numpy as np
 
-from chainer2torch.compat import state, state_io
+from chainer2torch.compat.serializers import state, state_io
 
 
 def entries_of(part):

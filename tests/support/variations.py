@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from chainer2torch.signature import BindError, Signature
-from chainer2torch.verify import callmatrix
-from chainer2torch.verify import given as given_specs
+from chainer2torch.rules.signature import BindError, Signature
+from chainer2torch.verify.rules import callmatrix
+from chainer2torch.verify.rules import given as given_specs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from chainer2torch.rules import load_rules
-from chainer2torch.trace import TraceError, entries, hints, migrate_with_trace, read, run_trace
-from chainer2torch.verify.models import verify_models
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.trace import TraceError, entries, hints, migrate_with_trace, read, run_trace
+from chainer2torch.verify.models.verify_models import verify_models
 
 NET = '''
 import chainer

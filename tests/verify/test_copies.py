@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from chainer2torch.verify.torch_script import _copies
+from chainer2torch.verify.worker.torch_script import _copies
 
 
 class Scaled(nn.Module):

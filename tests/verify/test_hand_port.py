@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify.models import verify_models
-from chainer2torch.verify.pairs import FAILED
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.judge.pairs import FAILED
 from tests.support.model_batch import module_of, verify
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "hand_port"
@@ -48,10 +48,10 @@ def test_the_port_is_equal_and_its_names_are_said():
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     assert 'MISTAKE = ""' in PORT and set(re.findall(r'MISTAKE [!=]= "([a-z ]+)"', PORT)) == set(MISTAKES)
-    table = "".join(f'[tool.chainer2torch.verify.names."{module_of(name)}:Digits"]\n"mix/W" = "mixing.T"\n'
+    table = "".join(f'[tool.chainer2torch.verify.worker.name_map."{module_of(name)}:Digits"]\n"mix/W" = "mixing.T"\n'
                     for name in MISTAKES)
     # Without it, a port that uses layers of one shape in another order is proposed the mapping that makes it equal.
-    swapped = f'[tool.chainer2torch.verify.names."{module_of("swapped layers")}:Digits"]\n'
+    swapped = f'[tool.chainer2torch.verify.worker.name_map."{module_of("swapped layers")}:Digits"]\n'
     table = table.replace(swapped, swapped + 'conv2 = "first"\nconv3 = "second"\n')
     return verify(tmp_path_factory.mktemp("port"), (FIXTURE / "original" / "net.py").read_text(),
                   {name: PORT.replace('MISTAKE = ""', f'MISTAKE = "{name}"') for name in MISTAKES},
@@ -117,7 +117,7 @@ EQUAL = {"order of use", "a table", "a key", "transposed"}
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    text = "".join(f'[tool.chainer2torch.verify.names."{module_of(name)}:Net"]\n{table}\n'
+    text = "".join(f'[tool.chainer2torch.verify.worker.name_map."{module_of(name)}:Net"]\n{table}\n'
                    for name, (_, table, _) in TABLES.items() if table)
     return verify(tmp_path_factory.mktemp("tables"), TINY, {name: port for name, (port, _, _) in TABLES.items()},
                   {None: ("Net", [], {"x": "f32[5,4]"})}, pyproject=text, modes=["train"])

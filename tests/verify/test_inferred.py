@@ -1,9 +1,9 @@
 """Chains that no table names: their arguments and inputs come from the code, or they are not verified."""
 import pytest
 
-from chainer2torch.verify.inferred import infer
-from chainer2torch.verify.models import ModelsError, verify_models
-from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.models.inferred import infer
+from chainer2torch.verify.models.verify_models import ModelsError, verify_models
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
 
 HEAD = "import os\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 NET = HEAD + '''

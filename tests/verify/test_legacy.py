@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.trace import run_trace
-from chainer2torch.verify.models import verify_models
-from chainer2torch.verify.rules import verify_rules
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify.trace import run_trace
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.rules.verify_rules import verify_rules
+from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 

@@ -1,7 +1,7 @@
 """What a script draws at random is the same on both sides: noise inside layers, samples, crops in loader processes."""
 import pytest
 
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
 HEAD = '''

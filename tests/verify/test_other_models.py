@@ -1,7 +1,7 @@
 """Networks that no optimizer trains (a loss network, a fixed teacher) start from the same weights in lockstep, too."""
 from pathlib import Path
 
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
 SCRIPT = '''

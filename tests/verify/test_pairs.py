@@ -1,7 +1,7 @@
 """Pairs of snippets through both workers: what is equal passes, and every planted fault is found."""
 import pytest
 
-from chainer2torch.verify.pairs import FAILED, PASSED, Pair, run_pairs
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, Pair, run_pairs
 
 CHAINER = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n"
 TORCH = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
@@ -149,7 +149,7 @@ def test_halves_are_joined_in_order(monkeypatch):
     rows = [_pair("equal", name, *EQUAL[name]) for name in ("leaky_relu", "argmax", "both")]
     rows.insert(1, _pair("fault", "slope", *FAULTS["slope"]))
     whole = run_pairs(rows, timeout=120)
-    monkeypatch.setattr("chainer2torch.verify.pairs._WORTH_HALVING", 2)
+    monkeypatch.setattr("chainer2torch.verify.judge.pairs._WORTH_HALVING", 2)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     halves = run_pairs(rows, timeout=120)
     assert [o.pair for o in halves.outcomes] == [o.pair for o in whole.outcomes] == rows

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify.models import verify_models
-from chainer2torch.verify.pairs import PASSED
-from chainer2torch.verify.roots import Roots
-from chainer2torch.verify.trials import helpers_root
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.judge.pairs import PASSED
+from chainer2torch.verify.worker.roots import Roots
+from chainer2torch.verify.models.trials import helpers_root
 
 NET = """
 import chainer

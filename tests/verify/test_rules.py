@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from chainer2torch.rules import load_rules
-from chainer2torch.verify.pairs import FAILED, PASSED
-from chainer2torch.verify.rules import verify_rules
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.judge.pairs import FAILED, PASSED
+from chainer2torch.verify.rules.verify_rules import verify_rules
 
 RULES = load_rules(strict=False)
 ROWS = sorted(name for name, row in RULES.rows.items() if row.examples)

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from chainer2torch.verify import script
-from chainer2torch.verify.run import DeviceError
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.script.verify_script import verify_script
+from chainer2torch.verify.worker_process import DeviceError
 from tests.support import chainer_once
 
 CHAINER = '''
@@ -159,7 +159,7 @@ def once(tmp_path_factory):
 def test_planted_faults(tmp_path, name, once, monkeypatch):
     before, after = FAULTS[name]
     assert before in TORCH
-    monkeypatch.setattr(script.run, "run_worker", once)
+    monkeypatch.setattr(worker_process, "run_worker", once)
     report = _verify(tmp_path, CHAINER, TORCH.replace(before, after), "8", float64=False)
     assert report.exit_code == 1
     text = _text(report)
@@ -167,14 +167,14 @@ def test_planted_faults(tmp_path, name, once, monkeypatch):
 
 
 def test_the_first_difference_is_named(tmp_path, once, monkeypatch):
-    monkeypatch.setattr(script.run, "run_worker", once)
+    monkeypatch.setattr(worker_process, "run_worker", once)
     late = TORCH.replace("loss.backward()", "loss = loss * (1.01 if i == 5 else 1)\n        loss.backward()")
     report = _verify(tmp_path, CHAINER, late, "8", float64=False)
     assert "DIFFERENT: first at iteration 6, loss" in _text(report)
 
 
 def test_float64_tells_rounding_from_meaning(tmp_path, once, monkeypatch):
-    monkeypatch.setattr(script.run, "run_worker", once)
+    monkeypatch.setattr(worker_process, "run_worker", once)
     before = "F.softmax_cross_entropy(model(x + 0.1 * noise), t)"
     assert before in CHAINER
     rounded = CHAINER.replace(before, "F.softmax_cross_entropy((model(x + 0.1 * noise) + 3e4) - 3e4, t)")
@@ -326,7 +326,7 @@ LOGS = {
 
 @pytest.mark.parametrize("name", LOGS)
 def test_a_trainer_with_another_log_is_a_failure(tmp_path, name, once, monkeypatch):
-    monkeypatch.setattr(script.run, "run_worker", once)
+    monkeypatch.setattr(worker_process, "run_worker", once)
     before, after, said = LOGS[name]
     assert before in GAN_TORCH
     report = _verify(tmp_path, GAN_CHAINER, GAN_TORCH.replace(before, after), float64=False)

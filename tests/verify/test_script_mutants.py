@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from chainer2torch.verify import script
+from chainer2torch.verify.script import verify_script
 from tests.support import chainer_once, model_batch
 
 TRAIN = '''
@@ -85,14 +85,14 @@ def emitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("script")
     text = model_batch.migrated(folder, TRAIN).replace('"', "'")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(script.run, "run_worker", chainer_once.cached(tmp_path_factory.mktemp("chainer")))
+        patch.setattr(verify_script.run, "run_worker", chainer_once.cached(tmp_path_factory.mktemp("chainer")))
         yield folder, text
 
 
 def _run(emitted, text):
     folder, _ = emitted
     (folder / "out" / "net.py").write_text(text)
-    return script.verify_script(folder / "original", folder / "out", ["net.py"], timeout=200, float64=False)
+    return verify_script.verify_script(folder / "original", folder / "out", ["net.py"], timeout=200, float64=False)
 
 
 def test_what_is_emitted_is_equal(emitted):

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify.script import Step, verify_script
-from chainer2torch.verify.sensitivity import decided_by_rounding
+from chainer2torch.verify.script.verify_script import Step, verify_script
+from chainer2torch.verify.judge.sensitivity import decided_by_rounding
 from tests.support import model_batch
 
 # The bias in front of the batch normalization has no gradient but rounding, which Adam and the decay blow up; what the

@@ -1,9 +1,9 @@
 """Everything random in lockstep: both frameworks get the same masks and noise, so train mode compares exactly."""
 import pytest
 
-from chainer2torch.verify.models import ModelEntry, verify_models
-from chainer2torch.verify.pairs import PASSED
-from chainer2torch.verify.script import verify_script
+from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
+from chainer2torch.verify.judge.pairs import PASSED
+from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
 HEAD = '''

@@ -4,12 +4,13 @@ import types
 import numpy as np
 import pytest
 
-from chainer2torch.signature import Signature
-from chainer2torch.verify import given, snippets, wire
-from chainer2torch.verify.callmatrix import Variant, variants
-from chainer2torch.verify.compare import compare_moments
-from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED
-from chainer2torch.verify.rules import verify_rules
+from chainer2torch.rules.signature import Signature
+from chainer2torch.verify.rules import given, snippets
+from chainer2torch.verify.worker import wire
+from chainer2torch.verify.rules.callmatrix import Variant, variants
+from chainer2torch.verify.judge.compare import compare_moments
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.rules.verify_rules import verify_rules
 
 NAME = "chainer.functions.leaky_relu"
 SIGNATURE = Signature.parse("(x, slope=0.2)")

@@ -1,9 +1,9 @@
 """Chains whose code leaves something open: what Chainer takes of several attempts is verified, all else is not."""
 import pytest
 
-from chainer2torch.verify.models import verify_models
-from chainer2torch.verify.pairs import FAILED, PASSED, UNVERIFIED
-from chainer2torch.verify.trials import Left, attempts, choose, variants
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.models.trials import Left, attempts, choose, variants
 from tests.support import model_batch
 
 NET = '''

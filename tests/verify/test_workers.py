@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify import run, wire
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.worker import wire
 
 HEAD = '''
 import json, os, sys, subprocess, time
@@ -29,7 +30,7 @@ def _run(tmp_path, body, *, head=HEAD, timeout=20, python=None):
     worker.write_text(head + body)
     folder = tmp_path / "results"
     folder.mkdir()
-    return run.run_cases(worker, folder, {"cases": CASES}, timeout=timeout, python=python)
+    return worker_process.run_cases(worker, folder, {"cases": CASES}, timeout=timeout, python=python)
 
 
 def _states(result):
@@ -55,7 +56,7 @@ def test_a_worker_that_dies_of_a_case_keeps_the_others(tmp_path, death, said):
 
 
 def test_a_worker_that_always_dies_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_MOST_DEATHS", 1)
+    monkeypatch.setattr(worker_process, "_MOST_DEATHS", 1)
     result = _run(tmp_path, "    os._exit(1)\n")
     assert _states(result) == {"a": "error"} and result.problem.count("exit status 1") == 2
 
@@ -112,7 +113,7 @@ def test_processes_that_a_worker_leaves_behind_end_with_it(tmp_path):
 
 
 def test_an_interpreter_that_is_not_there(tmp_path):
-    with pytest.raises(run.WorkerError, match="cannot start the PyTorch worker: /no/such/python: No such file"):
+    with pytest.raises(worker_process.WorkerError, match="cannot start the PyTorch worker: /no/such/python: No such file"):
         _run(tmp_path, "", python="/no/such/python")
 
 

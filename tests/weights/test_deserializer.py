@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.npz_parts import DictionarySerializer, NpzDeserializer
-from chainer2torch.compat.serializers import load_npz
+from chainer2torch.compat.serializers.npz_parts import DictionarySerializer, NpzDeserializer
+from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.both_sides import both
 
 _PROGRAM = """

@@ -11,8 +11,8 @@ import torch.nn as nn
 from chainer import links as L
 
 from chainer2torch import weights
-from chainer2torch.compat.layer_init import init_like_chainer
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.initializers.layer_init import init_like_chainer
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, npz_of
 
 

@@ -7,8 +7,9 @@ import torch.nn as nn
 from chainer import links as L
 
 from chainer2torch import weights
-from chainer2torch.compat import hdf5_files, optimizers, serializers
-from chainer2torch.compat.layer_init import init_like_chainer
+from chainer2torch.compat.serializers import hdf5_files, serializers
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.initializers.layer_init import init_like_chainer
 
 
 class CNet(chainer.Chain):

@@ -11,8 +11,8 @@ import torch
 import torch.nn as nn
 
 from chainer2torch import weights
-from chainer2torch.compat.link_serialize import serialize_link
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.links.link_serialize import serialize_link
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.both_sides import both
 
 _MODELS = """

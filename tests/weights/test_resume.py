@@ -10,9 +10,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 from chainer import links as L
 
-from chainer2torch.compat import optimizers
-from chainer2torch.compat.layer_init import init_like_chainer
-from chainer2torch.compat.serializers import load_npz, save_npz
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.initializers.layer_init import init_like_chainer
+from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 
 OPTIMIZERS = [("Adam", {"alpha": 0.01}), ("Adam", {"alpha": 0.01, "amsgrad": True, "weight_decay_rate": 0.1}),
               ("MomentumSGD", {"lr": 0.05, "momentum": 0.8}), ("SGD", {"lr": 0.05}), ("RMSprop", {"lr": 0.005}),

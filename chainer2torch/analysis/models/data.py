@@ -1,0 +1,210 @@
+"""How examples flow from data sets through iterators and converters to the model that an updater or evaluator calls."""
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.decorators import passed
+from chainer2torch.analysis.kinds import (
+    BOTTOM, UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of,
+    join_all, options, scalar_type,
+)
+from chainer2torch.analysis.module_index import ClassInfo
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.flow import Analysis
+
+# data sets that Chainer provides: rank and dtype of an image, by the name of the function that loads them
+_IMAGES = {"get_mnist": 1, "get_fashion_mnist": 1, "get_kuzushiji_mnist": 1, "get_cifar10": 3, "get_cifar100": 3,
+           "get_svhn": 3}
+_DATASETS = ("chainer.dataset.DatasetMixin", "chainer.datasets.SubDataset", "chainer.datasets.TupleDataset")
+_SPLITS = frozenset({"split_dataset", "split_dataset_random"})
+_UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
+
+
+def examples(analysis: Analysis, dataset: Kind) -> Kind:
+    """The kind of one example of a data set."""
+    return join_all([_examples(analysis, k) for k in options(dataset)])
+
+
+def _examples(analysis: Analysis, dataset: Kind) -> Kind:
+    if isinstance(dataset, (Lst, Tup, HostArray)):
+        return element_of(dataset)
+    if not isinstance(dataset, Inst):
+        return UNKNOWN
+    made = analysis.objects.get(dataset.site, {})
+    if analysis.derives(dataset.cls, "chainer.datasets.TupleDataset"):
+        columns = made.get("datasets")
+        if isinstance(columns, Tup) and columns.items:
+            return Tup(tuple(examples(analysis, c) for c in columns.items))
+        return UNKNOWN
+    if analysis.derives(dataset.cls, "chainer.datasets.SubDataset"):
+        return examples(analysis, made.get("dataset", UNKNOWN))
+    if analysis.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
+        return analysis.method_result(dataset, "get_example", [Scalar("int")], None)
+    return UNKNOWN
+
+
+def item(analysis: Analysis, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
+    """What a subscript of a data set gives, or without ``node`` an iteration over it; None for anything else."""
+    if not isinstance(kind, Inst) or not any(analysis.derives(kind.cls, dataset) for dataset in _DATASETS):
+        return None
+    own = "__iter__" if node is None else "__getitem__"
+    if any(isinstance(c, ClassInfo) and {own, "__getitem__"} & c.methods.keys() for c in analysis.mro(kind.cls)):
+        return None
+    if isinstance(node, ast.Slice):
+        return Lst(examples(analysis, kind))
+    return examples(analysis, kind) if node is None or scalar_type(index) == "int" else None
+
+
+def zipped(analysis: Analysis, args: list[Kind], node: ast.Call) -> Kind:
+    """What ``zip`` gives: rows of columns, or for ``zip(*rows)`` the columns."""
+    if len(args) == 1 and isinstance(node.args[0], ast.Starred):
+        row = analysis.iterated(args[0])
+        return Tup(tuple(map(Lst, row.items))) if isinstance(row, Tup) else Lst(Lst(analysis.iterated(row)))
+    return Lst(Tup(tuple(analysis.iterated(a) for a in args)))
+
+
+def batched(example: Kind) -> Kind:
+    """What ``concat_examples`` makes of a list of such examples."""
+    if isinstance(example, Tup):
+        return Tup(tuple(batched(e) for e in example.items))
+    if isinstance(example, (HostArray, Tensor)):
+        return Tensor(None if example.rank is None else example.rank + 1, example.dtype, array=True)
+    if scalar_type(example) == "int":
+        return Tensor(1, "int64" if isinstance(example, (Const, Scalar)) else None, array=True)
+    if scalar_type(example) == "float":
+        return Tensor(1, None, array=True)
+    if isinstance(example, Dct):
+        return Dct(batched(example.element))
+    return Batch()
+
+
+def loaded(name: str, bound: dict[str, Kind]) -> Kind | None:
+    """The result of a function of chainer.datasets; None: the rule's ``returns`` says it."""
+    if name in _IMAGES:
+        rank: int | None = _IMAGES[name]
+        ndim = bound.get("ndim")
+        if isinstance(ndim, Const) and isinstance(ndim.value, int):
+            rank = ndim.value
+        elif ndim is not None and not isinstance(ndim, Const):
+            rank = None
+        rgb = bound.get("rgb_format")
+        if rgb is not None and rgb != Const(False):
+            rank = None
+        image = HostArray(rank, "float32" if "dtype" not in bound or bound["dtype"] == Const(None) else None)
+        withlabel = bound.get("withlabel", Const(True))
+        if withlabel == Const(True):
+            dataset = Lst(Tup((image, HostArray(0, None))))
+        else:
+            dataset = Lst(image) if withlabel == Const(False) else Lst(UNKNOWN)
+        return Tup((dataset, dataset))
+    if name in _SPLITS:
+        base = bound.get("dataset", UNKNOWN)
+        return Tup((base, base))
+    return None
+
+
+def iterated(analysis: Analysis, iterator: Inst) -> Kind:
+    """What ``iterator.next()`` gives: a list of examples."""
+    dataset = analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)
+    return Lst(examples(analysis, dataset))
+
+
+def calls_with_batches(analysis: Analysis, cls: str) -> bool:
+    """Whether a class of Chainer's is an updater or evaluator that :func:`connected` knows."""
+    return cls in _UPDATERS or any(analysis.rules.is_subclass(cls, base) for base in (_UPDATERS[0], _EVALUATOR))
+
+
+def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
+    """An updater or evaluator was made: its model will be called with the batches of its iterator."""
+    if analysis.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
+        loss = made.get("loss_func", UNKNOWN)
+        target = loss if loss not in (UNKNOWN, Const(None)) else _target(analysis, made.get("optimizer", UNKNOWN))
+    elif analysis.rules.is_subclass(cls, _EVALUATOR):
+        target = made.get("target", UNKNOWN)
+        if made.get("eval_func", Const(None)) != Const(None):
+            target = made["eval_func"]
+    else:
+        return
+    converter = made.get("converter", UNKNOWN)
+    known = "converter" not in made or getattr(converter, "name", "chainer.dataset.concat_examples").endswith(
+        "concat_examples") or converter == UNKNOWN
+    for iterator in options(made.get("iterator", UNKNOWN)):
+        if isinstance(converter, Func):
+            batch = iterated(analysis, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
+            _through_converter(analysis, converter, batch, target)
+            continue
+        if isinstance(iterator, Inst) and known:
+            example = examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN))
+            batch = batched(example)
+            one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
+            args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]
+            if UNKNOWN not in args:
+                for model in options(target):
+                    analysis.call(model, args, {}, None)
+                continue
+            if example is BOTTOM:
+                continue  # not known yet
+        _call_with_anything(analysis, target)
+
+
+def _call_with_anything(analysis: Analysis, target: Kind) -> None:
+    """A function is called with what nobody knows; a model with tensors, as any other."""
+    for option in options(target):
+        if isinstance(option, Func):
+            analysis.escape(option)
+
+
+_EVALUATOR = "chainer.training.extensions.Evaluator"
+
+
+def hold_targets(analysis: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
+    """A class on Chainer's Evaluator holds the models that its base is made with: ``self.get_target('main')``."""
+    target = args[1] if len(args) > 1 else keywords.get("target", UNKNOWN)
+    targets = target if isinstance(target, Dct) else Dct(target, (("main", target),))
+    if not isinstance(targets.element, Unknown) and analysis.derives(cls, _EVALUATOR):
+        analysis.set_attribute(cls, "_targets", targets)
+
+
+def held_target(analysis: Analysis, evaluator: Inst, args: list[Kind]) -> Kind | None:
+    """What ``get_target(name)`` of an evaluator gives, if that is known."""
+    if not isinstance(evaluator.cls, ClassInfo) or not analysis.derives(evaluator.cls, _EVALUATOR):
+        return None
+    kinds = options(analysis.attribute(evaluator, "_targets"))
+    name = args[0].value if args and isinstance(args[0], Const) else None
+    found = [dict(k.items).get(name, k.element) for k in kinds if isinstance(k, Dct)]
+    return join_all(found) if len(found) == len(kinds) else None
+
+
+def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target: Kind) -> None:
+    """The model gets what the user's converter returns, on the device: a tuple by position, a dict by name."""
+    given = passed(analysis, converter.info)
+    device: Kind = Inst("chainer.backend.Device") if given else Scalar("int")
+    result = on_device(analysis.call(converter, [batch, device], {}, None))
+    if isinstance(result, Unknown):
+        _call_with_anything(analysis, target)
+        return
+    for model in options(target):
+        if isinstance(result, Dct):
+            analysis.call(model, [], {str(name): kind for name, kind in result.items}, None)
+        else:
+            analysis.call(model, list(result.items) if isinstance(result, Tup) else [result], {}, None)
+
+
+ONLY_OPTIMIZER = -1  # where the analysis keeps what is known of it
+
+
+def has_one_target(analysis: Analysis) -> bool:
+    """Whether one optimizer only is set up in the project: its target is that of every optimizer that is asked for.
+
+    ``trainer.updater.get_optimizer('main').target``
+    """
+    return sum(module.source.text.count(".setup(") for module in analysis.project.modules.values()) == 1
+
+
+def _target(analysis: Analysis, optimizer: Kind) -> Kind:
+    return join_all([
+        analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
+        for k in options(optimizer)])

@@ -1,0 +1,1 @@
+"""The command line: arguments, settings, exit codes, progress."""

@@ -1,0 +1,1 @@
+"""Helpers for ``chainer.backend``, ``chainer.backends`` and array modules."""

@@ -1,0 +1,1 @@
+"""Helpers for ``chainer.dataset``, ``chainer.datasets`` and ``chainer.iterators``."""

@@ -1,0 +1,1 @@
+"""Helpers for projects of which only a part is migrated."""

@@ -1,0 +1,1 @@
+"""Helpers for hooks of functions and links."""

@@ -1,0 +1,1 @@
+"""Helpers for ``chainer.links`` and for links of a project."""

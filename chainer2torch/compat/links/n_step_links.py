@@ -1,0 +1,170 @@
+"""Chainer's recurrent links over whole sequences (NStepLSTM and its family), on torch's recurrent layers."""
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+
+from chainer2torch.compat.initializers.initializers import as_initializer
+from chainer2torch.compat.links.link_slots import Slot, to_array
+
+
+class _NStepBase(nn.Module):
+    """A torch recurrent layer ``rnn`` that takes lists of sequences, with Chainer's initial values and file layout.
+
+    Chainer's file has a list of layers (forward and backward direction one after the other), each with ``w0``.. and
+    ``b0``..: first the matrices that act on the input, then those that act on the state, one for each gate, in the
+    order in which torch stacks them.
+    """
+
+    _is_chain: ClassVar[bool] = False
+    _gates: ClassVar[int] = 1
+    _bidirectional: ClassVar[bool] = False
+
+    def __init__(self, n_layers: int, in_size: int, out_size: int, dropout: float, *, initialW: Any = None,
+                 initial_bias: Any = None) -> None:
+        super().__init__()
+        self.n_layers = n_layers
+        self.out_size = out_size
+        self.dropout = dropout
+        # between one layer there is nothing to drop, and torch warns about it
+        self.rnn = self._make(in_size, out_size, num_layers=n_layers, bidirectional=self._bidirectional,
+                              dropout=dropout if n_layers > 1 else 0.0)
+        for _, parameter, rows in self._blocks():
+            initializer = as_initializer(initialW) if parameter.dim() == 2 else as_initializer(initial_bias, 0)
+            with torch.no_grad():
+                initializer(parameter[rows])
+
+    def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
+        raise NotImplementedError
+
+    @property
+    def n_cells(self) -> int:
+        """How many states a layer has."""
+        return 2 if isinstance(self.rnn, nn.LSTM) else 1
+
+    @property
+    def direction(self) -> int:
+        """1, or 2 for a bidirectional layer."""
+        return 2 if self._bidirectional else 1
+
+    def _blocks(self) -> list[tuple[str, torch.Tensor, slice]]:
+        """(Chainer's key, torch's stacked parameter, the rows that it has there)."""
+        blocks = []
+        for layer in range(self.n_layers):
+            for direction in range(self.direction):
+                suffix = f"l{layer}" + ("_reverse" if direction else "")
+                for i in range(2 * self._gates):
+                    source, gate = ("ih" if i < self._gates else "hh"), i % self._gates
+                    rows = slice(gate * self.out_size, (gate + 1) * self.out_size)
+                    for key, name in (("w", "weight"), ("b", "bias")):
+                        parameter = getattr(self.rnn, f"{name}_{source}_{suffix}")
+                        blocks.append((f"{layer * self.direction + direction}/{key}{i}", parameter, rows))
+        return blocks
+
+    def _chainer_slots(self) -> list[Slot]:
+        return [_rows_slot(*block) for block in self._blocks()]
+
+    def init_hx(self, xs: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The first state of a batch: zeros (layers * directions, len(xs), out_size)."""
+        return xs[0].new_zeros(self.n_layers * self.direction, len(xs), self.out_size)
+
+    def _run(self, states: list[Any], xs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        if not isinstance(xs, (list, tuple)):
+            raise AssertionError("xs must be a list or tuple of sequences")
+        packed = pack_sequence(list(xs), enforce_sorted=False)
+        first = [self.init_hx(xs) if state is None else state for state in states]
+        # not a link of its own: `forward` runs without its hooks
+        ys, last = self.rnn.forward(packed, tuple(first) if len(first) > 1 else first[0])
+        return list(last) if len(first) > 1 else [last], unpack_sequence(ys)
+
+    def forward(self, hx: Any, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """``hy, ys = layer(hx, xs)``; hx and hy (layers * directions, batch, out_size), hx may be None."""
+        (hy,), ys = self._run([hx], xs)
+        return hy, ys
+
+
+def _rows_slot(key: str, parameter: torch.Tensor, rows: slice) -> Slot:
+    def write(array: np.ndarray) -> None:
+        with torch.no_grad():
+            parameter[rows] = torch.from_numpy(np.array(array)).to(parameter)
+
+    shape = tuple(parameter[rows].shape)
+    return Slot(key, shape, to_array(parameter[:0]).dtype, lambda: to_array(parameter[rows]), write)
+
+
+class NStepLSTM(_NStepBase):
+    """An LSTM over a list of sequences of different lengths: ``hy, cy, ys = layer(hx, cx, xs)``.
+
+    xs: tensors (length, in_size) in any order; ys: tensors (length, out_size); hx, cx, hy, cy: (n_layers, len(xs),
+    out_size), hx and cx may be None for zeros. ``dropout`` acts between the layers in training. Weights start
+    LeCunNormal by default, biases 0. Source: chainer.links.NStepLSTM.
+    """
+
+    _gates = 4
+
+    def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
+        return nn.LSTM(*args, **kwargs)
+
+    def forward(self, hx: Any, cx: Any, xs: Sequence[torch.Tensor]) -> Any:  # type: ignore[override]
+        (hy, cy), ys = self._run([hx, cx], xs)
+        return hy, cy, ys
+
+
+class NStepBiLSTM(NStepLSTM):
+    """NStepLSTM in both directions: ys have 2 * out_size columns, states 2 * n_layers layers.
+
+    Source: chainer.links.NStepBiLSTM.
+    """
+
+    _bidirectional = True
+
+
+class NStepGRU(_NStepBase):
+    """A GRU over a list of sequences: ``hy, ys = layer(hx, xs)``, shapes as in NStepLSTM.
+
+    Source: chainer.links.NStepGRU.
+    """
+
+    _gates = 3
+
+    def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
+        return nn.GRU(*args, **kwargs)
+
+
+class NStepBiGRU(NStepGRU):
+    """NStepGRU in both directions. Source: chainer.links.NStepBiGRU."""
+
+    _bidirectional = True
+
+
+class NStepRNNTanh(_NStepBase):
+    """A plain recurrent network over a list of sequences: ``hy, ys = layer(hx, xs)``, shapes as in NStepLSTM.
+
+    Source: chainer.links.NStepRNNTanh.
+    """
+
+    _nonlinearity: ClassVar[str] = "tanh"
+
+    def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
+        return nn.RNN(*args, nonlinearity=self._nonlinearity, **kwargs)
+
+
+class NStepBiRNNTanh(NStepRNNTanh):
+    """NStepRNNTanh in both directions. Source: chainer.links.NStepBiRNNTanh."""
+
+    _bidirectional = True
+
+
+class NStepRNNReLU(NStepRNNTanh):
+    """NStepRNNTanh with ReLU. Source: chainer.links.NStepRNNReLU."""
+
+    _nonlinearity = "relu"
+
+
+class NStepBiRNNReLU(NStepRNNReLU):
+    """NStepRNNReLU in both directions. Source: chainer.links.NStepBiRNNReLU."""
+
+    _bidirectional = True

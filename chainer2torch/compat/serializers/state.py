@@ -1,0 +1,56 @@
+"""State in Chainer's snapshot layout: objects describe it with ``serialize(serializer)``, as Chainer's do.
+
+``serializer(key, value)`` stores ``value`` under ``key`` and returns it, or returns the stored value when loading;
+``serializer[name]`` is the serializer of a part, whose keys start with ``name/``.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from chainer2torch.compat.serializers.serializers import chainer_entries, load_entries
+from chainer2torch.compat.serializers.state_io import StateReader, StateWriter
+
+
+class SerializableState:
+    """Mixin: ``_chainer_entries`` and ``_load_chainer_entries`` from the object's ``serialize`` method."""
+
+    def serialize(self, serializer: Any) -> None:
+        """Stores or restores the state, key by key; see the module's description."""
+
+    def _chainer_entries(self) -> dict[str, Any]:
+        """The state as ``{key: array}`` in Chainer's layout."""
+        writer = StateWriter()
+        self.serialize(writer)
+        return writer.entries
+
+    def _load_chainer_entries(self, entries: Mapping[str, Any], strict: bool = True) -> None:
+        """Restores what :meth:`_chainer_entries` gave, or what a Chainer file holds under the same keys."""
+        self.serialize(StateReader(entries, strict=strict))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state as ``{key: array}``, for ``torch.save``."""
+        return self._chainer_entries()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Restores what :meth:`state_dict` gave."""
+        self._load_chainer_entries(state_dict)
+
+
+def serialize_part(serializer: Any, part: Any) -> None:
+    """Stores or restores a part of an object: one with ``serialize``, or a module.
+
+    A module takes the keys that are its own; a missing one is an error, others are ignored, as in Chainer.
+    """
+    if hasattr(part, "serialize"):
+        part.serialize(serializer)
+    elif isinstance(part, torch.nn.Module) and isinstance(serializer, StateReader):
+        entries = {key: None if value is None or np.asarray(value).dtype == object and np.ndim(value) == 0 else value
+                   for key, value in serializer.entries.items()}
+        load_entries(entries, part, serializer.path, serializer.strict, allow_extra=True)
+    elif isinstance(part, torch.nn.Module):
+        for key, value in chainer_entries(part).items():
+            serializer(key, value)

@@ -1,0 +1,1 @@
+"""Helpers for ``chainer.testing`` and ``chainer.gradient_check``."""

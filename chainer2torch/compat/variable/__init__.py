@@ -1,0 +1,1 @@
+"""Helpers for ``chainer.Variable``, its modes and its gradients."""

@@ -1,0 +1,1 @@
+"""What is decided beside the calls of Chainer: one concern a file."""

@@ -1,0 +1,277 @@
+"""Puts results on disk or on the screen: a migrated copy of the tree, the files themselves, or a patch."""
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from chainer2torch.project import files, gitstate, notebooks
+from chainer2torch.vendor import compat_file
+from chainer2torch.project.files import FileError
+from chainer2torch.project.scan import Project, Tree
+
+
+class UsageError(Exception):
+    """Nothing was done: the request itself is wrong, and the message says how to ask."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """New bytes for one file of a tree; ``old`` is None when the file is new."""
+
+    tree: Tree
+    relative: str
+    old: bytes | None
+    new: bytes
+
+    @property
+    def source(self) -> Path:
+        """Where the file lies (or would lie) in the source tree."""
+        return self.tree.base / self.relative
+
+    @property
+    def is_helpers(self) -> bool:
+        """Whether it is the module with the helpers, which other files import."""
+        return posixpath.basename(self.relative) == compat_file.FILE_NAME
+
+
+def changes(project: Project) -> list[Change]:
+    """All files whose bytes change, the vendored helpers last in each tree. Problems are added to the project."""
+    found: list[Change] = []
+    for tree in project.trees:
+        texts: dict[str, str] = {}
+        encoded: dict[str, bytes] = {}
+        for path in tree.reported:
+            result = tree.results.get(path)
+            if result is None or path in tree.broken or not result.changed:
+                continue
+            try:
+                encoded[path] = tree.sources[path].encode(result.code)
+                texts[path] = result.code
+            except UnicodeEncodeError as error:
+                tree.broken.add(path)
+                project.problems.append(FileError(
+                    "C2T003", tree.show(path), f"the migrated text has {error.object[error.start]!r}, which "
+                    f"{error.encoding} cannot hold; convert the file to UTF-8"))
+        for path, moved in sorted(tree.requirements.items()):
+            if moved.text != moved.source.text:
+                found.append(Change(tree, path, moved.source.raw, moved.source.encode(moved.text)))
+        helpers = list(_helpers(tree, texts, project.problems))
+        done = [path for path in texts if path not in tree.broken]  # without its helpers a file is not written
+        found.extend(Change(tree, path, tree.sources[path].raw, encoded[path]) for path in done)
+        found.extend(helpers)
+    return found
+
+
+def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> Iterator[Change]:
+    """One ``chainer_compat.py`` for each import root, with what its changed and its other files use.
+
+    A script finds the one beside it first, and so does the package above it that the script imports: roots of which one
+    lies in the other have the helpers of both.
+    """
+    wanted: dict[str, set[str]] = {}
+    for path in texts:
+        used = set(tree.results[path].helpers)
+        if used:
+            wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
+    changed = set(wanted)
+    for path, source in tree.sources.items():  # files that were migrated before keep what they use
+        if path not in texts and changed and (used := set(compat_file.names_used(source.text))):
+            wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
+    for root in sorted(wanted):
+        if not any(_share_a_path(root, other) for other in changed):
+            continue
+        names = {name for other, used in wanted.items() if _share_a_path(root, other) for name in used}
+        relative = posixpath.join(root, compat_file.FILE_NAME)
+        target = tree.base / relative
+        try:
+            old = files.read(target) if os.path.lexists(target) else None
+            if old is not None and not compat_file.is_ours(old.decode("utf-8", "replace")):
+                raise FileError(
+                    "C2T008", tree.show(relative), "exists and was not written by chainer2torch, which needs that name "
+                    "for its helpers; rename it and its imports, and run the command again")
+            new = compat_file.build(names).encode()
+        except (FileError, compat_file.VendorError) as error:
+            internal = FileError("C2T009", tree.show(relative), str(error))
+            problems.append(error if isinstance(error, FileError) else internal)
+            tree.broken.update(path for path in texts if _clean(tree.results[path].root) == root)
+            continue
+        if new != old:
+            yield Change(tree, relative, old, new)
+
+
+def _share_a_path(root: str, other: str) -> bool:
+    """Whether one folder lies in the other."""
+    return root == other or not root or not other or f"{root}/".startswith(f"{other}/") or \
+        f"{other}/".startswith(f"{root}/")
+
+
+def _clean(root: str) -> str:
+    return "" if root in ("", ".") else root.strip("/")
+
+
+def _root_of_migrated(tree: Tree, path: str) -> str:
+    folder = posixpath.dirname(path)
+    while folder and not (tree.base / folder / compat_file.FILE_NAME).is_file():
+        folder = posixpath.dirname(folder)
+    return folder
+
+
+def write_out(project: Project, wanted: Iterable[Change], out: Path, force: bool) -> None:
+    """Copies every tree to ``out`` with the changed files in place of the old ones."""
+    wanted = list(wanted)
+    places = _places(project, out, force)
+    for tree, (place, single) in places:
+        new = {change.relative: change for change in wanted if change.tree is tree}
+        base = place.parent if single else place
+        for helpers in [change for change in new.values() if change.is_helpers]:
+            _write(project, helpers, base / helpers.relative)
+        for entry in tree.entries:
+            target, change = place if single else place / entry.relative, new.get(entry.relative)
+            if change is not None and entry.relative not in tree.broken:
+                if not change.is_helpers:
+                    _write(project, change, target, like=entry.path)
+                continue
+            with _reported(project.problems):
+                if entry.kind == "dir":
+                    target.mkdir(parents=True, exist_ok=True)
+                elif entry.kind != "special" and (entry.relative not in tree.broken or os.access(entry.path, os.R_OK)):
+                    files.copy(entry, target)
+        if not single:
+            _copy_folder_modes(tree, place, project.problems)
+
+
+def _write(project: Project, change: Change, target: Path, like: Path | None = None,
+           expected: bytes | None = None) -> None:
+    """Writes one file. When it cannot be written it is not migrated, nor is what needs it: the report says so."""
+    tree = change.tree
+    try:
+        files.write_atomic(target, change.new, like=like, expected=expected)
+    except FileError as error:
+        project.problems.append(error)
+        tree.broken.add(change.relative)
+        if change.is_helpers:
+            root = posixpath.dirname(change.relative)
+            tree.broken.update(path for path, result in tree.results.items()
+                               if result.changed and result.helpers and _clean(result.root) == root)
+
+
+def _copy_folder_modes(tree: Tree, place: Path, problems: list[FileError]) -> None:
+    # Last and innermost first: a folder may be read-only in the source.
+    for entry in reversed(tree.entries):
+        if entry.kind == "dir" and (place / entry.relative).is_dir():
+            with _reported(problems):
+                shutil.copymode(entry.path, place / entry.relative)
+
+
+def _places(project: Project, out: Path, force: bool) -> list[tuple[Tree, tuple[Path, bool]]]:
+    """Where each tree goes: one folder becomes OUT itself, one file OUT or a file in it, several stand side by side."""
+    real = Path(os.path.realpath(out))
+    for tree in project.trees:
+        if tree.place:
+            base = Path(os.path.realpath(tree.base))
+            if real == base or base in real.parents:
+                raise UsageError(f"{out}: the output lies inside the source {tree.base}; choose a folder outside of it")
+            if real in base.parents:
+                raise UsageError(f"{out}: the output contains the source {tree.base}; choose another folder")
+    if len(project.trees) == 1 and not project.trees[0].place and len(project.trees[0].entries) == 1:
+        tree = project.trees[0]
+        if out.suffix in {*files.PYTHON_SUFFIXES, files.NOTEBOOK_SUFFIX} and not out.is_dir():
+            if out.exists() and not force:
+                raise UsageError(f"{out}: exists already; --force overwrites it")
+            if real == tree.entries[0].path.resolve():
+                raise UsageError(f"{out}: is the source itself; use --write to migrate in place")
+            return [(tree, (out, True))]
+    if out.is_dir():
+        if any(out.iterdir()) and not force:
+            raise UsageError(f"{out}: exists and is not empty; --force writes into it, or choose another folder")
+    elif os.path.lexists(out):
+        raise UsageError(f"{out}: exists and is not a folder")
+    sources = {entry.path.resolve() for tree in project.trees if not tree.place for entry in tree.entries}
+    several = len(project.trees) > 1
+    places = [(tree, (out / tree.place if several and tree.place else out, False)) for tree in project.trees]
+    targets: dict[Path, Path] = {}
+    for tree, (place, _) in places:
+        for entry in tree.entries:
+            target = place / entry.relative
+            if target.resolve() in sources:
+                raise UsageError(f"{target}: is a source itself; use --write to migrate in place")
+            if entry.kind == "file" and targets.setdefault(target, entry.path) != entry.path:
+                raise UsageError(f"{targets[target]} and {entry.path} would both become {target}; migrate each alone")
+    return places
+
+
+def write_back(project: Project, wanted: Iterable[Change], force: bool) -> None:
+    """Replaces the files themselves; in git only over committed files, unless forced."""
+    wanted = list(wanted)
+    if not force:
+        try:
+            dirty = gitstate.uncommitted(change.source for change in wanted)
+        except RuntimeError as error:
+            raise UsageError(f"{error}; --force writes without asking git") from None
+        if dirty:
+            names = ", ".join(map(str, dirty[:5])) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
+            raise UsageError(f"{names}: has changes that are not committed, which --write would mix with its own; "
+                             "commit them, or use --force or -o")
+    for change in sorted(wanted, key=lambda change: not change.is_helpers):  # what others import comes first
+        if change.relative in change.tree.broken:
+            continue
+        if change.old is None and change.source.exists():
+            change.tree.broken.add(change.relative)
+            project.problems.append(FileError(
+                "C2T007", change.source, "appeared while the files were being migrated; run again"))
+            continue
+        _write(project, change, change.source, expected=change.old)
+
+
+class _reported:  # noqa: N801 - reads as a statement
+    """Turns the error of one file into a problem, so that the others are still done."""
+
+    def __init__(self, problems: list[FileError]) -> None:
+        self.problems = problems
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, OSError):
+            error = FileError("C2T007", error.filename or "?", f"cannot be written: {files.reason(error)}")
+        if isinstance(error, FileError):
+            self.problems.append(error)
+            return True
+        return False
+
+
+def patch(wanted: Iterable[Change]) -> Iterator[str]:
+    """A unified diff that `git apply` and `patch -p1` take; of notebooks a diff of each cell, to read."""
+    for change in wanted:
+        source = change.tree.sources.get(change.relative)
+        if isinstance(source, notebooks.Notebook):
+            yield from _cells_patch(change, source)
+            continue
+        encoding = source.encoding if source is not None else "utf-8"
+        old = _lines((change.old or b"").decode(encoding))
+        new = _lines(change.new.decode(encoding))
+        shown = change.tree.show(change.relative).lstrip("/")
+        before = "/dev/null" if change.old is None else f"a/{shown}"
+        for line in difflib.unified_diff(old, new, before, f"b/{shown}"):
+            yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _cells_patch(change: Change, notebook: notebooks.Notebook) -> Iterator[str]:
+    shown = change.tree.show(change.relative).lstrip("/")
+    new = notebooks.read(change.new, change.source)
+    for before, after in zip(notebook.cells, new.cells):
+        name = f"{shown}:cell {before.number}"
+        for line in difflib.unified_diff(_lines(before.source), _lines(after.source), f"a/{name}", f"b/{name}"):
+            yield line if line.endswith("\n") else line + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as diff and git count them: a form feed or a lone carriage return ends none."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]

@@ -1,0 +1,380 @@
+"""From paths on the command line to results: which files there are, which belong together, what became of each."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from chainer2torch.project import candidates, files, ignored, notebooks
+from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.report.model import (
+    CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, MentionRow, Report, SiteRow,
+)
+
+STDIN = Path("-")
+
+
+class SiteLike(Protocol):
+    """What is read of the engine's Site."""
+
+    line: int
+    column: int
+    symbol: str
+    state: str
+    code: str
+    message: str
+
+
+class MentionLike(Protocol):
+    """What is read of the engine's Mention."""
+
+    line: int
+    column: int
+    symbol: str
+    where: str
+
+
+class ResultLike(Protocol):
+    """What is read of the engine's FileResult."""
+
+    code: str
+    helpers: frozenset[str]
+    root: str
+    left: int
+    error: str | None
+    kinds: list[str]
+
+    @property
+    def changed(self) -> bool: ...
+
+    @property
+    def sites(self) -> Iterable[SiteLike]: ...
+
+    @property
+    def kept(self) -> Iterable[SiteLike]: ...
+
+    @property
+    def mentions(self) -> Iterable[MentionLike]: ...
+
+
+class MovedLike(Protocol):
+    """A dependency file as it was and as it becomes, with what the report says of it."""
+
+    source: Source
+    text: str
+    sites: list[SiteRow]
+
+
+class PinLike(Protocol):
+    """The version of Chainer that a project's requirements ask for."""
+
+    @property
+    def major(self) -> int: ...
+
+    def hint(self) -> str: ...
+
+
+# texts by path, and the major version of Chainer that their project asks for
+Engine = Callable[[Mapping[str, str], "int | None"], Mapping[str, ResultLike]]
+
+
+@dataclasses.dataclass
+class Tree:
+    """Files that are analysed together: a folder that was named, or named files of one import root.
+
+    Paths are relative to ``base``, with ``/``. ``reported`` are the Python files that were asked for; ``sources`` can
+    hold more, which are only read to know what the others import.
+    """
+
+    base: Path
+    shown: str
+    place: str = ""
+    entries: list[Entry] = dataclasses.field(default_factory=list)
+    reported: list[str] = dataclasses.field(default_factory=list)
+    sources: dict[str, Source] = dataclasses.field(default_factory=dict)
+    broken: set[str] = dataclasses.field(default_factory=set)
+    results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
+    requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
+    left_out: Callable[[str], bool] = lambda path: False
+    pin: PinLike | None = None
+    unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
+
+    def show(self, relative: str) -> str:
+        """The path as the user would write it."""
+        return self.shown + relative
+
+
+@dataclasses.dataclass
+class Project:
+    """All trees of a command, and what could not be handled."""
+
+    trees: list[Tree] = dataclasses.field(default_factory=list)
+    problems: list[FileError] = dataclasses.field(default_factory=list)
+
+    def report(self, migrated: bool) -> Report:
+        """The report; ``migrated`` says that texts were made (else they were only looked at)."""
+        rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
+        rows += [_requirements_row(tree, path, moved, migrated) for tree in self.trees
+                 for path, moved in sorted(tree.requirements.items()) if moved.sites]
+        notes = sorted({tree.pin.hint() for tree in self.trees if tree.pin is not None} - {""})
+        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated,
+                      notes=notes)
+
+
+def collect(paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True,
+            stdin: str = "stdin.py") -> Project:
+    """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
+
+    ``-`` is the standard input, under the name ``stdin``. What git ignores in a folder is no source, unless told so.
+    """
+    project = Project()
+    excluded = _matcher(exclude)
+    by_base: dict[Path, Tree] = {}
+    for path in paths:
+        try:
+            if path == STDIN:
+                project.trees.append(_standard_input(stdin))
+            elif path.is_dir():
+                project.trees.append(_folder(path, excluded, project.problems, gitignore))
+            else:
+                files.read(path)  # a missing or special file is reported here
+                base = _import_base(path)
+                tree = by_base.setdefault(base, Tree(base, _prefix(path, base)))
+                relative = path.resolve().relative_to(base).as_posix()
+                if relative not in tree.reported:
+                    tree.entries.append(Entry(path, relative, "file", True))
+                    tree.reported.append(relative)
+        except FileError as error:
+            project.problems.append(error)
+    for tree in by_base.values():
+        project.trees.append(tree)
+        _load(tree, {entry.relative: entry.path for entry in tree.entries}, project.problems, context=True)
+    return project
+
+
+def _standard_input(name: str) -> Tree:
+    relative = Path(name).name
+    tree = Tree(Path(name).parent, name[:len(name) - len(relative)], reported=[relative])
+    raw = sys.stdin.buffer.read()
+    if candidates.mentions_chainer(raw):
+        tree.sources[relative] = _decode(raw, name)
+    else:
+        tree.unread[relative] = raw
+    return tree
+
+
+def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileError], gitignore: bool) -> Tree:
+    shown = path.as_posix()
+    tree = Tree(path, "" if shown == "." else shown.rstrip("/") + "/", path.resolve().name)
+    tree.entries = list(files.walk(path, problems.append))
+    git = ignored.matcher(path, [entry.relative for entry in tree.entries]) if gitignore else excluded
+    python = {entry.relative: entry.path for entry in tree.entries
+              if entry.python and not excluded(entry.relative) and not git(entry.relative)}
+    tree.reported = sorted(python)
+    tree.left_out = lambda name: excluded(name) or git(name) or files.is_not_source(name)
+    problems.extend(FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")
+                    for entry in tree.entries if entry.kind == "special")
+    _load(tree, python, problems, context=False)
+    return tree
+
+
+def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], context: bool) -> None:
+    raws: dict[str, bytes] = {}
+    for relative, path in python.items():
+        try:
+            raws[relative] = files.read(path)
+        except FileError as error:
+            tree.broken.add(relative)
+            problems.append(error)
+    if context:
+        _add_imported(tree.base, raws)
+    texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
+    for relative in sorted(candidates.linked(texts)):
+        try:
+            tree.sources[relative] = _decode(raws[relative], python.get(relative, tree.base / relative))
+        except FileError as error:
+            if relative in python:
+                tree.broken.add(relative)
+                problems.append(error)
+
+
+def _decode(raw: bytes, path: str | Path) -> Source:
+    return notebooks.read(raw, path) if notebooks.is_notebook(path) else files.decode(raw, path)
+
+
+def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
+    """Adds what files that were named one by one import from their own project: kinds come from there."""
+    stack = list(raws) if any(candidates.mentions_chainer(raw) for raw in raws.values()) else []
+    while stack:
+        relative = stack.pop()
+        folders = {base, (base / relative).parent}
+        raw = notebooks.plain(raws[relative]) if notebooks.is_notebook(relative) else raws[relative]
+        for word in sorted(candidates.imported_words(raw)):
+            name = os.fsdecode(word)
+            for path in (folder / ending for folder in folders for ending in (f"{name}.py", f"{name}/__init__.py")):
+                key = path.relative_to(base).as_posix()
+                if key not in raws and path.is_file():
+                    try:
+                        raws[key] = files.read(path)
+                    except FileError:
+                        continue
+                    stack.append(key)
+
+
+def _import_base(path: Path) -> Path:
+    """The folder from which a file is imported: above the packages that it lies in."""
+    folder = path.resolve().parent
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def _prefix(path: Path, base: Path) -> str:
+    depth = len(path.resolve().relative_to(base).parts)
+    shown = Path(os.path.normpath(path))
+    parts = shown.parts[:-depth] if len(shown.parts) >= depth else ()
+    return Path(*parts).as_posix().rstrip("/") + "/" if parts else ""
+
+
+def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    patterns = list(patterns)
+    if not patterns:
+        return lambda path: False
+    import pathspec
+    spec = pathspec.PathSpec.from_lines("gitwildmatch", patterns)
+    return spec.match_file
+
+
+def analyse(project: Project, engine: Engine) -> None:
+    """Runs the engine over each tree that has Chainer in it; an error in one file does not cost the others."""
+    for tree in project.trees:
+        texts = {path: source.text for path, source in tree.sources.items()}
+        if not texts:
+            continue
+        tree.results = _run(engine, texts, tree, project.problems)
+        for path, result in tree.results.items():
+            if result.error and path in tree.reported:
+                tree.broken.add(path)
+                problem = _syntax_problem(tree.show(path), texts[path], result.error)
+                source = tree.sources[path]
+                if isinstance(source, notebooks.Notebook):
+                    problem = source.place_problem(problem)
+                project.problems.append(problem)
+            elif isinstance(source := tree.sources[path], notebooks.Notebook):
+                try:
+                    source.sources(result.code)
+                except FileError as error:
+                    tree.broken.add(path)
+                    project.problems.append(FileError(error.code, tree.show(path), error.message))
+
+
+def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[FileError]) -> Mapping[str, ResultLike]:
+    try:
+        return engine(texts, tree.pin.major if tree.pin else None)
+    except Exception:  # a defect of ours: find the file that causes it, and do the others
+        results: dict[str, ResultLike] = {}
+        for path, text in texts.items():
+            try:
+                results.update(engine({path: text}, tree.pin.major if tree.pin else None))
+            except Exception as error:
+                if path in tree.reported:
+                    tree.broken.add(path)
+                    message = f"internal error of chainer2torch ({type(error).__name__}: {error}); please report it"
+                    problems.append(FileError("C2T009", tree.show(path), " ".join(message.split())))
+        if not any(path in tree.broken for path in texts):
+            message = "internal error of chainer2torch over these files together; they were migrated one by one"
+            problems.append(FileError("C2T009", tree.show("") or ".", message))
+        return results
+
+
+# What Python 3 calls a syntax error and Python 2 does not, by the line where Python 3 stops.
+_PYTHON2 = (
+    (re.compile(r"^\s*print\b(?!\s*\()|^\s*print\s*>>"), "print statement"),
+    (re.compile(r"^\s*exec\b(?!\s*\()"), "exec statement"),
+    (re.compile(r"^\s*except\b[^:(]*,[^:]*:"), "`except Error, name`"),
+    (re.compile(r"^\s*raise\s+[\w.]+\s*,"), "`raise Error, value`"),
+    (re.compile(r"<>"), "`<>`"),
+    (re.compile(r"(?<![\w.])0[0-7]+\b"), "an octal number without `0o`"),
+    (re.compile(r"(?<![\w.])\d+[lL]\b"), "a long integer"),
+    (re.compile(r"\b[uU][rR]['\"]"), "a ur'' string"),
+    (re.compile(r"`[^`]+`"), "backquotes"),
+    (re.compile(r"\blambda\s*\(|^\s*def\b.*\(.*\(.*\).*\)\s*:"), "a tuple as parameter"),
+)
+
+
+def _syntax_problem(path: str, text: str, message: str) -> FileError:
+    match = re.match(r"line (\d+): (.*)", message, re.DOTALL)
+    line = int(match[1]) if match else None
+    lines = re.split(r"\r\n|\r|\n", text)
+    here = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
+    for pattern, name in _PYTHON2:
+        if pattern.search(here):
+            return FileError("C2T005", path, f"is Python 2 ({name}); convert it first, "
+                             f"`2to3 -w -n {path}` (part of Python up to 3.12), and run chainer2torch again", line)
+    if "tab" in message.lower():
+        return FileError("C2T005", path, "mixes tabs and spaces as only Python 2 allows; convert it first, "
+                         f"`reindent {path}` or `expand -t 8`, and run chainer2torch again", line)
+    return FileError("C2T004", path, f"syntax error: {match[2] if match else message}", line)
+
+
+def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
+    shown, result = tree.show(path), tree.results.get(path)
+    if path in tree.broken:
+        return FileRow(shown, ERROR)
+    if result is None:
+        return FileRow(shown, NO_CHAINER)
+    source = tree.sources.get(path)
+    rows = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
+    sites = rows if not isinstance(source, notebooks.Notebook) else _in_cells(source, rows)
+    mentions = tuple(_mention(source, m) for m in result.mentions)
+    kept = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.kept)
+    if isinstance(source, notebooks.Notebook):
+        kept = _placed(source, kept)
+    before, after = source.text if source is not None else None, result.code
+    if isinstance(source, notebooks.Notebook):
+        before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
+    if not migrated:
+        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions, kept=kept)
+    unfinished = result.left > 0 or any(site.open for site in sites)
+    if result.changed:
+        status = PARTIAL if unfinished else MIGRATED
+    else:
+        status = LEFT if unfinished else CLEAN
+    return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
+
+
+def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
+    open_ = any(site.open for site in moved.sites)
+    if path in tree.broken:
+        return FileRow(tree.show(path), ERROR)
+    if not migrated:
+        return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
+    status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
+    return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
+
+
+def _mention(source: Source | None, found: MentionLike) -> MentionRow:
+    if not isinstance(source, notebooks.Notebook):
+        return MentionRow(found.line, found.column, found.symbol, found.where)
+    place = source.place(found.line)
+    return MentionRow(source.shown_line(place), source.column(found.line, found.column), found.symbol, found.where,
+                      place)
+
+
+def _placed(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+    return tuple(dataclasses.replace(row, line=notebook.shown_line(place), cell=place,
+                                     column=notebook.column(row.line, row.column))
+                 for row in rows for place in [notebook.place(row.line)])
+
+
+def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+    """The sites with their cells, and the magics that name Chainer."""
+    placed = list(_placed(notebook, rows))
+    placed += [SiteRow(notebook.shown_line(place), 1, name, "manual", notebooks.MAGIC,
+                       "named in a magic or a shell line, which is kept as it is", place)
+               for place, name in notebook.mentions()]
+    return tuple(sorted(placed, key=lambda site: (site.line, site.column, site.symbol)))

@@ -1,0 +1,1 @@
+"""Rules as data: rows, tables, signatures, codes."""

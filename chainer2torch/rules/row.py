@@ -1,0 +1,209 @@
+"""One row of a rule table: what it holds, how it is read, and what has to hold for it (docs/adding-a-rule.md)."""
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import difflib
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from chainer2torch.rules.signature import Signature
+
+STATES = ("exact", "close", "review", "manual")
+MACROS = frozenset({"TRAINING", "LONG", "CONST"})
+ROW_KEYS = frozenset({
+    "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
+    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "keeps",
+    "differs_without", "until",
+})
+_EXAMPLE_KEYS = frozenset({
+    "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
+})
+_CASE_KEYS = frozenset({"when", "torch"})
+_TEMPLATE_ROOTS = frozenset({
+    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
+    "torchvision",
+})
+_KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One alternative of a row: the guard (None: always) and the template."""
+
+    when: str | None
+    torch: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One example of a row: its proof and its documentation."""
+
+    given: Mapping[str, Any]
+    before: str
+    options: Mapping[str, Any]
+
+    @property
+    def after(self) -> str | None:
+        """The text that migrating ``before`` must give, if the row states it."""
+        return self.options.get("after")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One public Chainer name and what becomes of it."""
+
+    name: str
+    table: str
+    signature: Signature | None
+    cases: tuple[Case, ...]
+    fallback: str | None
+    drop: Mapping[str, str]
+    value: str | None
+    returns: str
+    state: str
+    bound: float | None
+    note: str
+    next: str
+    attribute: bool
+    set: str | None
+    base: str | None
+    alias: str | None
+    function: str | None
+    examples: tuple[Example, ...]
+    proof: str | None
+    code: str
+    # rows of an older version: arguments without meaning today, and those that have another name
+    ignores: tuple[str, ...] = ()
+    renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    differs_without: str | None = None  # the argument whose default was another one, whatever the signatures say
+    until: int = 0  # the last version in which the very same call computed something else
+    keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
+
+    @property
+    def templates(self) -> Iterator[str]:
+        """Every template of the row, cases first."""
+        for case in self.cases:
+            yield case.torch
+        for text in (self.fallback, self.value, self.set):
+            if text is not None:
+                yield text
+
+
+def unknown_keys(fields: Iterable[str], known: frozenset[str]) -> Iterator[str]:
+    """A problem for each key that is none of the known ones."""
+    for key in fields:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            yield f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
+def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Row:
+    """The row of a dotted name from the keys in its table; what is wrong is added to ``errors``."""
+    signature = None
+    if "signature" in fields:
+        try:
+            signature = Signature.parse(fields["signature"])
+        except ValueError as error:
+            errors.append(str(error))
+    cases = []
+    for case in fields.get("cases", ()):
+        errors.extend(unknown_keys(case, _CASE_KEYS))
+        if not _CASE_KEYS <= case.keys():
+            errors.append("a case needs `when` and `torch`")
+            continue
+        cases.append(Case(case["when"], case["torch"]))
+    if "torch" in fields:
+        cases.append(Case(None, fields["torch"]))
+    examples = []
+    for example in fields.get("example", ()):
+        errors.extend(unknown_keys(example, _EXAMPLE_KEYS))
+        if "before" not in example:
+            errors.append("an example needs `before`")
+            continue
+        options = {k: v for k, v in example.items() if k not in ("given", "before")}
+        examples.append(Example(example.get("given", {}), example["before"], options))
+    return Row(
+        name=name, table=label, signature=signature, cases=tuple(cases), fallback=fields.get("fallback"),
+        drop=fields.get("drop", {}), value=fields.get("value"), returns=fields.get("returns", "unknown"),
+        state=fields.get("state", "manual"), bound=fields.get("bound"), note=fields.get("note", ""),
+        next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
+        base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
+        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
+        ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
+        differs_without=fields.get("differs_without"),
+        until=fields.get("until", 0),
+        keeps=frozenset(fields.get("keeps", ())),
+    )
+
+
+def check(row: Row) -> Iterator[str]:
+    """What is wrong with a row: its claims without proof, its templates and guards."""
+    if row.alias or row.ignores and not row.cases:
+        return
+    if row.state not in STATES:
+        yield f"state `{row.state}` is not one of {', '.join(STATES)}"
+    if row.state in ("exact", "close") and not row.examples and not row.proof:
+        yield (f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof "
+               "(or `proof`: the row or the test that holds it)")
+    if row.state == "close" and row.bound is None:
+        yield "state `close` needs `bound`, the measured largest relative difference"
+    if row.state == "manual" and not row.note:
+        yield "state `manual` needs a `note` that says why"
+    parameters = row.signature.names if row.signature else frozenset()
+    for case in row.cases:
+        if case.when is not None:
+            yield from _parse_problem(case.when, "guard")
+    for text in row.templates:
+        problems = list(_parse_problem(text, "template"))
+        yield from problems or _unbound(text, parameters)
+
+
+def _parse_problem(text: str, what: str) -> Iterator[str]:
+    try:
+        _names_in(text)
+    except SyntaxError as error:
+        yield f"{what} `{text}` is not an expression: {error.msg}"
+
+
+@functools.lru_cache(maxsize=4096)  # many rows have the same templates
+def _names_in(text: str) -> tuple[str, ...]:
+    """The names that an expression takes from outside of itself."""
+    nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
+    local = {a.arg for n in nodes if isinstance(n, ast.Lambda)
+             for a in [*n.args.args, *n.args.kwonlyargs, *filter(None, [n.args.vararg, n.args.kwarg])]}
+    names = [n for n in nodes if isinstance(n, ast.Name)]
+    local |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    return tuple(n.id for n in names if n.id not in local)
+
+
+def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
+    for name in _names_in(text):
+        if name not in bound and name not in _KNOWN:
+            yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + \
+                ", ".join(sorted(_TEMPLATE_ROOTS))
+
+
+# The hundreds of a code tell the room: C2T1xx functions, 2xx links, ... (docs/codes.md).
+_CODES = (
+    ("?", "C2T390"),
+    ("chainer.functions", "C2T100"), ("chainer.links", "C2T200"), ("chainer.Link", "C2T200"),
+    ("chainer.Chain", "C2T200"), ("chainer.Sequential", "C2T200"), ("chainer.initializers", "C2T210"),
+    ("chainer.link_hooks", "C2T220"), ("chainer.Parameter", "C2T310"), ("chainer.Variable", "C2T300"),
+    ("chainer.backends", "C2T330"), ("chainer.backend", "C2T330"), ("chainer.get_device", "C2T330"),
+    ("numpy", "C2T320"), ("cupy", "C2T320"), ("chainer.config", "C2T400"), ("chainer.using_config", "C2T400"),
+    ("chainer.no_backprop_mode", "C2T400"), ("chainer.optimizer", "C2T500"), ("chainer.optimizers", "C2T500"),
+    ("chainer.Optimizer", "C2T500"), ("chainer.GradientMethod", "C2T500"),
+    ("chainer.dataset", "C2T610"), ("chainer.iterators", "C2T620"), ("chainer.training", "C2T600"),
+    ("chainer.report", "C2T630"), ("chainermn", "C2T700"), ("chainer.serializers", "C2T800"),
+)
+_LIBRARY_CODE = "C2T091"
+
+
+def _default_code(name: str, table: str) -> str:
+    if table.startswith("packs/"):
+        return _LIBRARY_CODE
+    best = max((entry for entry in _CODES if name.startswith(entry[0])), key=lambda e: len(e[0]), default=None)
+    return best[1] if best else "C2T090"

@@ -1,0 +1,259 @@
+"""The strict loader of the rule tables (``rules/**/*.toml``). The format is described in docs/adding-a-rule.md."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.rules.resources import rules_dir
+from chainer2torch.rules.row import MACROS, ROW_KEYS, STATES, Case, Example, Row, check, row_of, unknown_keys
+from chainer2torch.rules.lazy_tables import Later, Rows, cut
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+class RulesError(Exception):
+    """A table is not well formed; the message names the file, the row and the remedy, one problem a line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A library that is built on Chainer, by the name that is imported: its name in print, what to install for it
+    (``package``), what takes its place in PyTorch, and a sentence for the report."""
+
+    module: str
+    name: str
+    package: str
+    counterpart: str
+    note: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What the report says where it is used."""
+        return f"{self.name} is built on Chainer; its counterpart for PyTorch: {self.counterpart}. {self.note}".strip()
+
+
+class Rules:
+    """All rows by their dotted Chainer name.
+
+    ``packs`` are tables for libraries on Chainer: their rows are there only after :meth:`with_packs`.
+    """
+
+    def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str],
+                 libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None,
+                 old: Mapping[str, Row] | None = None):
+        self.rows = _as_rows(rows)
+        self.old = _as_rows(old or {})  # what calls were in version 1
+        self.libraries = dict(libraries or {})
+        self.packs = dict(packs or {})
+        self._aliases_given = dict(module_aliases)
+        self.with_packs = functools.lru_cache(maxsize=None)(self._with_packs)
+        self._module_aliases = tuple(
+            (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items())
+        self._prefixes = {name.rsplit(".", i)[0] for name in rows for i in range(name.count(".") + 1)}
+        # asked again and again, and always the same: the tables do not change
+        self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
+        self.member = functools.lru_cache(maxsize=None)(self._member)
+        self.bases = functools.lru_cache(maxsize=None)(self._bases)
+
+    def _with_packs(self, libraries: frozenset[str]) -> Rules:
+        """These rules and the packs of some libraries; a library without a pack adds nothing."""
+        packs = [self.packs[library] for library in sorted(libraries) if library in self.packs]
+        if not packs:
+            return self
+        rows = self.rows
+        for pack in packs:
+            rows = rows.merged(pack)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old)
+
+    def _canonical(self, name: str) -> str:
+        """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
+        for _ in range(8):
+            row = self.rows.get(name)
+            if row is not None and row.alias:
+                name = row.alias
+                continue
+            renamed = self._rename_prefix(name)
+            if renamed == name:
+                return name
+            name = renamed
+        return name
+
+    def _rename_prefix(self, name: str) -> str:
+        if name in self.rows:
+            return name
+        parts = name.split(".")
+        for pattern, target in self._module_aliases:
+            if len(parts) >= len(pattern) and all(p in ("*", q) for p, q in zip(pattern, parts)):
+                candidate = ".".join([*target, *parts[len(pattern):]])
+                # A pattern with a wildcard is a guess about Chainer's layout: it counts only if a row of a name in that
+                # module confirms it.
+                if "*" not in pattern or len(parts) > len(pattern) and candidate in self.rows:
+                    return candidate
+        return name
+
+    def library(self, name: str) -> Library | None:
+        """The library on Chainer to which a dotted name belongs."""
+        parts = name.split(".")
+        prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+        return next((self.libraries[prefix] for prefix in prefixes if prefix in self.libraries), None)
+
+    def find(self, name: str) -> Row | None:
+        """The row of a dotted name in any of its spellings."""
+        return self.rows.get(self.canonical(name))
+
+    def _member(self, class_name: str, attribute: str) -> Row | None:
+        """The row of a method or attribute, looked up along the ``base`` chain of the class."""
+        for owner in self.bases(class_name):
+            row = self.rows.get(f"{owner}.{attribute}")
+            if row is not None:
+                return self.rows.get(row.alias) if row.alias else row
+        return None
+
+    def keeps(self, class_name: str, attribute: str) -> bool:
+        """Whether what a class became has a member without a row, under the same name."""
+        return any(row is not None and attribute in row.keeps for row in map(self.rows.get, self.bases(class_name)))
+
+    def _bases(self, class_name: str) -> tuple[str, ...]:
+        """The dotted names of a class and of its bases, as far as the tables know them."""
+        name: str | None = self.canonical(class_name)
+        seen: dict[str, None] = {}
+        while name and name not in seen:
+            seen[name] = None
+            row = self.rows.get(name)
+            name = self.canonical(row.base) if row is not None and row.base else None
+        return tuple(seen)
+
+    def is_subclass(self, class_name: str, base: str) -> bool:
+        """Whether the tables say that ``class_name`` derives from ``base``."""
+        return self.canonical(base) in self.bases(class_name)
+
+    def is_namespace(self, name: str) -> bool:
+        """Whether some row lies below this dotted name (a module or class of Chainer)."""
+        return name in self._prefixes
+
+
+def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, lazy: bool = False) -> Rules:
+    """Loads the shipped tables and the user's own; a user's row replaces ours of the same name.
+
+    With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`. With
+    ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for.
+    """
+    rows: dict[str, Row | Later[Row]] = {}
+    packs: dict[str, dict[str, Row | Later[Row]]] = {}
+    libraries: dict[str, Library] = {}
+    old: dict[str, Row | Later[Row]] = {}
+    problems: list[str] = []
+    aliases: dict[str, str] = {}
+    shipped = rules_dir()
+    for directory in (shipped, *map(Path, extra_dirs)):
+        if not Path(directory).is_dir():
+            raise RulesError(f"{directory}: no such directory of rule tables")
+        seen: dict[str, str] = {}
+        for path in sorted(Path(directory).rglob("*.toml")):
+            label = path.relative_to(directory).as_posix()
+            about, found = _table(path, label, problems, lazy and directory is shipped)
+            aliases.update(about.get("module_aliases", {}))
+            libraries.update(_libraries(about.get("libraries", {}), label, problems))
+            pack = label.split("/")[1] if label.startswith("packs/") and label.count("/") > 1 else ""
+            if "era" in about:
+                old.update(found)
+                continue
+            for name, row in found:
+                if name in seen:
+                    problems.append(f"{label} [{name}]: the row stands in {seen[name]} already")
+                    continue
+                if pack and name.split(".")[0] != pack:
+                    problems.append(f"{label} [{name}]: packs/{pack}/ is for names of {pack}")
+                    continue
+                seen[name] = label
+                (packs.setdefault(pack, {}) if pack else rows)[name] = row
+    if strict and problems:
+        raise RulesError("\n".join(problems))
+    return Rules(Rows(rows), aliases, libraries, {name: Rows(pack) for name, pack in packs.items()}, Rows(old))
+
+
+def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:
+    return rows if isinstance(rows, Rows) else Rows(rows)
+
+
+def _table(path: Path, label: str, problems: list[str], lazy: bool
+           ) -> tuple[dict[str, Any], list[tuple[str, Row | Later[Row]]]]:
+    """What a table says above its rows, and its rows by name."""
+    text = _text(path, label, problems)
+    parts = cut(text) if lazy else None
+    about = _read(parts[0], label, problems) if parts else {}
+    if parts is None or "module" not in about:
+        data = _read(text, label, problems)
+        about = {key: data.pop(key) for key in ("era", "module_aliases", "libraries") if key in data}
+        return about, [(row.name, row) for row in _rows(data, label, problems)]
+    module = about["module"]
+    return about, [(f"{module}.{key}", Later(functools.partial(_later, f"{module}.{key}", label, part)))
+                  for key, part in parts[1]]
+
+
+def _later(name: str, label: str, text: str) -> Row:
+    """The row of a text that a test has checked with its table."""
+    problems: list[str] = []
+    (fields,) = _read(text, label, problems).values()
+    row = row_of(name, label, fields, problems)
+    if problems:
+        raise RulesError("\n".join(problems))
+    return row
+
+
+def _libraries(data: Any, label: str, problems: list[str]) -> dict[str, Library]:
+    found: dict[str, Library] = {}
+    known = {field.name for field in dataclasses.fields(Library)} - {"module"}
+    for module, fields in data.items():
+        where = f"{label} [libraries.{module}]"
+        errors = list(unknown_keys(fields, frozenset(known)))
+        errors += [f"the key `{key}` is missing" for key in sorted(known - {"note"} - set(fields))]
+        problems.extend(f"{where}: {error}" for error in errors)
+        if not errors:
+            found[module] = Library(module, **fields)
+    return found
+
+
+def _text(path: Path, label: str, problems: list[str]) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        problems.append(f"{label}: not valid TOML: {error}")
+        return ""
+
+
+def _read(text: str, label: str, problems: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f"{label}: not valid TOML: {error}")
+        return {}
+
+
+def _rows(data: dict[str, Any], label: str, problems: list[str]) -> Iterator[Row]:
+    module = data.pop("module", None)
+    if module is None:
+        if data:
+            problems.append(f'{label}: the line `module = "chainer..."` is missing')
+        return
+    for key, fields in data.items():
+        where = f"{label} [{key}]"
+        if not isinstance(fields, dict):
+            problems.append(f"{where}: a row is a table, not {fields!r}")
+            continue
+        errors = list(unknown_keys(fields, ROW_KEYS))
+        row = row_of(f"{module}.{key}", label, fields, errors)
+        errors.extend(check(row))
+        if errors:
+            problems.extend(f"{where}: {error}" for error in errors)
+        else:
+            yield row
+
+
+__all__ = ["MACROS", "STATES", "Case", "Example", "Library", "Row", "Rules", "RulesError", "load_rules"]

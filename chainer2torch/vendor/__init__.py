@@ -1,0 +1,1 @@
+"""Puts the helpers that a project uses into its ``chainer_compat.py``."""

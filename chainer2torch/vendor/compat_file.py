@@ -1,0 +1,218 @@
+"""Builds ``chainer_compat.py``: the helpers that a migrated project uses, as one readable module.
+
+The source text of each helper is copied from the rooms in ``chainer2torch/compat/`` together with everything it uses;
+nothing is imported, so that migrating needs no torch.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from chainer2torch import __version__
+from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
+
+MODULE_NAME = "chainer_compat"
+FILE_NAME = MODULE_NAME + ".py"
+_COMPAT = Path(__file__).resolve().parents[1] / "compat"
+_MARK = "Written by chainer2torch"
+_IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
+
+__all__ = ["FILE_NAME", "MODULE_NAME", "VendorError", "build", "helper_names", "is_ours", "names_used"]
+
+
+def build(names: Iterable[str], folder: Path | None = None) -> str:
+    """The text of a ``chainer_compat.py`` that defines ``names``; the same names give the same text.
+
+    ``folder`` holds the rooms (default: the ones of this installation). VendorError when a name is not a helper.
+    """
+    return _module(folder or _COMPAT).render(sorted(set(names)))
+
+
+def helper_names(folder: Path | None = None) -> frozenset[str]:
+    """All public helpers that ``build`` knows."""
+    rooms = _module(folder or _COMPAT).rooms.values()
+    return frozenset(name for room in rooms for name in room.own if name[0] != "_")
+
+
+def is_ours(text: str) -> bool:
+    """Whether a ``chainer_compat.py`` was written by this tool (and so may be written again)."""
+    return _MARK in text[:1000]
+
+
+def is_helper_module(path: str, text: str) -> bool:
+    """Whether a file is a ``chainer_compat.py`` of this tool's: nothing in it is ever rewritten."""
+    return path.rpartition("/")[2] == FILE_NAME and is_ours(text)
+
+
+def names_used(text: str) -> frozenset[str]:
+    """The helpers that a migrated file takes from ``chainer_compat``; empty when it does not parse."""
+    if MODULE_NAME not in text:
+        return frozenset()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    aliases: set[str] = set()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == MODULE_NAME:
+            found.update(item.name for item in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            found.add(node.attr)
+    return frozenset(found & helper_names())
+
+
+@functools.lru_cache(maxsize=8)
+def _module(folder: Path) -> _Module:
+    paths = sorted((path for path in folder.rglob("*.py") if path.name != "__init__.py"), key=lambda path: path.stem)
+    return _Module(tuple(read_room(path) for path in paths))
+
+
+class _Module:
+    """The dependency closure over the rooms, and its text."""
+
+    def __init__(self, rooms: tuple[Room, ...]) -> None:
+        self.rooms = {room.name: room for room in rooms}
+        self.definitions = {(room.name, name): (room, definition) for room in rooms for definition in room.definitions
+                            for name in definition.names}
+        self._used: dict[tuple[Definition, bool], list[tuple[Room, Definition]]] = {}
+        self.homes: dict[str, list[str]] = {}
+        for room, name in self.definitions:
+            self.homes.setdefault(name, []).append(room)
+
+    def render(self, names: list[str]) -> str:
+        for name in names:
+            if name not in self.homes:
+                raise VendorError(f"compat has no helper named {name}")
+        ordered = self._order(self._closure(names))
+        self._check_unique(ordered)
+        pieces = self._pieces(ordered)
+        imports = self._imports(pieces)
+        half_way = any(_IMPORTS_CHAINER.search(piece.text) for _, piece in pieces)
+        parts = [_header(names, imports, half_way), "from __future__ import annotations", *_import_blocks(imports)]
+        text = "\n\n".join(parts)
+        previous: Piece | None = None
+        for _, piece in pieces:  # constants stand together; everything else is set apart by two blank lines
+            together = previous is not None and previous.constant and piece.constant
+            text += ("\n" if together else "\n\n\n") + piece.text
+            previous = piece
+        return text + "\n"
+
+    def _check_unique(self, ordered: list[tuple[Room, Definition]]) -> None:
+        homes: dict[str, str] = {}
+        for room, definition in ordered:
+            for name in definition.names:
+                if homes.setdefault(name, room.name) != room.name:
+                    raise VendorError(f"compat: {name} is defined in both {homes[name]} and {room.name}; rename one")
+
+    def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
+        """The definitions that one definition uses: when it is called, or already when it is executed."""
+        if (definition, eager) not in self._used:
+            self._used[definition, eager] = list(self._find_uses(room, definition, eager))
+        return self._used[definition, eager]
+
+    def _find_uses(self, room: Room, definition: Definition, eager: bool) -> Iterator[tuple[Room, Definition]]:
+        names = definition.eager if eager else definition.uses
+        targets = {room.resolve(definition, name) for name in names} - {None}
+        for alias in room.room_imports & names:
+            targets |= {(alias, name) for name in definition.attributes(alias, eager)}
+        for origin, original in sorted(target for target in targets if target is not None):
+            if (origin, original) not in self.definitions:
+                raise VendorError(f"{room.path}: uses {original} of compat.{origin}, which does not define it")
+            yield self.definitions[origin, original]
+
+    def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
+        wanted: dict[int, tuple[Room, Definition]] = {}
+        stack = [self.definitions[room, name] for name in names for room in self.homes[name]]
+        while stack:
+            room, definition = stack.pop()
+            if id(definition) not in wanted:
+                wanted[id(definition)] = (room, definition)
+                stack.extend(self._uses(room, definition, eager=False))
+        return wanted
+
+    def _order(self, wanted: dict[int, tuple[Room, Definition]]) -> list[tuple[Room, Definition]]:
+        """By room and line, except that what is needed while the module is executed comes first."""
+        ordered: list[tuple[Room, Definition]] = []
+        seen: set[int] = set()
+
+        def visit(room: Room, definition: Definition, called: bool) -> None:
+            if id(definition) in seen:
+                return
+            seen.add(id(definition))
+            for used_room, used in self._uses(room, definition, eager=not called):
+                visit(used_room, used, called or definition.calls_eagerly)
+            ordered.append((room, definition))
+
+        for room, definition in sorted(wanted.values(), key=lambda item: (item[0].name, item[1].line)):
+            visit(room, definition, False)
+        return ordered
+
+    def _pieces(self, ordered: list[tuple[Room, Definition]]) -> list[tuple[Room, Piece]]:
+        """The texts. A room's import may be called as another room's helper is (Iterator): it is written in full."""
+        helpers = {name for _, definition in ordered for name in definition.names}
+        result = []
+        for room, definition in ordered:
+            piece = definition.piece
+            for item in room.imports:
+                if item.name and item.binds in helpers and item.binds in piece.uses:
+                    piece = piece.spelled_out(item)
+                    room = dataclasses.replace(room, imports=(*room.imports, Import(item.module, None, None)))
+            for alias in room.room_imports & piece.uses:
+                piece = piece.flattened(alias)
+            result.append((room, piece))
+        return result
+
+    def _imports(self, pieces: list[tuple[Room, Piece]]) -> list[Import]:
+        bound: dict[str, tuple[tuple[str, str | None], str]] = {}
+        found: set[Import] = set()
+        for room, piece in pieces:
+            for item in room.imports:
+                if not item.needed_by(piece):
+                    continue
+                meaning = (item.module if item.name or item.alias else item.binds, item.name)
+                previous = bound.setdefault(item.binds, (meaning, room.name))
+                if previous[0] != meaning:
+                    raise VendorError(f"compat: {item.binds} means different things in {previous[1]} and {room.name}")
+                found.add(item)
+        return sorted(found, key=lambda item: (item.module, item.name or "", item.alias or ""))
+
+
+def _header(names: list[str], imports: list[Import], half_way: bool) -> str:
+    needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
+    needs = ["chainer", *needs] if half_way else needs
+    packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
+    return (
+        '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
+        f"{_MARK} {__version__}. It belongs to this project now: it {packages}.\n"
+        "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere.\n"
+        '"""')
+
+
+def _import_blocks(imports: list[Import]) -> list[str]:
+    blocks: list[str] = []
+    for standard in (True, False):
+        lines: list[str] = []
+        froms: dict[str, list[str]] = {}
+        for item in imports:
+            if (item.module.split(".")[0] in sys.stdlib_module_names) is not standard:
+                continue
+            if item.name is None:
+                lines.append(f"import {item.module}" + (f" as {item.alias}" if item.alias else ""))
+            else:
+                text = item.name + (f" as {item.alias}" if item.alias else "")
+                froms.setdefault(item.module, []).append(text)
+        lines.extend(f"from {module} import {', '.join(items)}" for module, items in sorted(froms.items()))
+        if lines:
+            blocks.append("\n".join(lines))
+    return blocks

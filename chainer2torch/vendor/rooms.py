@@ -1,0 +1,297 @@
+"""Reads one room of ``chainer2torch/compat/``: its imports, and its top-level definitions with the names they use."""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_PACKAGE = "chainer2torch.compat"
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class VendorError(Exception):
+    """The helpers cannot be put into one module; the message names the room and the helper."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    """One imported name: ``import module [as alias]``, or ``from module import name [as alias]``."""
+
+    module: str
+    name: str | None
+    alias: str | None
+
+    @property
+    def binds(self) -> str:
+        """The name that it defines in the room."""
+        return self.alias or self.name or self.module.split(".")[0]
+
+    def needed_by(self, piece: Piece) -> bool:
+        """``import a.b`` binds ``a`` as ``import a`` does: the text decides which of them a definition needs."""
+        plain = self.name is None and self.alias is None and "." in self.module
+        return self.binds in piece.uses and (not plain or self.module in piece.text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """The text of a definition on its way into the one module, and the names it uses."""
+
+    text: str
+    constant: bool
+    uses: frozenset[str]
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 - as many pieces as there are helpers; each tree wants the same ones
+    def spelled_out(self, item: Import) -> Piece:
+        """With ``module.name`` wherever it uses what ``from module import name`` binds."""
+        full = f"{item.module}.{item.name}"
+        nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)]
+        return dataclasses.replace(
+            self, text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
+            uses=self.uses - {item.binds} | {item.module.split(".")[0]})
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019
+    def flattened(self, alias: str) -> Piece:
+        """With ``name`` for ``alias.name``: in one module the rooms are gone."""
+        nodes = _attributes_of(ast.parse(self.text), alias)
+        return dataclasses.replace(self, text=_replaced(self.text, [(node, node.attr) for node in nodes]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Definition:
+    """A top-level function, class or constant. What it uses is only looked up when it is needed itself."""
+
+    names: tuple[str, ...]
+    node: ast.stmt
+    lines: list[str]
+    path: Path
+
+    @property
+    def line(self) -> int:
+        """Its place in the room."""
+        return self.node.lineno
+
+    @functools.cached_property
+    def inner(self) -> dict[str, tuple[str, str]]:
+        """Helpers imported inside of it, which two rooms that need each other do."""
+        found: dict[str, tuple[str, str]] = {}
+        for child in self._inner_imports:
+            found.update(_compat_names(child, self.path))
+        return found
+
+    @functools.cached_property
+    def _inner_imports(self) -> list[ast.stmt]:
+        return [child for child in ast.walk(self.node) if isinstance(child, ast.stmt) and _is_compat(child)]
+
+    @functools.cached_property
+    def piece(self) -> Piece:
+        """Its text, with decorators and the comment above it, without imports from other rooms."""
+        starts = [self.node.lineno, *(item.lineno for item in getattr(self.node, "decorator_list", []))]
+        first = min(starts) - 1
+        while first > 0 and self.lines[first - 1].startswith("#"):
+            first -= 1
+        dropped = {row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)}
+        rows = range(first, self.node.end_lineno or 0)
+        kept = [self.lines[row] for row in rows if row not in dropped]
+        constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)
+        return Piece("\n".join(kept).rstrip(), constant, self.uses)
+
+    @functools.cached_property
+    def uses(self) -> frozenset[str]:
+        """The names that it takes from outside."""
+        return frozenset(_names([self.node]) | set(self.inner)) - frozenset(self.names)
+
+    @functools.cached_property
+    def eager(self) -> frozenset[str]:
+        """Those of them that are needed when the module is imported."""
+        return frozenset(_names(_eager(self.node))) - frozenset(self.names)
+
+    @functools.cached_property
+    def calls_eagerly(self) -> bool:
+        """Whether something is called when the module is imported."""
+        return any(isinstance(child, ast.Call) for part in _eager(self.node) for child in ast.walk(part))
+
+    def attributes(self, alias: str, eager: bool) -> set[str]:
+        """What it takes from the module ``alias``."""
+        parts = _eager(self.node) if eager else [self.node]
+        return {node.attr for part in parts for node in _attributes_of(part, alias)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """One module of helpers."""
+
+    name: str
+    path: Path
+    imports: tuple[Import, ...]
+    compat_imports: dict[str, tuple[str, str]]
+    room_imports: frozenset[str]
+    definitions: tuple[Definition, ...]
+
+    @functools.cached_property
+    def own(self) -> frozenset[str]:
+        """The names that are defined here."""
+        return frozenset(name for definition in self.definitions for name in definition.names)
+
+    def resolve(self, definition: Definition, name: str) -> tuple[str, str] | None:
+        """The room and the helper that ``name`` means in a definition, or None for what is no helper."""
+        if name in self.own:
+            return self.name, name
+        return definition.inner.get(name) or self.compat_imports.get(name)
+
+
+def read_room(path: Path) -> Room:
+    """Parses a room; VendorError when it has a statement that cannot be carried over."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    imports: list[Import] = []
+    compat: dict[str, tuple[str, str]] = {}
+    definitions: list[Definition] = []
+    rooms: set[str] = set()
+    for node in ast.parse(text, str(path)).body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            pass  # the module gets it anyhow
+        elif isinstance(node, ast.ImportFrom) and _is_package(node.module or "", path):
+            if any(item.asname for item in node.names):
+                raise VendorError(f"{path}:{node.lineno}: rooms are imported without `as`")
+            rooms.update(item.name for item in node.names)
+        elif _is_compat(node):
+            compat.update(_compat_names(node, path))
+        elif isinstance(node, ast.Import):
+            imports.extend(Import(item.name, None, item.asname) for item in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            imports.extend(Import(node.module or "", item.name, item.asname) for item in node.names)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            pass  # the docstring
+        else:
+            names = _defined(node)
+            if not names:
+                raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
+            if names == ("__all__",):
+                continue
+            definitions.append(Definition(names, node, lines, path))
+    return Room(path.stem, path, tuple(imports), compat, frozenset(rooms), tuple(definitions))
+
+
+def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
+    return [node for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias]
+
+
+def _replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
+    """``text`` with expressions of one line replaced by others; columns are counted in UTF-8 bytes, as ast does."""
+    lines = [line.encode() for line in text.split("\n")]
+    for node, code in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):
+        row, start, end = node.lineno - 1, node.col_offset, node.end_col_offset
+        lines[row] = lines[row][:start] + code.encode() + lines[row][end:]
+    return b"\n".join(lines).decode()
+
+
+def _is_package(module: str, room: Path) -> bool:
+    """Whether rooms are imported from ``module``: from compat itself, or from one of the packages in it."""
+    package = module.removeprefix(_PACKAGE)
+    return module.startswith(_PACKAGE) and (not package or (room.parents[1] / package[1:]).is_dir())
+
+
+def _is_compat(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(item.name.startswith(_PACKAGE) for item in node.names)
+    return isinstance(node, ast.ImportFrom) and (node.level > 0 or (node.module or "").startswith(_PACKAGE))
+
+
+def _compat_names(node: ast.AST, path: Path) -> dict[str, tuple[str, str]]:
+    if not isinstance(node, ast.ImportFrom):
+        raise VendorError(f"{path}: write `from {_PACKAGE}.<room> import <name>`, not `import {_PACKAGE}...`")
+    room = (node.module or "").rpartition(".")[2]
+    if any(item.asname or item.name == "*" for item in node.names):
+        raise VendorError(f"{path}:{node.lineno}: write `from {_PACKAGE}.<room> import <name>`, without `as`")
+    return {item.name: (room, item.name) for item in node.names}
+
+
+def _defined(node: ast.stmt) -> tuple[str, ...]:
+    if isinstance(node, _FUNCTIONS | ast.ClassDef):
+        return (node.name,)
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    if not all(isinstance(leaf, ast.Name | ast.Tuple | ast.Store) for target in targets for leaf in ast.walk(target)):
+        return ()
+    return tuple(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
+
+
+def _eager(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a definition that run when the module is imported."""
+    if isinstance(node, _FUNCTIONS):
+        yield from node.decorator_list
+        yield from node.args.defaults
+        yield from (item for item in node.args.kw_defaults if item is not None)
+    elif isinstance(node, ast.ClassDef):
+        yield from [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+        for child in node.body:
+            yield from _eager(child)
+    else:
+        yield node
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that ``nodes`` take from outside themselves: parameters and local variables of functions are not."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+            continue
+        inside = _names(ast.iter_child_nodes(node))
+        if isinstance(node, ast.arg):
+            inside |= _quoted(node.annotation)
+        elif isinstance(node, ast.AnnAssign):
+            inside |= _quoted(node.annotation)
+        elif isinstance(node, _SCOPES):
+            if isinstance(node, _FUNCTIONS):
+                inside |= _quoted(node.returns)
+            outer = _names(_eager(node)) if isinstance(node, _FUNCTIONS) else set()
+            inside = (inside - _locals(node)) | outer | _annotations(node)
+        found |= inside
+    return found
+
+
+def _locals(scope: ast.AST) -> set[str]:
+    """Parameters and variables of a function (its own, not those of functions in it)."""
+    found: set[str] = set()
+    stack = list(ast.iter_child_nodes(scope))
+    shared: set[str] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            shared.update(node.names)
+        elif isinstance(node, _FUNCTIONS | ast.ClassDef):
+            found.add(node.name)
+        if not isinstance(node, ast.ClassDef | _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+    return found - shared
+
+
+def _annotations(scope: ast.AST) -> set[str]:
+    """A parameter may be called as its type is: what annotations name is not local."""
+    if not isinstance(scope, _FUNCTIONS):
+        return set()
+    args = scope.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, [args.vararg, args.kwarg])]
+    return _names([item.annotation for item in every if item.annotation] + ([scope.returns] if scope.returns else []))
+
+
+def _quoted(annotation: ast.expr | None) -> set[str]:
+    """Names in annotations that are written as strings."""
+    found: set[str] = set()
+    for child in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            try:
+                found |= _names([ast.parse(child.value, mode="eval")])
+            except SyntaxError:
+                pass  # a literal such as Literal["mean error"], not a name
+    return found

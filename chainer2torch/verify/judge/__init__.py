@@ -1,0 +1,1 @@
+"""Compares what two workers computed, and tells rounding from a difference of meaning."""

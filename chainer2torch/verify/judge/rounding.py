@@ -1,0 +1,112 @@
+"""Tells rounding from a difference of meaning: where float32 differs, the float64 pass of the same case decides."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from chainer2torch.verify.judge import tolerances
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, Outcome
+
+_TINY = 1e-30
+_GRADIENTS = ("grad/", "pgrad/")
+Arrays = Callable[[str], Mapping[str, np.ndarray]]
+
+
+def explain(outcomes: Sequence[Outcome], chainer: Arrays, torch: Arrays) -> None:
+    """Looks at each float32 outcome that failed beside its float64 outcome: the same weights, inputs and cotangents.
+
+    It passes, with a note, if all that failed are values, float64 is equal, and PyTorch's float32 values are as near
+    to the float64 ones as float32 can be expected to come (:func:`distance`). Steps of training amplify rounding: where
+    float64 is equal there, they pass however large the difference has become. All else stays failed, and says which
+    of the two it looks like.
+
+    Args:
+        outcomes: Of pairs whose ids are ``<case>@<dtype>``.
+        chainer, torch: The arrays of a pair, by its id.
+    """
+    by_id = {outcome.pair.id: outcome for outcome in outcomes}
+    for outcome in outcomes:
+        case, _, dtype = outcome.pair.id.partition("@")
+        double = by_id.get(f"{case}@float64")
+        if dtype != "float32" or outcome.status != FAILED or double is None:
+            continue
+        if double.status == FAILED:
+            outcome.reasons.append("float64 shows the same difference: it is one of meaning")
+            continue
+        if double.status != PASSED:
+            outcome.reasons.append("float64 was not compared: whether this is rounding is not known")
+            continue
+        notes = _only_rounding(outcome, chainer, torch, f"{case}@float64")
+        if notes is None:
+            outcome.reasons.append(f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like "
+                                   "rounding, of more than float32 explains")
+        else:
+            outcome.notes += notes
+            outcome.status, outcome.reasons, outcome.rounded = PASSED, [], True
+
+
+def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str) -> list[str] | None:
+    """What to say about the values that differ; None unless all of them are explained by rounding."""
+    if outcome.failures != len(outcome.differing):
+        return None
+    label, notes = outcome.pair.label, []
+    steps = [name for name in outcome.differing if name.startswith("step/")]
+    others = [name for name in outcome.differing if name not in steps]
+    if steps:
+        notes.append(f"{label}: after steps of training values differ in float32 and not in float64: rounding, which "
+                     f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})")
+    expected, actual, exact = chainer(outcome.pair.id), torch(outcome.pair.id), chainer(double)
+    worst, cancelling = (-1.0, ""), 0
+    backward, zero = _of_gradients(expected, exact) if others else (0.0, 0.0)
+    for name in others:
+        if name not in exact or name not in expected or name not in actual:
+            return None
+        far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
+        limit = backward if name.startswith(_GRADIENTS) else tolerances.ROUNDING
+        if far is None or own is None:
+            return None
+        limits = [limit, tolerances.ROUNDING_RATIO * own]
+        if name.startswith(_GRADIENTS) and own > tolerances.ROUNDING_MOST:
+            limits.append(zero / max(_largest(exact[name]), _TINY))
+        if far > max(limits):
+            return None
+        if far > limit:
+            cancelling += 1
+        else:
+            worst = max(worst, (far, name))
+    if others:
+        about = [f"{cancelling} are sums that cancel, as far away under Chainer"] if cancelling else []
+        if worst[1]:
+            about.insert(0, f"PyTorch's float32 is at most {worst[0]:.1e} of an array's largest value away from "
+                            f"float64: {worst[1]}")
+        notes.append(f"{label}: {len(others)} arrays differ in float32 and not in float64: rounding "
+                     f"({'; '.join(about)})")
+    return notes
+
+
+def _of_gradients(single: Mapping[str, np.ndarray], double: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """How far PyTorch's gradients may be from float64: by how far Chainer's own are, those apart that all cancel; and
+    how large those may be that should be zero.
+    """
+    names = [name for name in single if name.startswith(_GRADIENTS) and name in double]
+    own = [distance(single[name], double[name]) for name in names]
+    worst = max((far for far in own if far is not None and far <= tolerances.ROUNDING_MOST), default=0.0)
+    limit = max(tolerances.ROUNDING_OF_GRADIENTS, min(tolerances.ROUNDING_MOST, tolerances.ROUNDING_RATIO * worst))
+    return limit, tolerances.ROUNDING_OF_ZERO * max((_largest(double[name]) for name in names), default=0.0)
+
+
+def distance(single: np.ndarray, double: np.ndarray) -> float | None:
+    """How far a float32 array is from the float64 one, in units of its largest value: an entry may be a sum of terms
+    that cancel, so its own size says nothing. None where shapes differ or a value is not finite.
+    """
+    if single.shape != double.shape or double.dtype.kind != "f" or single.dtype.kind != "f" or not double.size:
+        return None
+    if not (np.isfinite(single).all() and np.isfinite(double).all()):
+        return None
+    gap = float(np.max(np.abs(single.astype(np.float64) - double)))
+    return gap / max(_largest(double), _TINY)
+
+
+def _largest(array: np.ndarray) -> float:
+    return float(np.max(np.abs(array))) if array.size else 0.0

@@ -1,0 +1,158 @@
+"""The Chains of a project that nobody has described: models for ``verify models``, as far as their code tells.
+
+The classes are found by the analysis that the migration uses; nothing is imported here.
+"""
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ClassInfo, Project
+from chainer2torch.analysis.source import Source
+from chainer2torch.project.scan import collect
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.models.inferred_arguments import Calls, by_name
+from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
+from chainer2torch.verify.models.entries import ModelEntry
+from chainer2torch.verify.models.trials import Left, attempts, variants
+
+_HARMLESS_CALLS = ("sys.path.", "matplotlib.use", "warnings.", "logging.")
+
+
+def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[list[ModelEntry]], list[Left]]:
+    """Models for the Chains of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
+    a trial, and those whose arguments or inputs the code does not tell, with what may be tried.
+    """
+    analysis = _analysis(src, out)
+    reader, calls = Reader(analysis), Calls(analysis)
+    found, left = [], []
+    for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
+        if not (analysis.derives(cls, "chainer.Chain") or analysis.derives(cls, "chainer.ChainList")):
+            continue
+        target = f"{_module(cls.module.path)}:{cls.name}"
+        if target in known:
+            continue
+        try:
+            _must_be_importable(cls, out)
+        except Unclear as why:
+            left.append(Left(target, str(why)))
+            continue
+        try:
+            arguments = reader.arguments(cls)
+            inputs = reader.inputs(cls, arguments)
+        except Unclear as why:
+            left.append(_left(reader, calls, cls, target, str(why)))
+            continue
+        entry = ModelEntry(target, *_split(reader, cls, arguments),
+                           {f"x{i}": array for i, array in enumerate(inputs.values())}, ["train", "eval"],
+                           inferred=True)
+        found.append(variants(entry, _side(cls)))
+    return found, left
+
+
+def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by place and by name, as a constructor takes them: from the first one left out on by name."""
+    names = [name for name, _ in reader.constructor(cls)]
+    named = reader.by_keyword(cls)
+    places = [name for name in names if name not in named]
+    first = next((i for i, name in enumerate(places) if name not in arguments), len(places))
+    args = [arguments[name] for name in places[:first]]
+    return args, {name: value for name, value in arguments.items() if name not in places[:first]}
+
+
+def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -> Left:
+    """A Chain that the code does not tell all about, with what may be tried."""
+    parameters = reader.constructor(cls)
+    required = [name for name, default in parameters if default is None]
+    made: list[Mapping[str, Any]] = []
+    try:
+        made.append(reader.arguments(cls))
+    except Unclear:
+        named = reader.by_keyword(cls)
+        made += calls.of(cls, required, [name for name, _ in parameters if name not in named])
+        guessed = {name: reader.size(cls, name) for name in required}
+        guessed.update({name: by_name(name) for name, value in guessed.items() if value is None})
+        if ... not in guessed.values() and guessed not in made:
+            made.append(guessed)
+    try:
+        inputs = reader.open_inputs(cls, made[0] if made else {})
+    except Unclear as also:
+        return Left(target, str(also), required, settled_by_table=True)
+    if not made or not inputs:
+        return Left(target, why, required, list(inputs), settled_by_table=True)
+    tries = attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
+    return Left(target, why, required, list(inputs), tries, settled_by_table=True)
+
+
+def _side(cls: ClassInfo) -> int | None:
+    """The size of images that a class names, as ``insize = 224``."""
+    for node in cls.node.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            if re.fullmatch("insize|in(put)?_size|image_size|img_size", ast.unparse(node.targets[0])):
+                return node.value.value
+    return None
+
+
+def _analysis(src: Path, out: Path) -> Analysis:
+    trees: dict[str, Source] = {}
+    for tree in collect([src]).trees:
+        for path, source in tree.sources.items():
+            if path.endswith(".py") and out.resolve() not in (src / path).resolve().parents:
+                try:
+                    trees[path] = Source(source.text, ast.parse(source.text))
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    continue
+    return Analysis(Project(trees), load_rules(lazy=True)).run()
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _must_be_importable(cls: ClassInfo, out: Path) -> None:
+    """Raises Unclear unless the class can be had by importing its module, here and in ``out``, and nothing runs."""
+    if cls.module.source.enclosing(cls.node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) is not None:
+        raise Unclear("it is defined inside of a function or class")
+    if "." in cls.module.path.removesuffix(".py"):
+        raise Unclear("its file cannot be imported by its name")
+    line = _first_action(cls.module.tree.body)
+    if line is not None:
+        raise Unclear(f"its module does something when it is imported, in line {line}")
+    port = out / cls.module.path
+    if not port.is_file():
+        raise Unclear(f"{out.name} has no {cls.module.path}")
+    try:
+        tree = ast.parse(port.read_bytes())
+    except (SyntaxError, ValueError):
+        return  # the comparison says so
+    bound = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bound += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    bound += [(name.asname or name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+              for name in node.names]
+    if cls.name not in bound:
+        raise Unclear(f"{cls.module.path} of {out.name} has no class of this name")
+
+
+def _first_action(body: list[ast.stmt]) -> int | None:
+    """The first line of a module that does more than define something; what it does as a script apart."""
+    for node in body:
+        if isinstance(node, (ast.For, ast.While, ast.With)):
+            return node.lineno
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not ast.unparse(
+                node.value.func).startswith(_HARMLESS_CALLS):
+            return node.lineno
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(
+                node.value.func).endswith(("parse_args", "parse_known_args", "input")):
+            return node.lineno
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            continue
+        line = _first_action([*node.body, *node.orelse]) if isinstance(node, (ast.If, ast.Try)) else None
+        if line is not None:
+            return line
+    return None
+
+

@@ -1,0 +1,199 @@
+"""Attempts at a model that the code alone does not tell: what Chainer itself takes of them is verified.
+
+An attempt is a guess, and only ever one at what to *run*: both sides get what Chainer took, and the report says what
+that was. Nothing is taken to be equal because of it.
+"""
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.verify.rules import given
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.models.entries import ModelEntry
+
+# For one model: no new attempt is begun after this.
+SECONDS = 20
+_MOST = 60
+_SIDES = (32, 28, 64, 96, 128, 224, 227, 256)
+_IMAGE = re.compile(r",32,32\]$")
+_ROWS = re.compile(r"^i32\[(\d+),5\]<")
+_VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
+_LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
+_SEQUENCES = re.compile(r"s$|seq|sent|word|token|hx")
+_LENGTHS = (4, 6, 4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    """A Chain whose constructor arguments or inputs the code does not tell: why, what it takes by name, and what may
+    be tried (nothing, where trying makes no sense).
+    """
+
+    target: str
+    why: str
+    arguments: Sequence[str] = ()
+    inputs: Sequence[str] = ()
+    attempts: Sequence[ModelEntry] = ()
+    package: str = ""
+    # Whether a table in pyproject.toml would help: it can be imported, by its name.
+    settled_by_table: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.why}"
+
+    def table(self) -> list[str]:
+        """The table for pyproject.toml that settles it, to be filled in."""
+        def comment(names: Sequence[str]) -> str:
+            return "  # " + ", ".join(names) if names else ""
+        labels = {name: _LABELS.search(name) is not None for name in self.inputs}
+        arrays = ", ".join('"i32[4]<10"' if labels[name] else '"f32[4,8]"' for name in self.inputs)
+        return ["[[tool.chainer2torch.verify.model]]", f'target = "{self.target}"',
+                f"args = [{', '.join('...' for _ in self.arguments)}]{comment(self.arguments)}",
+                f"inputs = [{arrays}]{comment(self.inputs)}"]
+
+
+def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
+    """An entry with inputs of other shapes: images of several sizes (``side`` first: the size that its class names),
+    words one by one instead of in rows, rows of vectors instead of vectors. How often a model halves an image, or which
+    axes a layer keeps, its code does not say.
+    """
+    def changed(pattern: re.Pattern[str], text: str) -> list[ModelEntry]:
+        inputs = {name: pattern.sub(text, array) if isinstance(array, str) else array
+                  for name, array in entry.inputs.items()}
+        return [dataclasses.replace(entry, inputs=inputs)] if inputs != entry.inputs else []
+    if any(isinstance(array, str) and _IMAGE.search(array) for array in entry.inputs.values()):
+        sides = dict.fromkeys([side or _SIDES[0], *_SIDES])
+        return [dataclasses.replace(entry, inputs={
+            name: _IMAGE.sub(f",{side},{side}]", array) if isinstance(array, str) else array
+            for name, array in entry.inputs.items()}) for side in sides]
+    return [entry, *changed(_ROWS, r"i32[\1]<"), *changed(_VECTORS, r"f32[2,\1]")]
+
+
+def attempts(target: str, made: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
+             known: Mapping[str, str | None], side: int | None = None) -> list[ModelEntry]:
+    """What to try for a model: its constructor arguments, of its inputs those arrays that the code tells, and the size
+    of images that its class names.
+    """
+    found = []
+    for inputs in _inputs(known):
+        for args, kwargs in made:
+            entry = ModelEntry(target, args, kwargs, {f"x{i}": spec for i, spec in enumerate(inputs)},
+                               ["train", "eval"], inferred=True)
+            found.append(entry)
+    # Other sizes come after everything else: large images take longest.
+    several = [variants(entry, side) for entry in found]
+    return [*(some[0] for some in several), *(other for some in several for other in some[1:])][:_MOST]
+
+
+def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
+    """Arrays for all inputs: those that are not known are of one sort, labels apart."""
+    open_ = [name for name, array in known.items() if array is None]
+    if not open_:
+        yield list(known.values())
+        return
+    sorts: list[tuple[Any, list[Any]]] = [
+        ("f32[2,3,32,32]", ["i32[2]<2", "i32[2,32,32]<2"]),
+        ("f32[4,8]", ["i32[4]<2"]),
+        ("i32[4,5]<5", ["i32[4]<2", "i32[4,5]<2"]),
+        ([f"i32[{n}]<5" for n in _LENGTHS], [[f"i32[{n}]<2" for n in _LENGTHS], ["i32[1]<2" for _ in _LENGTHS]]),
+        ("f32[2,3,32]", ["i32[2]<2"]),
+        ([f"f32[{n},8]" for n in _LENGTHS], [["i32[1]<2" for _ in _LENGTHS]]),
+    ]
+    floats = [array for array in known.values() if array and array.startswith("f32")]
+    if floats:
+        sorts.insert(0, (floats[0], ["i32[2]<2"]))
+    elif all(_SEQUENCES.search(name) for name in open_):
+        sorts = [*sorts[3:4], *sorts[5:], *sorts[:3], sorts[4]]
+    batch = next((match[1] for array in known.values() if array and (match := re.match(r"\w+\[(\d+)", array))), None)
+    for other, labels in sorts:
+        if batch is not None and isinstance(other, str):
+            other = re.sub(r"\[\d+", f"[{batch}", other)
+        for label in labels if any(_LABELS.search(name) for name in open_) else labels[:1]:
+            if batch is not None and isinstance(label, str):
+                label = re.sub(r"\[\d+", f"[{batch}", label)
+            yield [array if array is not None else label if _LABELS.search(name) and len(known) > 1 else other
+                   for name, array in known.items()]
+
+
+def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Path, out: Path, *,
+           python: str | None = None, timeout: float = 600) -> tuple[list[ModelEntry], list[Left]]:
+    """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
+
+    Args:
+        found: Models whose arguments and inputs the code tells, each with the variants that are tried, too.
+        left: What the code does not tell.
+        src: The tree of the original; its modules are imported.
+        out: The migrated tree, whose helpers lie where the project's imports start.
+        python, timeout: As of ``verify models``.
+    """
+    groups: list[tuple[str, Sequence[ModelEntry], Left | None]] = [(some[0].target, some, None) for some in found]
+    groups += [(what.target, what.attempts, what) for what in left if what.attempts]
+    if not groups:
+        return [], list(left)
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        result = worker_process.run_cases(worker_process.CHAINER_WORKER, root, {
+            "kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": [
+                {"id": f"m{i}", "module": (module := target.partition(":")[0]), "root": helpers_root(out, module),
+                 "attempts": [{"source": entry.text(), "inputs": {
+                    name: _plain(spec) for name, spec in entry.inputs.items()}} for entry in entries]}
+                for i, (target, entries, _) in enumerate(groups)]}, python=python, timeout=timeout)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    chosen, still = [], [what for what in left if not what.attempts]
+    for i, (target, entries, what) in enumerate(groups):
+        record = result.records.get(f"m{i}")
+        if record is None or record["status"] != "ok":
+            tried = Left(target, "", list(map(repr, entries[0].args)), list(entries[0].inputs), settled_by_table=True)
+            still.append(_refused(what or tried, entries, record))
+            continue
+        entry = entries[record["attempt"]]
+        inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
+        chosen.append(dataclasses.replace(entry, inputs=inputs, tried=inputs != entries[0].inputs or what is not None))
+    return chosen, still
+
+
+def helpers_root(out: Path, module: str) -> str:
+    """The folder of ``out`` above a module in which its helpers lie, where its imports start; empty for ``out``."""
+    parts = module.split(".")[:-1]
+    for number in range(len(parts), 0, -1):
+        if (out.joinpath(*parts[:number]) / "chainer_compat.py").is_file():
+            return "/".join(parts[:number])
+    return ""
+
+
+def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any] | None) -> Left:
+    """Why nothing that was tried is taken."""
+    if record is None:
+        return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
+    missing = re.search(r"No module named '([\w.]+)'", record["message"])
+    if missing and record["type"] in ("ImportError", "ModuleNotFoundError"):
+        return dataclasses.replace(what, package=missing[1], settled_by_table=False,
+                                   why=f"Chainer's side lacks a package: {record['message']}")
+    arrays = ", ".join(map(str, entries[0].inputs.values()))
+    said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
+    said += f" (attempt 1 of {record.get('tried', 1)}: {entries[0].call()} of {arrays})"
+    return dataclasses.replace(what, why=f"{what.why}; {said}" if what.why else said)
+
+
+def _plain(spec: Any) -> Any:
+    """An input as the worker draws it."""
+    if isinstance(spec, (list, tuple)):
+        return [_plain(item) for item in spec]
+    parsed = given.parse(spec)
+    return {"dtype": parsed.dtype, "shape": list(parsed.shape), "below": int(parsed.high or 10)}
+
+
+def _text(spec: Any) -> Any:
+    """An input of a record, as it is written in pyproject.toml."""
+    if isinstance(spec, list):
+        return [_text(item) for item in spec]
+    short = {"float32": "f32", "int32": "i32"}[spec["dtype"]]
+    below = "" if short == "f32" else f"<{spec['below']}"
+    return f"{short}[{','.join(map(str, spec['shape']))}]{below}"

@@ -1,0 +1,1 @@
+"""The rules' own examples in both frameworks."""

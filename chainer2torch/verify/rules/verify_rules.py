@@ -1,0 +1,176 @@
+"""``verify rules``: every example of every row, migrated and executed in both frameworks, with its call matrix."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.project.worker_pool import spread
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.rules import snippets
+from chainer2torch.verify.rules.callmatrix import variants
+from chainer2torch.verify.rules.given import GivenError, is_float
+from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Batch, Outcome, Pair, run_pairs
+from chainer2torch.verify.results import VerifyReport
+
+_METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")
+# NumPy says of few of its functions which arguments may be named.
+_POSITIONAL = ("numpy.", "cupy.", "xp.")
+# How programs import them.
+_SHORT = {"F": "chainer.functions", "L": "chainer.links"}
+_WORTH_FORKING = 100  # examples
+_MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
+
+
+def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python: str | None = None,
+                 torch_python: str | None = None, device: str = "cpu", timeout: float = 600,
+                 junit: Path | None = None, matrix: bool = True,
+                 migrate_source: Callable[..., Any] | None = None) -> VerifyReport:
+    """Migrates and runs the examples of the named rows (all rows when none is named) and compares.
+
+    A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``matrix=False`` leaves out the
+    generated call matrix. ``junit`` is a file for the result as JUnit XML.
+
+    Raises:
+        LookupError: A name that fits no row.
+        DeviceError: ``device`` is not there.
+        WorkerError: An interpreter cannot be started.
+    """
+    worker_process.check_device(device, chainer_python, torch_python)
+    if rules is None:
+        from chainer2torch.rules.table import load_rules
+        rules = load_rules()
+    if migrate_source is None:
+        from chainer2torch.engine import migrate_source
+    assert migrate_source is not None
+    rows = list(select(rules, names))
+    plan = _planned(rows, rules, migrate_source, matrix)
+    if plan.pairs:
+        batch = run_pairs(plan.pairs, chainer_python=chainer_python, torch_python=torch_python, device=device,
+                          timeout=timeout)
+    else:
+        batch = Batch([], {}, [])
+    without = sorted(row.name for row in rows if not row.examples and not row.alias and row.state in ("exact", "close")
+                     and not row.name.endswith(".__call__"))  # calling a link is in the examples of its class
+    report = VerifyReport(plan.outcomes + batch.outcomes, batch.problems, batch.versions, device, without)
+    if junit is not None:
+        junit.write_text(report.junit(), encoding="utf-8")
+    return report
+
+
+def _planned(rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any], matrix: bool) -> Plan:
+    """What all rows need: in two processes where they are many, as migrating the calls keeps one core busy for long."""
+    by_name = {row.name: row for row in rows}
+
+    def one(name: str) -> tuple[list[Pair], list[Outcome]]:
+        plan = Plan(rules, migrate_source, matrix)
+        plan.add(by_name[name])
+        return plan.pairs, plan.outcomes
+
+    sizes = {name: len(row.examples) for name, row in by_name.items()}
+    parts = dict(spread(one, sizes, 1 if sum(sizes.values()) < _WORTH_FORKING else min(2, os.cpu_count() or 1)))
+    whole = Plan(rules, migrate_source, matrix)
+    for name in by_name:
+        pairs, outcomes = parts[name]
+        whole.pairs += [dataclasses.replace(pair, id=f"c{len(whole.pairs) + i}") for i, pair in enumerate(pairs)]
+        whole.outcomes += outcomes
+    return whole
+
+
+def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:
+    """The rows of the given names, in the order of their names; LookupError for a name that fits none."""
+    if not names:
+        yield from (rules.rows[name] for name in sorted(rules.rows))
+        return
+    wanted: set[str] = set()
+    for name in names:
+        short, _, rest = name.partition(".")
+        name = f"{_SHORT[short]}.{rest}" if short in _SHORT and rest else name
+        fits = {full for full in rules.rows
+                if full == name or full.endswith("." + name) or full.startswith(name + ".")}
+        if not fits:
+            raise LookupError(f"no rule is named {name}")
+        wanted |= fits
+    yield from (rules.rows[name] for name in sorted(wanted))
+
+
+@dataclasses.dataclass
+class Plan:
+    """Collects what is to be run. Examples that cannot be run at all are outcomes already."""
+
+    rules: Any
+    migrate_source: Callable[..., Any]
+    matrix: bool = True
+    pairs: list[Pair] = dataclasses.field(default_factory=list)
+    outcomes: list[Outcome] = dataclasses.field(default_factory=list)
+
+    def add(self, row: Any) -> None:
+        """Adds every example of a row."""
+        for index, example in enumerate(row.examples):
+            try:
+                self._add_example(row, index, example)
+            except (GivenError, SyntaxError) as error:
+                self._note(row, f"example {index + 1}", FAILED, f"the example is not well formed: {error}")
+
+    def _add_example(self, row: Any, index: int, example: Any) -> None:
+        options = example.options
+        setup = options.get("setup", "")
+        ways = variants(row.name, row.signature, setup, example.before, list(example.given))
+        for way in ways if self.matrix else ways[:1]:
+            given = {**example.given, **{name: "=" + repr(value) for name, value in way.values.items()}}
+            source = snippets.build(way, example.given)
+            label = f"example {index + 1}, {way.label}"
+            known = snippets.hints(example.given, options.get("arrays", ()))
+            first = way.label == "as written"
+            may_be_left = row.state in ("review", "manual") or way.label == "values in variables"
+            emitted = self._migrate(row, label, source, known, may_be_left)
+            if emitted is not None:
+                if first and example.after is not None and not snippets.same_text(example.after, emitted.after):
+                    self._note(row, label, FAILED, f"the emitted text is\n    {emitted.after}\nand the example says\n"
+                                                   f"    {example.after.strip()}")
+                self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
+            # Methods and attributes: without the receiver's kind nothing says that they are Chainer's.
+            blind_too = known and not row.name.startswith(_METHODS)
+            if blind_too and (first or way.label == "values in variables"):
+                blind = self._migrate(row, f"{label}, kinds unknown", source, {}, True)
+                if blind is not None and (emitted is None or blind.code != emitted.code):
+                    self._add_pairs(row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options,
+                                    True)
+
+    def _migrate(self, row: Any, label: str, source: str, known: Mapping[str, str],
+                 may_be_left: bool) -> snippets.Migrated | None:
+        """The migrated snippet, or None, with an outcome noted, when it still needs Chainer."""
+        try:
+            migrated = snippets.migrate(source, self.migrate_source, self.rules, known)
+        except Exception as error:
+            self._note(row, label, FAILED, f"migrating the example raised {type(error).__name__}: {error}")
+            return None
+        if migrated.left is None:
+            return migrated
+        self._note(row, label, UNVERIFIED if may_be_left else FAILED, f"not migrated: {migrated.left}")
+        return None
+
+    def _add_pairs(self, row: Any, index: str, label: str, source: str, code: str, given: Mapping[str, Any],
+                   options: Mapping[str, Any], short: bool) -> None:
+        """One pair a dtype and mode; ``short``: generated ways run in one dtype, on arrays that are not contiguous."""
+        floats = "setup" in options or any(map(is_float, given.values()))
+        dtypes = options.get("dtypes", ["float32", "float64"]) if floats else ["float32"]
+        for dtype in dtypes[:1] if short else dtypes:
+            for mode in _MODES[options.get("mode", "train")]:
+                self.pairs.append(Pair(
+                    id=f"c{len(self.pairs)}", row=row.name, label=f"{label}, {dtype}, {mode}", chainer=source,
+                    torch=code, given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
+                    grad=options.get("grad", True), raises=options.get("raises", False),
+                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound),
+                    atol=options.get("atol"), seed=f"{row.name}/{index}", strided=short,
+                    initial=not short and dtype == dtypes[0],
+                    may_not_be_a_call=short and row.name.startswith(_POSITIONAL)))
+
+    def _note(self, row: Any, label: str, status: str, reason: str) -> None:
+        pair = Pair(f"n{len(self.outcomes)}", row.name, label, "", "")
+        self.outcomes.append(Outcome(pair, status, [reason]))
+
+
+__all__ = ["FAILED", "PASSED", "UNVERIFIED", "Plan", "select", "verify_rules"]

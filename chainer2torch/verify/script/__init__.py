@@ -1,0 +1,1 @@
+"""Training scripts in both frameworks, in lockstep."""

@@ -1,0 +1,147 @@
+"""Runs the migrated models of a project under PyTorch: what chainer_models does, from the same weights."""
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import torch
+
+from . import (
+    compat_module, half_migrated, lockstep, missing, name_map, roots, torch_gpu, torch_noise, torch_snippets, wire,
+)
+
+
+def work(job: dict[str, Any], folder: str) -> None:
+    """Runs every model of the job; one that fails is a result like any other."""
+    os.chdir(job["tree"])
+    folders = roots.Roots(job["tree"])
+    half_migrated.patch_chainer_when_imported()
+    noise = lockstep.Stream(job["seed"] + 2)
+    torch_noise.noise_from(noise)
+    results = wire.Results(folder)
+    with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
+        for case in job["cases"]:
+            folders.enter(case["module"], case["root"])
+            # The project's own helpers keep its train mode: they must be there before the mode is set.
+            with contextlib.suppress(ImportError):
+                importlib.import_module("chainer_compat")
+            arrays = results.array_file(case["id"])
+            record = run_case(case, inputs, job, noise, arrays)
+            record["id"] = case["id"]
+            results.add(record, arrays)
+            if record["status"] == "error" and torch_gpu.is_broken(job.get("device", "cpu")):
+                results.close()
+                sys.exit(wire.BROKEN_DEVICE)
+    results.close()
+
+
+def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any, arrays: Any) -> dict[str, Any]:
+    """The record of one model in one dtype and mode; its arrays are written to ``arrays`` as they come."""
+    phase = "build"
+    try:
+        with torch_snippets.config(case):
+            namespace = torch_snippets.execute(case)
+            model = namespace["model"]
+            phase = "weights"
+            saved = case["weights"].get("model")  # none of a model without parameters
+            named = _load(os.path.join(job["reference"], saved), model, case, inputs, job) if saved else None
+            arrays_of = named.arrays if named else compat_module.chainer_arrays
+            if case["dtype"] == "float64":
+                model.double()
+            model.to(job.get("device", "cpu"))
+            model.train(case["mode"] == "train")
+            phase = "run"
+            lockstep.seed_again(noise, case["seed"])
+            with _trace(model, job["tree"], named.paths if named else {}) as calls:
+                try:
+                    record, outputs = torch_snippets.run(case, inputs, job, namespace)
+                    arrays.update(outputs)
+                except Exception as error:
+                    # What was computed until then tells where the difference begins.
+                    record = wire.failure(phase, error)
+            record["missing"] = missing.names()
+            record["names"] = named.how if named else []
+            record["imports_chainer"] = half_migrated.imports_chainer(model)
+            record["calls"] = [call for call, _ in calls]
+            for _, outputs in calls:
+                arrays.update(outputs)
+            calls.clear()
+            if record["status"] == "error":
+                return record
+            arrays.update(torch_snippets.prefixed("pgrad/model", compat_module.gradients(model, arrays_of)))
+            arrays.update(torch_snippets.prefixed("state/model", arrays_of(model)))
+            phase = "step"
+            arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
+            return record
+    except Exception as error:
+        return wire.failure(phase, error)
+
+
+def _load(path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any,
+          job: dict[str, Any]) -> name_map.Names | None:
+    """Loads Chainer's weights: by their names, else (for a port written by hand) by a mapping, which is returned."""
+    if not case["names"]:
+        try:
+            compat_module.load_npz(path, model)
+            return None
+        except (KeyError, ValueError, TypeError):
+            pass
+    entries = compat_module.read_npz(path)
+    named = name_map.match(entries, case["called"], model, _order_of_use(case, inputs, job), case["names"])
+    named.load(entries)
+    return named
+
+
+def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> list[str]:
+    """The modules of another model of the same kind, in the order in which a forward pass calls them."""
+    namespace = torch_snippets.execute(case)
+    if case["dtype"] == "float64":
+        namespace["model"].double()
+    namespace["model"].to(job.get("device", "cpu"))
+    with _trace(namespace["model"], job["tree"], {}) as calls, contextlib.suppress(Exception):
+        torch_snippets.run(dict(case, differentiated=[]), inputs, job, namespace)
+    return [call["path"].strip("/").replace("/", ".") for call, _ in calls]
+
+
+def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any],
+           model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], compat_module.Pairs]) -> compat_module.Pairs:
+    """Plain gradient descent, no value moving by more than the rate: the outputs after each step, and the parameters at
+    the end.
+    """
+    for step in range(1, case["steps"] + 1):
+        with torch.no_grad():
+            moved = [(p, p.grad) for p in model.parameters() if p.grad is not None]
+            sizes = [max(float(grad.max()), -float(grad.min())) for _, grad in moved if grad.numel()]
+            largest = max([1.0, *(size for size in sizes if size == size)])
+            for parameter, grad in moved:
+                parameter.sub_(grad, alpha=case["rate"] / largest)
+        _, arrays = torch_snippets.run(case, inputs, job, namespace)
+        yield from ((f"step/{step}/{key}", value) for key, value in arrays.items() if key.startswith("out"))
+    if case["steps"]:
+        yield from torch_snippets.prefixed("step/end/state/model", arrays_of(model))
+
+
+@contextlib.contextmanager
+def _trace(model: torch.nn.Module, tree: str, paths: dict[str, str]) -> Iterator[list[Any]]:
+    """Collects ``(call, arrays)`` of every module below ``model`` in the order in which the calls end.
+
+    ``paths`` has Chainer's path of a module where it is not the module's own name.
+    """
+    calls: list[Any] = []
+    handles = []
+    for name, module in model.named_modules():
+        def hook(module: torch.nn.Module, args: Any, output: Any,
+                 path: str = paths.get(name, "/" + name.replace(".", "/"))) -> None:
+            key = f"call/{len(calls)}"
+            arrays = wire.flat_arrays(key, output, torch_snippets.array_of)
+            call = {"path": path, "type": type(module).__name__, "key": key, "line": wire.caller(tree)}
+            calls.append((call, arrays))
+        handles.append(module.register_forward_hook(hook))
+    try:
+        yield calls
+    finally:
+        for handle in handles:
+            handle.remove()
