@@ -5,6 +5,7 @@
 Each tree has so many files that all use Chainer, copies of the fixtures, in packages of a few files. The floor is one
 LibCST tree at a time. Every figure comes from a process of its own. Needs a system with fork (Linux, macOS).
 """
+
 from __future__ import annotations
 
 import argparse

@@ -5,6 +5,7 @@
 Without TREE the fixtures are copied N times into a temporary folder. Both sides run in this process, in turns, and the
 least of the runs counts: what is left is the work, not the noise. CPU time, with reading the files in both.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -85,8 +86,10 @@ def main() -> None:
     low, high = min(base), min(full)
     print(f"{count} files with Chainer, {lines} lines")
     print(f"LibCST parse + code: {low:.2f} s CPU, {low / lines * 1e6:.0f} us a line, {lines / low:,.0f} lines/s")
-    print(f"migrate:             {high:.2f} s CPU, {high / lines * 1e6:.0f} us a line, {lines / high:,.0f} lines/s "
-          f"(of this {tables:.2f} s for the rule tables)")
+    print(
+        f"migrate:             {high:.2f} s CPU, {high / lines * 1e6:.0f} us a line, {lines / high:,.0f} lines/s "
+        f"(of this {tables:.2f} s for the rule tables)"
+    )
     print(f"ratio: {high / low:.2f} (limit 2)")
 
 

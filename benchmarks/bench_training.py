@@ -7,6 +7,7 @@ in a process of its own, in turns, with one thread, on synthetic data; the time 
 optimizer step to the next, in CPU time: reading the batch, forward, backward, step, and what the loop adds up. The
 median over a run, the least of the rounds.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -42,6 +43,7 @@ def run(side: str, iterations: int, argv: list[str]) -> None:
     """In a process of its own: runs a program and prints the CPU times between its optimizer steps."""
     import runpy
     import time
+
     stamps: list[float] = []
 
     def step(*args: object, **kwargs: object) -> None:
@@ -51,6 +53,7 @@ def run(side: str, iterations: int, argv: list[str]) -> None:
 
     if side == "chainer":
         from chainer2torch.verify.worker.chainer_patches import import_chainer
+
         chainer = import_chainer()
         update = chainer.GradientMethod.update
 
@@ -62,6 +65,7 @@ def run(side: str, iterations: int, argv: list[str]) -> None:
     else:
         import torch
         from torch.optim.optimizer import register_optimizer_step_post_hook
+
         torch.set_num_threads(1)
         register_optimizer_step_post_hook(step)
     sys.argv = argv
@@ -74,15 +78,26 @@ def run(side: str, iterations: int, argv: list[str]) -> None:
             pass
         finally:
             sys.stdout = output
-    print(json.dumps([b - a for a, b in zip(stamps[WARM_UP:], stamps[WARM_UP + 1:])]))
+    print(json.dumps([b - a for a, b in zip(stamps[WARM_UP:], stamps[WARM_UP + 1 :])]))
 
 
 def median(side: str, iterations: int, argv: list[str], folder: Path, root: Path) -> float:
     """Milliseconds of CPU time for an iteration."""
-    env = {**os.environ, "CHAINER_DATASET_ROOT": str(root), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg",
-           "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, str(HERE / "bench_training.py"), "--run", side, str(iterations), *argv],
-                          capture_output=True, text=True, cwd=folder, env=env)
+    env = {
+        **os.environ,
+        "CHAINER_DATASET_ROOT": str(root),
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(HERE / "bench_training.py"), "--run", side, str(iterations), *argv],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=env,
+    )
     if done.returncode:
         raise RuntimeError(f"{side} {argv}: {done.stderr}")
     return 1000 * statistics.median(json.loads(done.stdout.strip().splitlines()[-1]))
@@ -104,8 +119,19 @@ def main() -> None:
         synthetic_data.write_mnist_like(root, n_train=6000)
         synthetic_data.write_cifar(root, n_train=2000)
         for example in ("mnist", "cifar"):
-            subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", "-q", str(args.examples / example), "-o",
-                            str(work / example)], cwd=HERE.parent)
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "chainer2torch",
+                    "migrate",
+                    "-q",
+                    str(args.examples / example),
+                    "-o",
+                    str(work / example),
+                ],
+                cwd=HERE.parent,
+            )
         print("| program | migrated, ms | by hand, ms | ratio | Chainer, ms | ratio |\n|---|---|---|---|---|---|")
         for program, (example, argv, by_hand) in PROGRAMS.items():
             if args.only and args.only not in program:
@@ -118,9 +144,12 @@ def main() -> None:
                     "chainer": median("chainer", args.iterations, argv, args.examples.absolute() / example, root),
                 }
                 best = {side: min(best[side], found[side]) for side in best}
-            print(f"| {program} | {best['migrated']:.2f} | {best['by hand']:.2f} | "
-                  f"{best['migrated'] / best['by hand']:.3f} | {best['chainer']:.2f} | "
-                  f"{best['migrated'] / best['chainer']:.3f} |", flush=True)
+            print(
+                f"| {program} | {best['migrated']:.2f} | {best['by hand']:.2f} | "
+                f"{best['migrated'] / best['by hand']:.3f} | {best['chainer']:.2f} | "
+                f"{best['migrated'] / best['chainer']:.3f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

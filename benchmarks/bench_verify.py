@@ -4,6 +4,7 @@
 
 The limits: 3 minutes on two cores, and 2 GB for a model of 25 million parameters.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -17,7 +18,7 @@ from chainer2torch.engine import migrate_source
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
 from chainer2torch.verify.rules.verify_rules import verify_rules
 
-MODEL = '''
+MODEL = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -36,26 +37,31 @@ class Net(chainer.Chain):
     def forward(self, x):
         h = F.max_pooling_2d(F.relu(self.bn(self.conv(x))), 2, 2)
         return self.fc3(F.relu(self.fc2(F.dropout(F.relu(self.fc1(h))))))
-'''
+"""
 
 
 def rules() -> None:
     """All examples with their call matrix."""
     start, used = time.perf_counter(), _processor_time()
     report = verify_rules(timeout=1800)
-    print(f"verify rules: {report.compared} cases equal, exit {report.exit_code}, {time.perf_counter() - start:.0f} s "
-          f"({_processor_time() - used:.0f} s of processor time); load average {os.getloadavg()[0]:.1f}")
+    print(
+        f"verify rules: {report.compared} cases equal, exit {report.exit_code}, {time.perf_counter() - start:.0f} s "
+        f"({_processor_time() - used:.0f} s of processor time); load average {os.getloadavg()[0]:.1f}"
+    )
 
 
 def _processor_time() -> float:
     """Of this process and its workers: on a busy machine, what it would take alone."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (
-        resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def memory() -> None:
     """The peak of the larger worker: nothing else is started by this process."""
     from chainer2torch.vendor import compat_file
+
     with tempfile.TemporaryDirectory() as folder:
         src, out = Path(folder, "src"), Path(folder, "out")
         result = migrate_source(MODEL)
@@ -64,12 +70,15 @@ def memory() -> None:
             (tree / "net.py").write_text(text)
         (out / "chainer_compat.py").write_text(compat_file.build(result.helpers))
         start = time.perf_counter()
-        report = verify_models(src, out, entries=[ModelEntry("net:Net", [], {}, {"x": "f32[8,3,32,32]"},
-                                                             ["train", "eval"])])
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024 ** 2
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 ** 2
-    print(f"verify models: 25 million parameters, exit {report.exit_code}, {time.perf_counter() - start:.0f} s; "
-          f"a worker {peak:.2f} GiB, the process that compares {own:.2f} GiB")
+        report = verify_models(
+            src, out, entries=[ModelEntry("net:Net", [], {}, {"x": "f32[8,3,32,32]"}, ["train", "eval"])]
+        )
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024**2
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(
+        f"verify models: 25 million parameters, exit {report.exit_code}, {time.perf_counter() - start:.0f} s; "
+        f"a worker {peak:.2f} GiB, the process that compares {own:.2f} GiB"
+    )
 
 
 if __name__ == "__main__":

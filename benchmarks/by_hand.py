@@ -3,6 +3,7 @@ bench_training.py. Batches are cut from whole arrays, in a new order every epoch
 
     python by_hand.py mnist|cifar
 """
+
 from __future__ import annotations
 
 import os
@@ -24,16 +25,29 @@ def vgg() -> nn.Module:
     """VGG for pictures of 32 x 32: batch normalization after every convolution, dropout between them."""
     layers: list[nn.Module] = []
     channels = 3
-    for out, ratios in ((64, (0.3, 0)), (128, (0.4, 0)), (256, (0.4, 0.4, 0)), (512, (0.4, 0.4, 0)),
-                        (512, (0.4, 0.4, 0))):
+    for out, ratios in (
+        (64, (0.3, 0)),
+        (128, (0.4, 0)),
+        (256, (0.4, 0.4, 0)),
+        (512, (0.4, 0.4, 0)),
+        (512, (0.4, 0.4, 0)),
+    ):
         for ratio in ratios:
             layers += [nn.Conv2d(channels, out, 3, padding=1, bias=False), nn.BatchNorm2d(out, eps=2e-5), nn.ReLU()]
             if ratio:
                 layers.append(nn.Dropout(ratio))
             channels = out
         layers.append(nn.MaxPool2d(2))
-    return nn.Sequential(*layers, nn.Dropout(0.5), nn.Flatten(), nn.Linear(512, 512, bias=False),
-                         nn.BatchNorm1d(512, eps=2e-5), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, 10))
+    return nn.Sequential(
+        *layers,
+        nn.Dropout(0.5),
+        nn.Flatten(),
+        nn.Linear(512, 512, bias=False),
+        nn.BatchNorm1d(512, eps=2e-5),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(512, 10),
+    )
 
 
 def data(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -43,8 +57,7 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
         with np.load(root / "mnist" / "train.npz") as arrays:
             return arrays["x"].astype(np.float32) / 255, arrays["y"].astype(np.int64)
     with np.load(root / "cifar" / "cifar-10.npz") as arrays:
-        return (arrays["train_x"].reshape(-1, 3, 32, 32).astype(np.float32) / 255,
-                arrays["train_y"].astype(np.int64))
+        return (arrays["train_x"].reshape(-1, 3, 32, 32).astype(np.float32) / 255, arrays["train_y"].astype(np.int64))
 
 
 def train(name: str) -> None:
@@ -60,7 +73,7 @@ def train(name: str) -> None:
     while True:
         order = np.random.permutation(len(x))
         for start in range(0, len(order) - size + 1, size):
-            picked = order[start:start + size]
+            picked = order[start : start + size]
             inputs, labels = torch.from_numpy(x[picked]), torch.from_numpy(t[picked])
             outputs = model(inputs)
             loss = F.cross_entropy(outputs, labels)

@@ -7,6 +7,7 @@ the imports of the migrated files where Chainer cannot be imported, its scripts 
 models (`verify models`). What is run stands in chainer_examples.toml; the data are synthetic. The results of
 an earlier run are kept for the examples that are not named.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -109,8 +110,11 @@ def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) 
 
 def _migrate(src: Path, out: Path) -> dict[str, int]:
     report = out.parent / f"{out.name}.json"
-    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out), "--report",
-                           str(report), "-q"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out), "--report", str(report), "-q"],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode not in (0, 1):
         raise RuntimeError(f"migrate {src}: {done.stderr}")
     return json.loads(report.read_text(encoding="utf-8"))["totals"]
@@ -129,19 +133,29 @@ def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path) -> dict
     start = time.monotonic()
     report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900)
     print("\n".join(report.lines()), flush=True)
-    return {"argv": script["argv"], "ok": report.ok, "float32": _figures(report),
-            "float64": _figures(report.double) if report.double else None, "facts": report.facts,
-            "unverified": report.unverified, "seconds": round(time.monotonic() - start)}
+    return {
+        "argv": script["argv"],
+        "ok": report.ok,
+        "float32": _figures(report),
+        "float64": _figures(report.double) if report.double else None,
+        "facts": report.facts,
+        "unverified": report.unverified,
+        "seconds": round(time.monotonic() - start),
+    }
 
 
 def _figures(report: ScriptReport) -> dict[str, Any]:
     first = report.first_difference
     losses = [step for step in report.steps if step.name.startswith("loss")]
     equal = losses if first is None else [step for step in losses if step.iteration < first.iteration]
-    return {"iterations": report.iterations, "values": len(report.steps), "problems": report.problems,
-            "largest": max((step.relative for step in losses), default=None),
-            "equal_for": max((step.iteration for step in equal), default=0),
-            "first": None if first is None else [first.iteration, first.name, first.relative]}
+    return {
+        "iterations": report.iterations,
+        "values": len(report.steps),
+        "problems": report.problems,
+        "largest": max((step.relative for step in losses), default=None),
+        "equal_for": max((step.iteration for step in equal), default=0),
+        "first": None if first is None else [first.iteration, first.name, first.relative],
+    }
 
 
 def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[dict[str, Any]]:
@@ -150,16 +164,25 @@ def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[di
         start = time.monotonic()
         inputs = spec["inputs"]
         named = dict(inputs) if isinstance(inputs, dict) else {f"x{i}": text for i, text in enumerate(inputs)}
-        entry = ModelEntry(spec["target"], spec.get("args", []), spec.get("kwargs", {}), named,
-                           spec.get("modes", ["train", "eval"]))
+        entry = ModelEntry(
+            spec["target"], spec.get("args", []), spec.get("kwargs", {}), named, spec.get("modes", ["train", "eval"])
+        )
         root = Path(spec.get("root", "."))
         report = verify_models(src / root, out / root, entries=[entry], steps=spec.get("steps", 3), timeout=900)
         print("\n".join(report.lines()), flush=True)
-        found.append({"target": spec["target"], "args": entry.args, "ok": report.ok, "passed": report.compared,
-                      "cases": len(report.outcomes), "problems": report.problems,
-                      "rounded": sum(outcome.rounded for outcome in report.outcomes),
-                      "reasons": [reason for outcome in report.outcomes for reason in outcome.reasons],
-                      "seconds": round(time.monotonic() - start)})
+        found.append(
+            {
+                "target": spec["target"],
+                "args": entry.args,
+                "ok": report.ok,
+                "passed": report.compared,
+                "cases": len(report.outcomes),
+                "problems": report.problems,
+                "rounded": sum(outcome.rounded for outcome in report.outcomes),
+                "reasons": [reason for outcome in report.outcomes for reason in outcome.reasons],
+                "seconds": round(time.monotonic() - start),
+            }
+        )
     return found
 
 
@@ -179,8 +202,9 @@ def table(results: Mapping[str, Any]) -> str:
         for script in result["scripts"]:
             words = " ".join(Path(word).name if "{data}" in word else word for word in script["argv"])
             single, double = script["float32"], script["float64"]
-            lines.append(f"| {name}: `{words}` | {single['iterations']} | {_cell(single)} | "
-                         f"{_cell(double) if double else ''} |")
+            lines.append(
+                f"| {name}: `{words}` | {single['iterations']} | {_cell(single)} | {_cell(double) if double else ''} |"
+            )
     lines += ["", *_models_table(results)]
     return "\n".join(lines) + "\n"
 
@@ -194,8 +218,9 @@ def _models_table(results: Mapping[str, Any]) -> list[str]:
         for model in result["models"]:
             why = "" if model["ok"] else "; ".join([*model["problems"], *model["reasons"]])[:200]
             made = f"{model['target']}({', '.join(map(repr, model['args']))})"
-            lines.append(f"| {name}: `{made}` | {model['passed']} of {model['cases']} | {model.get('rounded', 0)} | "
-                         f"{why} |")
+            lines.append(
+                f"| {name}: `{made}` | {model['passed']} of {model['cases']} | {model.get('rounded', 0)} | {why} |"
+            )
     return lines
 
 

@@ -4,6 +4,7 @@
 
 Prints the share, and how often each function is left to a helper (as a call or as a value).
 """
+
 from __future__ import annotations
 
 import ast
@@ -61,11 +62,14 @@ def main(paths: list[str]) -> None:
     """Prints the share of each tree."""
     for path in paths:
         root = Path(path)
-        sources = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
-                   for file in sorted(root.rglob("*.py"))}
+        sources = {
+            file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))
+        }
         total, helped = count(plans_of(sources))
-        print(f"{path}: {total - helped.total()} of {total} uses of chainer.functions are plain torch "
-              f"({1 - helped.total() / max(total, 1):.1%})")
+        print(
+            f"{path}: {total - helped.total()} of {total} uses of chainer.functions are plain torch "
+            f"({1 - helped.total() / max(total, 1):.1%})"
+        )
         for name, times in helped.most_common():
             print(f"{times:6} {name}")
 

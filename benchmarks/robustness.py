@@ -8,6 +8,7 @@ trees (the fixtures) with tokens and lines deleted, doubled, renamed or exchange
 in trees. What has to hold: no crash, valid output, no change without Chainer, a second run changes nothing
 (tests/support/mutations.py). The status is 1 when something did not hold; --keep writes those files.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -33,6 +34,7 @@ def generated(count: int, seed: int) -> list[str]:
     import hypothesmith
     from hypothesis import HealthCheck, given, settings
     from hypothesis import seed as seeded
+
     found: dict[str, None] = {}
     strategies = [hypothesmith.from_grammar(), hypothesmith.from_node()]
     for turn in range(1000):
@@ -44,8 +46,12 @@ def generated(count: int, seed: int) -> list[str]:
             if text.strip() and len(found) < enough and _parses(text):  # noqa: B023 - it runs in this turn
                 found.setdefault(text)
 
-        run = settings(max_examples=max(20, enough - len(found)), deadline=None, database=None,
-                       suppress_health_check=list(HealthCheck))(given(strategies[turn % 2])(collect))
+        run = settings(
+            max_examples=max(20, enough - len(found)),
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )(given(strategies[turn % 2])(collect))
         seeded(seed * 1000 + turn)(run)()
     return list(found)
 

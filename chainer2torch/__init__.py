@@ -1,4 +1,5 @@
 """Migrates Chainer programs to PyTorch, and proves that the result computes the same."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -14,5 +15,6 @@ def __getattr__(name: str) -> Any:
     # Lazy: `import chainer2torch` stays cheap, because the command line decides on bytes before LibCST is needed.
     if name == "migrate_source":
         from chainer2torch.engine import migrate_source
+
         return migrate_source
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,5 @@
 """``chainer2torch`` and ``python -m chainer2torch``."""
+
 import sys
 
 
@@ -6,6 +7,7 @@ def main() -> None:
     """Runs the command line and exits with its status."""
     from chainer2torch.cli.app import cli
     from chainer2torch.cli.commands import guarded
+
     sys.exit(guarded(cli))
 
 

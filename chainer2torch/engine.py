@@ -1,4 +1,5 @@
 """From source texts to PyTorch: analysis of all files together, then a plan and one rewriting pass for each."""
+
 from __future__ import annotations
 
 import ast
@@ -59,7 +60,8 @@ HARD_CASES: Mapping[str, HardCase] = {
     "init_scope": links.init_scope,
     "using_config": train_modes.using_config,
     "collect_parameters": older_versions.collect_parameters,
-    "copy_parameters_from": older_versions.copy_parameters_from, "parameters": older_versions.parameters,
+    "copy_parameters_from": older_versions.copy_parameters_from,
+    "parameters": older_versions.parameters,
     "train_value": train_modes.train_value,
     "device_send": device_cases.send,
     "astype": array_crossings.astype,
@@ -99,8 +101,14 @@ def mentions_chainer(data: bytes) -> bool:
     return _MENTIONS.search(data) is not None
 
 
-def migrate_source(text: str, path: str | None = None, *, rules: Rules | None = None,
-                   hints: Mapping[str, str] | None = None, options: Options | None = None) -> FileResult:
+def migrate_source(
+    text: str,
+    path: str | None = None,
+    *,
+    rules: Rules | None = None,
+    hints: Mapping[str, str] | None = None,
+    options: Options | None = None,
+) -> FileResult:
     """Migrates one source text. ``hints`` name kinds: ``{"function.param": "tensor rank 2 dtype float32"}``."""
     path = path or "module.py"
     return migrate_sources({path: text}, rules=rules, hints=hints, options=options)[path]
@@ -119,9 +127,16 @@ def _without_collector() -> Iterator[None]:
 
 
 @_without_collector()
-def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, hints: Mapping[str, str] | None = None,
-                    options: Options | None = None, rewrite: bool = True, jobs: int = 1,
-                    progress: Progress | None = None) -> dict[str, FileResult]:
+def migrate_sources(
+    sources: Mapping[str, str],
+    *,
+    rules: Rules | None = None,
+    hints: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    rewrite: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
 
     A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done.
@@ -156,8 +171,13 @@ def migrate_sources(sources: Mapping[str, str], *, rules: Rules | None = None, h
     return results
 
 
-def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rules: Rules | None,
-             hints: Mapping[str, str] | None, pinned: int | None) -> Analysis | None:
+def _analyse(
+    sources: Mapping[str, str],
+    results: Mapping[str, FileResult],
+    rules: Rules | None,
+    hints: Mapping[str, str] | None,
+    pinned: int | None,
+) -> Analysis | None:
     """The analysis of the files that have to do with Chainer (None: there are none); errors go to the results."""
     own = {path: text for path, text in sources.items() if not is_helper_module(path, text)}
     start = {path for path, text in own.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
@@ -178,9 +198,17 @@ def _analyse(sources: Mapping[str, str], results: Mapping[str, FileResult], rule
 def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
     """The top-level modules that some file imports: the rules of libraries on Chainer are loaded for these."""
     return frozenset(
-        name.split(".", 1)[0] for source in trees.values() for node in source.of(ast.Import, ast.ImportFrom)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
-                     [node.module or ""] if not node.level else ()))
+        name.split(".", 1)[0]
+        for source in trees.values()
+        for node in source.of(ast.Import, ast.ImportFrom)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if not node.level
+            else ()
+        )
+    )
 
 
 def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
@@ -220,7 +248,9 @@ def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
     if "# TODO(chainer2torch " in text:
         plan.extra_edits += [
             Unmark(module.source.start(module.source.line_statement(node)), site.symbol)
-            for node, site in plan.sites.items() if site.state in ("exact", "close")]
+            for node, site in plan.sites.items()
+            if site.state in ("exact", "close")
+        ]
     result = FileResult(module.path, text, text, root=plan.analysis.project.import_root(module.path))
     if plan.choices.kinds:
         result.kinds = list(kinds_of(plan.analysis, module))
@@ -264,8 +294,11 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         result.error = f"line {error.raw_line}: {error.message}"
         return
     except (SyntaxError, RecursionError) as error:
-        result.error = f"left as it is: the rewritten text would not be valid Python ({error})" \
-            if isinstance(error, SyntaxError) else _TOO_DEEP
+        result.error = (
+            f"left as it is: the rewritten text would not be valid Python ({error})"
+            if isinstance(error, SyntaxError)
+            else _TOO_DEEP
+        )
         return
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
@@ -316,8 +349,9 @@ def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
     alias = names.needed.get("compat") or names.existing.get("compat")
     if alias is None:
         return set()
-    return {n.attr for n in nodes
-            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias}
+    return {
+        n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias
+    }
 
 
 def _syntax_message(error: BaseException, text: str) -> str:

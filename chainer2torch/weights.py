@@ -2,6 +2,7 @@
 
 The reading and writing is the code that migrated projects get too: chainer2torch/compat/serializers/serializers.py.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -61,8 +62,16 @@ def find_model(spec: str, args: Any = None) -> Any:
         sys.path.remove(folder)
 
 
-def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathLike[str] | None = None, *,
-            strict: bool = True, prefix: str = "", allow_extra: bool = False) -> list[str]:
+def convert(
+    source: Any,
+    model: str | Any,
+    args: Any = None,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    strict: bool = True,
+    prefix: str = "",
+    allow_extra: bool = False,
+) -> list[str]:
     """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
 
     ``source`` is a file of Chainer's save_npz (``prefix`` is the part of a trainer's snapshot to load) or, with an
@@ -78,6 +87,7 @@ def convert(source: Any, model: str | Any, args: Any = None, out: str | os.PathL
     try:
         if Path(source).suffix in (".h5", ".hdf5"):
             from chainer2torch.compat.serializers.hdf5_files import load_hdf5
+
             load_hdf5(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
         else:
             serializers.load_npz(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
@@ -96,13 +106,16 @@ def write(module: Any, out: str | os.PathLike[str]) -> list[str]:
     """
     import torch
     from torch.nn.parameter import is_lazy
+
     out = Path(out)
     part = out.with_name(out.name + ".part")
     state = module.state_dict()
     told = [slot.key for slot in link_slots.chainer_slots(module) if slot.told]
     if told and out.suffix != ".npz":
-        raise WeightsError(f"{told[0]} is saved by a serialize() of the model, and {out.suffix} files have no place "
-                           "for it: write an .npz, or register the value with compat.register_persistent")
+        raise WeightsError(
+            f"{told[0]} is saved by a serialize() of the model, and {out.suffix} files have no place "
+            "for it: write an .npz, or register the value with compat.register_persistent"
+        )
     try:
         if out.suffix == ".npz":
             serializers.save_npz(str(part), module)
@@ -129,6 +142,7 @@ def _write_safetensors(state: Mapping[str, Any], path: Path) -> None:
         raise WeightsError("writing .safetensors needs the package safetensors: pip install safetensors") from error
     import torch
     from torch.nn.parameter import is_lazy
+
     tensors = {}
     for key, value in state.items():
         if not isinstance(value, torch.Tensor) or is_lazy(value):

@@ -5,6 +5,7 @@
 
 mkdocs runs it as a hook; the pages are in no repository.
 """
+
 from __future__ import annotations
 
 import re
@@ -27,12 +28,21 @@ AREAS = {
     "initializers": ("chainer.initializers.",),
     "distributions": ("chainer.distributions.",),
     "data sets, iterators, converters": ("chainer.datasets.", "chainer.iterators.", "chainer.dataset."),
-    "training, extensions, triggers": ("chainer.training.", "chainer.training.extensions.",
-                                       "chainer.training.triggers.", "chainer.training.updaters."),
+    "training, extensions, triggers": (
+        "chainer.training.",
+        "chainer.training.extensions.",
+        "chainer.training.triggers.",
+        "chainer.training.updaters.",
+    ),
     "serializers": ("chainer.serializers.",),
     "distributed (ChainerMN)": ("chainermn.",),
-    "methods and attributes of Variable, Link, Chain": ("chainer.Variable.", "chainer.Link.", "chainer.Chain.",
-                                                        "chainer.ChainList.", "chainer.Sequential."),
+    "methods and attributes of Variable, Link, Chain": (
+        "chainer.Variable.",
+        "chainer.Link.",
+        "chainer.Chain.",
+        "chainer.ChainList.",
+        "chainer.Sequential.",
+    ),
     "array functions (NumPy, CuPy, xp)": ("xp.Module.",),
 }
 
@@ -41,8 +51,11 @@ def coverage(rules: Rules) -> str:
     """The README's table: how many names of each area have which state."""
     lines = ["| area | names | exact | close | review | manual |", "|---|---|---|---|---|---|"]
     for area, prefixes in AREAS.items():
-        rows = [row for name, row in rules.rows.items()
-                if any(name.startswith(prefix) and "." not in name[len(prefix):] for prefix in prefixes)]
+        rows = [
+            row
+            for name, row in rules.rows.items()
+            if any(name.startswith(prefix) and "." not in name[len(prefix) :] for prefix in prefixes)
+        ]
         counts = [sum(_state(rules, row) == state for row in rows) for state in STATES]
         lines.append(f"| {area} | {len(rows)} | " + " | ".join(map(str, counts)) + " |")
     counts = [sum(_state(rules, row) == state for row in rules.rows.values()) for state in STATES]
@@ -72,12 +85,22 @@ def pages(rules: Rules) -> dict[str, str]:
     for table, rows in sorted(tables.items()):
         name = f"rules/{table.replace('/', '-')}.md"
         made[name] = rules_page(table, rows)
-        counts = ", ".join(f"{number} {state}" for state in STATES
-                           if (number := sum(_state(rules, row) == state for row in rows)))
+        counts = ", ".join(
+            f"{number} {state}" for state in STATES if (number := sum(_state(rules, row) == state for row in rows))
+        )
         listed.append(f"| [{table}]({name.removeprefix('rules/')}) | {len(rows)} | {counts} |")
-    made["rules/index.md"] = "\n".join(["# Rules", "", "Every Chainer name that has a rule, by table. "
-                                        "`chainer2torch rules NAME` shows one.", "", "| table | names | states |",
-                                        "|---|---|---|", *listed, ""])
+    made["rules/index.md"] = "\n".join(
+        [
+            "# Rules",
+            "",
+            "Every Chainer name that has a rule, by table. `chainer2torch rules NAME` shows one.",
+            "",
+            "| table | names | states |",
+            "|---|---|---|",
+            *listed,
+            "",
+        ]
+    )
     return made
 
 
@@ -131,6 +154,7 @@ def _anchor(code: str) -> str:
 def on_files(files: Any, config: Any) -> Any:
     """The hook of mkdocs: adds the pages to the site."""
     from mkdocs.structure.files import File
+
     for name, text in pages(_everything()).items():
         files.append(File.generated(config, name, content=text))
     files.append(File.generated(config, "changelog.md", content=(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))

@@ -1,4 +1,5 @@
 """Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.worker.chainer_patches)."""
+
 import os
 import warnings
 

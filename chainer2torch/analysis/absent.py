@@ -1,4 +1,5 @@
 """What PyTorch does not have (ChainerX, iDeep): tests for it are constant, and what they guard never runs."""
+
 from __future__ import annotations
 
 import ast
@@ -7,10 +8,15 @@ from collections.abc import Callable
 from chainer2torch.analysis.kinds import Kind, Ref
 
 _IDEEP = "chainer.backends.intel64"
-NEVER = frozenset({
-    "chainerx", "chainer.backend.ChainerxDevice", "chainer.backend.IntelDevice", "chainerx.ndarray",
-    _IDEEP,
-})
+NEVER = frozenset(
+    {
+        "chainerx",
+        "chainer.backend.ChainerxDevice",
+        "chainer.backend.IntelDevice",
+        "chainerx.ndarray",
+        _IDEEP,
+    }
+)
 _ASKING = frozenset({"chainerx.is_available", f"{_IDEEP}.is_ideep_available", f"{_IDEEP}.should_use_ideep"})
 # the nodes of which `constant_test` can say something
 TESTS = (ast.Compare, ast.Call, ast.Attribute)
@@ -23,8 +29,13 @@ def constant_test(node: ast.AST, kind: KindOf) -> bool | None:
         sides = (node.left, node.comparators[0])
         if any(_is_never(s, kind) for s in sides) and not all(_is_never(s, kind) for s in sides):
             return isinstance(node.ops[0], ast.IsNot)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance" and \
-            len(node.args) == 2 and _is_never(node.args[1], kind):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and len(node.args) == 2
+        and _is_never(node.args[1], kind)
+    ):
         return False
     if isinstance(node, ast.Call):
         callee = kind(node.func)

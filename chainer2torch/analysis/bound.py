@@ -1,4 +1,5 @@
 """The kinds of a rule's parameters at a call."""
+
 from __future__ import annotations
 
 import ast

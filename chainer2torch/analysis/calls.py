@@ -1,4 +1,5 @@
 """Kinds of call results, and how arguments feed the parameters of the project's own functions."""
+
 from __future__ import annotations
 
 import ast
@@ -7,9 +8,29 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis.models import array_kinds, data, link_lists, protocols
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
+    BOTTOM,
+    UNKNOWN,
+    Batch,
+    Class,
+    Const,
+    Dct,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
     Union,
-    element_of, generalized, join, join_all, options, parse_spec,
+    element_of,
+    generalized,
+    join,
+    join_all,
+    options,
+    parse_spec,
 )
 from chainer2torch.analysis.libraries import adapted
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -19,8 +40,21 @@ from chainer2torch.rules.signature import BindError
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
 
-_TYPES = {"int": "int", "float": "float", "str": "str", "bool": "bool", "len": "int", "round": "int", "id": "int",
-          "repr": "str", "isinstance": "bool", "hasattr": "bool", "callable": "bool", "any": "bool", "all": "bool"}
+_TYPES = {
+    "int": "int",
+    "float": "float",
+    "str": "str",
+    "bool": "bool",
+    "len": "int",
+    "round": "int",
+    "id": "int",
+    "repr": "str",
+    "isinstance": "bool",
+    "hasattr": "bool",
+    "callable": "bool",
+    "any": "bool",
+    "all": "bool",
+}
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 # methods that only links have: what they give is known whatever they are called on
@@ -62,8 +96,13 @@ class Calls:
         return join_all(results)
 
     def call(  # type: ignore[misc]
-            self: Analysis, callee: Kind, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
-            rest: Kind | None = None) -> Kind:
+        self: Analysis,
+        callee: Kind,
+        args: list[Kind],
+        keywords: dict[str, Kind],
+        node: ast.Call | None,
+        rest: Kind | None = None,
+    ) -> Kind:
         """The result of calling a value; ``rest`` is what more arguments may follow (``*batch``, ``**options``)."""
         if isinstance(callee, Func):
             return self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
@@ -74,8 +113,12 @@ class Calls:
         if isinstance(callee, Method):
             return self._call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
-        calls_models = not (isinstance(callee, Ref) and callee.name.startswith(
-            ("chainer", "builtins.", "numpy.", "copy.")) or isinstance(callee, Ref) and adapted(callee.name))
+        calls_models = not (
+            isinstance(callee, Ref)
+            and callee.name.startswith(("chainer", "builtins.", "numpy.", "copy."))
+            or isinstance(callee, Ref)
+            and adapted(callee.name)
+        )
         fed = protocols.fed_functions(self, callee, args, keywords) if isinstance(callee, Ref) else []
         if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
             fed = [self._call_for_items(callee.name, args, keywords)]
@@ -89,7 +132,8 @@ class Calls:
         return UNKNOWN
 
     def _call_for_items(  # type: ignore[misc]
-            self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
         """``map(function, items)``, ``sorted(items, key=function)``: gives the function if it is of the project."""
         function = keywords.get("key") if name in _WITH_KEY else args[0] if len(args) > 1 else None
         items = args[:1] if name in _WITH_KEY else args[1:]
@@ -101,8 +145,14 @@ class Calls:
     # -- functions and classes of the project ----------------------------------------------------------------------
 
     def call_function(  # type: ignore[misc]
-            self: Analysis, func: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind],
-            node: ast.Call | None, rest: Kind | None = None) -> Kind:
+        self: Analysis,
+        func: FuncInfo,
+        receiver: Kind | None,
+        args: list[Kind],
+        keywords: dict[str, Kind],
+        node: ast.Call | None,
+        rest: Kind | None = None,
+    ) -> Kind:
         """Feeds the parameters and gives what is known of the return value."""
         if func.is_changed:
             self.escape(Func(func))
@@ -126,7 +176,7 @@ class Calls:
         for name, default in zip([*names[::-1], *(p.arg for p in a.kwonlyargs)], [*a.defaults[::-1], *a.kw_defaults]):
             if default is not None and (name not in fed or name in filled and rest != UNKNOWN):
                 self.feed(func, name, generalized(self.facts.get(default, UNKNOWN)))
-        for kind in args[len(names):]:
+        for kind in args[len(names) :]:
             self.escape(kind)
         self.reads(func, "return")
         return func.returns if func.returns is not None else UNKNOWN if self.widened(func) else BOTTOM
@@ -144,8 +194,13 @@ class Calls:
             self.enqueue(func)
 
     def _construct(  # type: ignore[misc]
-            self: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
-            rest: Kind | None) -> Kind:
+        self: Analysis,
+        cls: ClassInfo,
+        args: list[Kind],
+        keywords: dict[str, Kind],
+        node: ast.Call | None,
+        rest: Kind | None,
+    ) -> Kind:
         made = Inst(cls, self.site(node) if node is not None else 0)
         init = self.class_attribute(cls, "__init__", made)
         if isinstance(init, Func):
@@ -182,8 +237,13 @@ class Calls:
     # -- values outside the project --------------------------------------------------------------------------------
 
     def _call_instance(  # type: ignore[misc]
-            self: Analysis, callee: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None,
-            rest: Kind | None = None) -> Kind:
+        self: Analysis,
+        callee: Inst,
+        args: list[Kind],
+        keywords: dict[str, Kind],
+        node: ast.Call | None,
+        rest: Kind | None = None,
+    ) -> Kind:
         if self.is_link(callee):
             if rest == UNKNOWN:
                 # one is something; what follows is tensors, as in any call that is not seen
@@ -207,12 +267,22 @@ class Calls:
         return protocols.call_own_function(self, callee)
 
     def _call_method(  # type: ignore[misc]
-            self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+        self: Analysis, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
+    ) -> Kind:
         receiver, name = method.receiver, method.name
-        registers = name == "__init__" and isinstance(receiver, Inst) and receiver.cls == "chainer.Chain" or \
-            name == "add_link" and args and isinstance(args[0], Const)
-        if not isinstance(receiver, (Lst, Dct)) and not registers and \
-                not (isinstance(receiver, Inst) and protocols.hands_on(self, receiver, name, node)):
+        registers = (
+            name == "__init__"
+            and isinstance(receiver, Inst)
+            and receiver.cls == "chainer.Chain"
+            or name == "add_link"
+            and args
+            and isinstance(args[0], Const)
+        )
+        if (
+            not isinstance(receiver, (Lst, Dct))
+            and not registers
+            and not (isinstance(receiver, Inst) and protocols.hands_on(self, receiver, name, node))
+        ):
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
         if isinstance(receiver, Inst):
@@ -235,8 +305,13 @@ class Calls:
         return Scalar("str") if name in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
 
     def method_result(  # type: ignore[misc]
-            self: Analysis, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None,
-            keywords: dict[str, Kind] | None = None) -> Kind:
+        self: Analysis,
+        receiver: Inst,
+        name: str,
+        args: list[Kind],
+        node: ast.AST | None,
+        keywords: dict[str, Kind] | None = None,
+    ) -> Kind:
         """The result of a method of an object outside the project (or inherited from outside)."""
         if isinstance(receiver.cls, ClassInfo):
             found = self.class_attribute(receiver.cls, name, receiver)
@@ -255,7 +330,7 @@ class Calls:
         return UNKNOWN
 
     def _call_ref(  # type: ignore[misc]
-            self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call, starred: bool
+        self: Analysis, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call, starred: bool
     ) -> Kind:
         if name.startswith("builtins."):
             return self._call_builtin(name[9:], args, node)
@@ -285,7 +360,8 @@ class Calls:
         return UNKNOWN
 
     def _record(  # type: ignore[misc]
-            self: Analysis, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
+        self: Analysis, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]
+    ) -> None:
         row = self.rules.rows.get(cls)
         bound = bind_kinds(row, args, keywords, None) if row is not None else dict(keywords)
         if cls == "chainer.Chain":  # its keywords are its children
@@ -298,7 +374,8 @@ class Calls:
         protocols.constructed(self, cls, old)
 
     def row_result(  # type: ignore[misc]
-            self: Analysis, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
+        self: Analysis, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None
+    ) -> Kind:
         """What a rule says of the result."""
         found = array_kinds.row_kind(row.name, args, keywords, receiver)
         if found is not None:

@@ -1,11 +1,23 @@
 """Lists and dictionaries that grow: what is put into them is joined to what they hold, wherever their name is from."""
+
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Tup, element_of, join,
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Const,
+    Dct,
+    Kind,
+    Lst,
+    Mod,
+    Scalar,
+    Tup,
+    element_of,
+    join,
 )
 
 if TYPE_CHECKING:
@@ -16,18 +28,23 @@ class Containers:
     """Methods of the analysis for what containers hold."""
 
     def list_method(  # type: ignore[misc]
-            self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
+        self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None
+    ) -> Kind:
         """The result of a method of a list, which may have grown by it."""
-        if name in ("append", "insert", "extend") and args and node is not None and \
-                isinstance(node.func, ast.Attribute):
+        if (
+            name in ("append", "insert", "extend")
+            and args
+            and node is not None
+            and isinstance(node.func, ast.Attribute)
+        ):
             new = element_of(args[-1]) if name == "extend" else args[-1]
             self._grown(node.func.value, Lst(join(receiver.element, new)))
             return NONE
         return receiver.element if name == "pop" else UNKNOWN
 
     def dict_method(  # type: ignore[misc]
-            self: Analysis, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind],
-            node: ast.Call | None) -> Kind:
+        self: Analysis, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
+    ) -> Kind:
         """The result of a method of a dictionary, which may have grown by it."""
         element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
         if name == "items":
@@ -35,8 +52,11 @@ class Containers:
         if name in ("values", "get", "pop"):
             return Lst(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
-            new = args[1:2] if name == "setdefault" else [
-                *keywords.values(), *(a.element if isinstance(a, Dct) else UNKNOWN for a in args)]
+            new = (
+                args[1:2]
+                if name == "setdefault"
+                else [*keywords.values(), *(a.element if isinstance(a, Dct) else UNKNOWN for a in args)]
+            )
             grown = Dct(receiver.element)
             for kind in new:
                 grown = Dct(join(grown.element, kind))

@@ -3,6 +3,7 @@
 One of the project's keeps the meaning of a function if it returns the function, or another that hands all arguments on
 and returns what comes back: that is timing, logging, counting, registering.
 """
+
 from __future__ import annotations
 
 import ast
@@ -79,8 +80,10 @@ def _hands_on(decorator: FuncInfo) -> bool:
     inner = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
     returned = [_wrapped(n.value) for n in _own(node) if isinstance(n, ast.Return)]
     return bool(returned) and all(
-        isinstance(value, ast.Name) and (value.id == function or value.id in inner and _calls_through(
-            inner[value.id], function)) for value in returned)
+        isinstance(value, ast.Name)
+        and (value.id == function or value.id in inner and _calls_through(inner[value.id], function))
+        for value in returned
+    )
 
 
 def _wrapped(value: ast.expr | None) -> ast.expr | None:
@@ -96,21 +99,41 @@ def _calls_through(wrapper: ast.FunctionDef, function: str) -> bool:
     """Whether a function gives its own arguments to ``function`` and returns the result."""
     a = wrapper.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
-    given = [*names, *([f"*{a.vararg.arg}"] if a.vararg else []), *(f"{p.arg}={p.arg}" for p in a.kwonlyargs),
-             *([f"**{a.kwarg.arg}"] if a.kwarg else [])]
+    given = [
+        *names,
+        *([f"*{a.vararg.arg}"] if a.vararg else []),
+        *(f"{p.arg}={p.arg}" for p in a.kwonlyargs),
+        *([f"**{a.kwarg.arg}"] if a.kwarg else []),
+    ]
     through = ast.unparse(ast.parse(f"{function}({', '.join(given)})", mode="eval"))
     nodes = list(_own(wrapper))
     own = {*names, *(p.arg for p in (*a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))), function}
-    results = {ast.unparse(n.targets[0]) for n in nodes
-               if isinstance(n, ast.Assign) and ast.unparse(n.value) == through}
+    results = {
+        ast.unparse(n.targets[0]) for n in nodes if isinstance(n, ast.Assign) and ast.unparse(n.value) == through
+    }
     calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function]
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     returned = [n.value for n in nodes if isinstance(n, ast.Return)]
-    return not (a.defaults or any(a.kw_defaults) or own & set(stored) or any(
-        isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)) and bool(returned) and all(
-        ast.unparse(call) == through for call in calls) and all(
-        value is not None and (ast.unparse(value) == through or isinstance(value, ast.Name) and value.id in results
-                               and stored.count(value.id) == 1) for value in returned)
+    return (
+        not (
+            a.defaults
+            or any(a.kw_defaults)
+            or own & set(stored)
+            or any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)
+        )
+        and bool(returned)
+        and all(ast.unparse(call) == through for call in calls)
+        and all(
+            value is not None
+            and (
+                ast.unparse(value) == through
+                or isinstance(value, ast.Name)
+                and value.id in results
+                and stored.count(value.id) == 1
+            )
+            for value in returned
+        )
+    )
 
 
 def _own(function: ast.AST) -> Iterator[ast.AST]:

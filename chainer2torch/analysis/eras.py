@@ -1,4 +1,5 @@
 """For which version of Chainer a file was written, as far as its words tell."""
+
 from __future__ import annotations
 
 import re
@@ -9,12 +10,25 @@ from chainer2torch.analysis.source import Source
 # what only version 1 knows, and what came with version 2 or later: words, and the forms in which they count
 _VERSION_1 = ("volatile", "wscale", "FunctionSet", "zero_grads", "clip_grads", "use_cudnn")
 _VERSION_1_FORMS = re.compile(
-    r"\b(volatile|wscale|FunctionSet|zero_grads|clip_grads)\b|\buse_cudnn\s*=\s*(?:True|False)\b")
-_LATER = ("init_scope", "using_config", "no_backprop_mode", "force_backprop_mode", "global_config", "FunctionNode",
-          "to_chx", "get_device_from_id", "config", "backend", "Normal")
+    r"\b(volatile|wscale|FunctionSet|zero_grads|clip_grads)\b|\buse_cudnn\s*=\s*(?:True|False)\b"
+)
+_LATER = (
+    "init_scope",
+    "using_config",
+    "no_backprop_mode",
+    "force_backprop_mode",
+    "global_config",
+    "FunctionNode",
+    "to_chx",
+    "get_device_from_id",
+    "config",
+    "backend",
+    "Normal",
+)
 _LATER_FORMS = re.compile(
     r"\b(init_scope|using_config|no_backprop_mode|force_backprop_mode|global_config|FunctionNode|"
-    r"to_chx|get_device_from_id)\b|\bchainer\s*\.\s*(config|backends?|initializers\.Normal)\b")
+    r"to_chx|get_device_from_id)\b|\bchainer\s*\.\s*(config|backends?|initializers\.Normal)\b"
+)
 
 # the words of a version go with what an earlier run rewrote: where that run was in doubt, the file still is
 _DOUBTED = re.compile(r"^[ \t]*# TODO\(chainer2torch C2T\d+\):.*\bversion 1 of Chainer\b", re.MULTILINE)
@@ -26,15 +40,19 @@ def eras(sources: Mapping[str, Source], pinned: int | None = None) -> dict[str, 
     A file without a sign is of the era of the other files of its project when those agree, and of the major version
     that the project's requirements have ``pinned`` when it does not contradict them.
     """
-    signs = {path: (_says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS))
-             for path, source in sources.items()}
+    signs = {
+        path: (_says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS))
+        for path, source in sources.items()
+    }
     found = {own for own in signs.values() if any(own)}
     common = {(True, False): 1, (False, True): 2}.get(next(iter(found))) if len(found) == 1 else None
     wanted = {common, min(pinned, 2) if pinned is not None else None} - {None}
     unsigned = wanted.pop() if len(wanted) == 1 else None
     doubted = {path for path, source in sources.items() if pinned is None and _doubted(source)}
-    return {path: None if all(own) or path in doubted else unsigned if not any(own) else 1 if own[0] else 2
-            for path, own in signs.items()}
+    return {
+        path: None if all(own) or path in doubted else unsigned if not any(own) else 1 if own[0] else 2
+        for path, own in signs.items()
+    }
 
 
 def _doubted(source: Source) -> bool:
@@ -45,4 +63,5 @@ def _says(source: Source, words: Sequence[str], forms: re.Pattern[str]) -> bool:
     """Whether one of the words stands in the code: what comments and strings say of a version is no sign of it."""
     return any(word in source.text for word in words) and any(
         not source.in_string(match.start()) and source.comment_before(match.start()) is None
-        for match in forms.finditer(source.text))
+        for match in forms.finditer(source.text)
+    )

@@ -1,4 +1,5 @@
 """Kinds of expressions."""
+
 from __future__ import annotations
 
 import ast
@@ -6,9 +7,32 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.models import array_operators, array_kinds, data
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Batch, Class, Const, Dct, Folder, Func, HostArray, Inst, Kind, Lst, Method, Mod, Ref, Scalar,
-    Tensor, Tup, Union,
-    Unknown, element_of, join, join_all, options, parse_spec, scalar_type,
+    BOTTOM,
+    UNKNOWN,
+    Batch,
+    Class,
+    Const,
+    Dct,
+    Folder,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Mod,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    Union,
+    Unknown,
+    element_of,
+    join,
+    join_all,
+    options,
+    parse_spec,
+    scalar_type,
 )
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 
@@ -203,8 +227,11 @@ class Expressions:
                 return Lst(element_of(kind))
             return kind if isinstance(kind, Inst) else UNKNOWN
         if isinstance(kind, Tup):
-            if isinstance(index, Const) and isinstance(index.value, int) and \
-                    -len(kind.items) <= index.value < len(kind.items):
+            if (
+                isinstance(index, Const)
+                and isinstance(index.value, int)
+                and -len(kind.items) <= index.value < len(kind.items)
+            ):
                 return kind.items[index.value]
             return element_of(kind)
         if isinstance(kind, Lst):
@@ -222,9 +249,14 @@ class Expressions:
 
     def iterated(self: Analysis, kind: Kind) -> Kind:  # type: ignore[misc]
         """The kind of the elements when a value is iterated over by ``for``."""
-        return join_all([
-            data.item(self, k, None) or self.method_result(k, "__iter__", [], None) if isinstance(k, Inst) else
-            element_of(k) for k in options(kind)])
+        return join_all(
+            [
+                data.item(self, k, None) or self.method_result(k, "__iter__", [], None)
+                if isinstance(k, Inst)
+                else element_of(k)
+                for k in options(kind)
+            ]
+        )
 
     # -- attributes ------------------------------------------------------------------------------------------------
 
@@ -316,12 +348,17 @@ class Expressions:
 
 def _has_chainer(module: ModuleInfo) -> bool:
     return bool(module.stars) or any(
-        isinstance(k, Ref) and k.name.split(".")[0] == "chainer" for k in module.env.values())
+        isinstance(k, Ref) and k.name.split(".")[0] == "chainer" for k in module.env.values()
+    )
 
 
 _FOLDS = {
-    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b, ast.FloorDiv: lambda a, b: a // b, ast.Mod: lambda a, b: a % b,
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
 }
 
 

@@ -4,6 +4,7 @@ Each function, module body and class attribute has a summary (parameters joined 
 value, attributes joined over all assignments). A unit is visited again when a summary that it read has changed, and a
 bounded number of times: the cost is linear in the size of the project.
 """
+
 from __future__ import annotations
 
 import ast
@@ -18,7 +19,22 @@ from chainer2torch.analysis.containers import Containers
 from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning, passed
 from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Class, Const, Dct, Folder, Func, Inst, Kind, Lst, Mod, Ref, Tensor, Unknown, join, options,
+    BOTTOM,
+    UNKNOWN,
+    Class,
+    Const,
+    Dct,
+    Folder,
+    Func,
+    Inst,
+    Kind,
+    Lst,
+    Mod,
+    Ref,
+    Tensor,
+    Unknown,
+    join,
+    options,
     parse_spec,
 )
 from chainer2torch.analysis.libraries import Libraries
@@ -42,7 +58,7 @@ class Analysis(Statements, Expressions, Calls, Containers):
         self.libraries = Libraries.of(rules.libraries, project.modules)
         self.hints = dict(hints or {})
         self.facts: dict[ast.AST, Kind] = {}
-        self.bindings: dict[ast.AST, Kind] = {}   # what each import alias binds
+        self.bindings: dict[ast.AST, Kind] = {}  # what each import alias binds
         self.objects: dict[int, dict[str, Kind]] = {}
         self.makers: dict[int, ast.Call] = {}
         self.layer_inputs: dict[int, Kind] = {}
@@ -54,9 +70,9 @@ class Analysis(Statements, Expressions, Calls, Containers):
         self._queue: deque[Unit] = deque()
         self._queued: set[Unit] = set()
         self._visits: dict[Unit, int] = {}
-        self._nested: dict[FuncInfo, dict[FuncInfo, None]] = {}   # the functions that are defined in a function
-        self._last_env: dict[FuncInfo, dict[str, Kind]] = {}      # and the names that they saw there
-        self.too_deep: set[str] = set()    # files with expressions that are nested too deeply
+        self._nested: dict[FuncInfo, dict[FuncInfo, None]] = {}  # the functions that are defined in a function
+        self._last_env: dict[FuncInfo, dict[str, Kind]] = {}  # and the names that they saw there
+        self.too_deep: set[str] = set()  # files with expressions that are nested too deeply
         self.statement_methods = self._methods("_stmt_")
         self.expression_methods = self._methods("_expr_")
         self._answers: dict[Callable[[Analysis], Any], Any] = {}
@@ -229,8 +245,10 @@ class Analysis(Statements, Expressions, Calls, Containers):
             self.call_function(registering, None, [made], {}, None)
             if registering in self._queued:  # at once: who asks the registry next must not find it empty
                 self._visit(registering)
-        if all(decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
-               for d, kind in zip(node.decorator_list, kinds)):
+        if all(
+            decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
+            for d, kind in zip(node.decorator_list, kinds)
+        ):
             return made
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
 
@@ -387,7 +405,8 @@ class Analysis(Statements, Expressions, Calls, Containers):
         found = self._derived.get((cls, base))
         if found is None:
             found = self._derived[cls, base] = any(
-                isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls))
+                isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls)
+            )
         return found
 
     def mro(self, cls: str | ClassInfo) -> list[str | ClassInfo]:
@@ -403,8 +422,9 @@ class Analysis(Statements, Expressions, Calls, Containers):
             result.append(current)
             if isinstance(current, ClassInfo):
                 parents = [o for base in current.bases for o in options(base)]
-                stack += [p.info if isinstance(p, Class) else p.name for p in reversed(parents)
-                          if isinstance(p, (Class, Ref))]
+                stack += [
+                    p.info if isinstance(p, Class) else p.name for p in reversed(parents) if isinstance(p, (Class, Ref))
+                ]
         if isinstance(cls, ClassInfo) and cls in self.mixed:  # behind all others: it stands for what is beside it
             result.append(self.mixed[cls])
         return result

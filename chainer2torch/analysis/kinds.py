@@ -1,4 +1,5 @@
 """The lattice of kinds: what is known statically about the value of an expression."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -318,11 +319,17 @@ def describe(kind: Kind) -> str:
     """A short text of a kind, for people and for tests."""
     if isinstance(kind, Tensor):
         name = "array" if kind.array else "tensor"
-        return name + (f" rank {kind.rank}" if kind.rank is not None else "") + \
-            (f" dtype {kind.dtype}" if kind.dtype else "")
+        return (
+            name
+            + (f" rank {kind.rank}" if kind.rank is not None else "")
+            + (f" dtype {kind.dtype}" if kind.dtype else "")
+        )
     if isinstance(kind, HostArray):
-        return "host array" + (f" rank {kind.rank}" if kind.rank is not None else "") + \
-            (f" dtype {kind.dtype}" if kind.dtype else "")
+        return (
+            "host array"
+            + (f" rank {kind.rank}" if kind.rank is not None else "")
+            + (f" dtype {kind.dtype}" if kind.dtype else "")
+        )
     if isinstance(kind, Inst):
         return "instance " + (kind.cls if isinstance(kind.cls, str) else kind.cls.name)
     if isinstance(kind, Const):
@@ -364,7 +371,7 @@ def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind |
         return dataclasses.replace(kind, array=False) if isinstance(kind, Tensor) else Tensor()
     for prefix, make in (("tuple of ", Lst), ("list of ", Lst), ("dict of ", Dct), ("pairs of ", _named)):
         if spec.startswith(prefix):
-            return make(parse_spec(spec[len(prefix):], bound))
+            return make(parse_spec(spec[len(prefix) :], bound))
     words = spec.split()
     if not words or words[0] == "unknown":
         return UNKNOWN

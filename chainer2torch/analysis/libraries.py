@@ -1,4 +1,5 @@
 """Which dotted names need Chainer: its own modules, and libraries that are built on it."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -6,8 +7,16 @@ from collections.abc import Iterable
 CHAINER = frozenset({"chainer", "chainermn", "chainerx", "cupy"})
 
 # helpers of a project that is half way: what they give is what they get, on the other side
-ADAPTERS = frozenset({"as_torch_model", "as_chainer_link", "as_chainer_iterator", "as_chainer_loss",
-                      "as_torch_converter", "as_chainer_report"})
+ADAPTERS = frozenset(
+    {
+        "as_torch_model",
+        "as_chainer_link",
+        "as_chainer_iterator",
+        "as_chainer_loss",
+        "as_torch_converter",
+        "as_chainer_report",
+    }
+)
 
 
 def adapted(name: str) -> bool:
@@ -26,7 +35,8 @@ class Libraries:
 
     def __contains__(self, name: str) -> bool:
         return name.split(".", 1)[0] in self._tops or any(
-            name == module or name.startswith(module + ".") for module in self._inner)
+            name == module or name.startswith(module + ".") for module in self._inner
+        )
 
     @classmethod
     def of(cls, known: Iterable[str], paths: Iterable[str]) -> Libraries:

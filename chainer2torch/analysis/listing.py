@@ -1,4 +1,5 @@
 """What the analysis has found out about a file, as text: for people who wonder, and for tests."""
+
 from __future__ import annotations
 
 import ast
@@ -38,8 +39,12 @@ def _scope(module: ModuleInfo, node: ast.AST) -> ast.AST:
     """The function in whose body a node stands: decorators, defaults and annotations belong to what is around it."""
     child = node
     for parent in module.source.ancestors(node):
-        if isinstance(parent, ast.Lambda) and child is parent.body or \
-                isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and child in parent.body:
+        if (
+            isinstance(parent, ast.Lambda)
+            and child is parent.body
+            or isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and child in parent.body
+        ):
             return parent
         child = parent
     return module.tree
@@ -53,9 +58,16 @@ def _place(node: ast.AST) -> tuple[int, int, int]:
 def _heading(analysis: Analysis, module: ModuleInfo, info: FuncInfo | None, scope: ast.AST) -> str:
     if isinstance(scope, ast.Module):
         return f"{module.path}: module"
-    name = ".".join([getattr(scope, "name", "<lambda>"), *(
-        getattr(a, "name", "<lambda>") for a in module.source.ancestors(scope)
-        if isinstance(a, (*_FUNCTIONS, ast.ClassDef)))][::-1])
+    name = ".".join(
+        [
+            getattr(scope, "name", "<lambda>"),
+            *(
+                getattr(a, "name", "<lambda>")
+                for a in module.source.ancestors(scope)
+                if isinstance(a, (*_FUNCTIONS, ast.ClassDef))
+            ),
+        ][::-1]
+    )
     head = f"{module.path}:{getattr(scope, 'lineno', 0)}: {name}"
     if info is None:
         return f"{head}: not reached"
@@ -65,7 +77,7 @@ def _heading(analysis: Analysis, module: ModuleInfo, info: FuncInfo | None, scop
 
 def _text(module: ModuleInfo, node: ast.expr) -> str:
     text = " ".join(module.source.segment(node).split())
-    return text if len(text) <= _WIDTH else text[:_WIDTH - 3] + "..."
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
 def _kind(kind: Kind | None) -> str:

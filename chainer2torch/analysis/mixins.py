@@ -1,4 +1,5 @@
 """Classes of a project that are only there to be mixed into links: their methods work with a link."""
+
 from __future__ import annotations
 
 import ast
@@ -30,17 +31,22 @@ def mixed_into_links(analysis: Analysis) -> dict[ClassInfo, str]:
     for cls in candidates:
         users = [user for user in classes if user is not cls and cls in analysis.mro(user)]
         if cls.name not in made and all(user in links or user in held for user in users):
-            found[cls] = next(base for base in _KINDS_OF_LINK if all(
-                analysis.derives(user, base) for user in users if user in links))
+            found[cls] = next(
+                base for base in _KINDS_OF_LINK if all(analysis.derives(user, base) for user in users if user in links)
+            )
     return found
 
 
 def _is_plain(cls: ClassInfo) -> bool:
-    return all(isinstance(base, Class) or isinstance(base, Ref) and base.name in _PLAIN
-               for kind in cls.bases for base in options(kind))
+    return all(
+        isinstance(base, Class) or isinstance(base, Ref) and base.name in _PLAIN
+        for kind in cls.bases
+        for base in options(kind)
+    )
 
 
 def _called_names(analysis: Analysis) -> frozenset[str]:
     functions = (call.func for module in analysis.project.modules.values() for call in module.source.of(ast.Call))
-    return frozenset(f.id if isinstance(f, ast.Name) else f.attr for f in functions
-                     if isinstance(f, (ast.Name, ast.Attribute)))
+    return frozenset(
+        f.id if isinstance(f, ast.Name) else f.attr for f in functions if isinstance(f, (ast.Name, ast.Attribute))
+    )

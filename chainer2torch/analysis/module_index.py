@@ -1,4 +1,5 @@
 """The index of a project: its modules and how an import statement in one file finds another."""
+
 from __future__ import annotations
 
 import ast

@@ -3,6 +3,7 @@
 A class may inherit from a link, or pass a Variable on, in a file in which the word Chainer does not occur; and an empty
 ``__init__.py`` says where a package begins.
 """
+
 from __future__ import annotations
 
 import posixpath

@@ -1,4 +1,5 @@
 """In which scope each name of a file is bound, as Python decides it."""
+
 from __future__ import annotations
 
 import ast
@@ -21,8 +22,9 @@ def bindings(tree: ast.Module) -> dict[ast.AST, Scope]:
     return found
 
 
-def _enter(scope: ast.AST, outer: list[tuple[ast.AST, frozenset[str], frozenset[str]]],
-           found: dict[ast.AST, Scope]) -> None:
+def _enter(
+    scope: ast.AST, outer: list[tuple[ast.AST, frozenset[str], frozenset[str]]], found: dict[ast.AST, Scope]
+) -> None:
     nodes = list(_own(scope))
     own, free = _bound(scope, nodes)
     chain = [*outer, (scope, own, free)]

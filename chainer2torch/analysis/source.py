@@ -1,4 +1,5 @@
 """A source file as text with offsets, and the tree with parent links."""
+
 from __future__ import annotations
 
 import ast
@@ -120,8 +121,11 @@ class Source:
     def strings(self) -> list[Span]:
         """Where strings stand, in order; what is inside of an f-string is part of it."""
         spans: list[Span] = []
-        for span in sorted(self.span(node) for node in self.of(ast.Constant, ast.JoinedStr)
-                           if isinstance(node, ast.JoinedStr) or isinstance(node.value, (str, bytes))):
+        for span in sorted(
+            self.span(node)
+            for node in self.of(ast.Constant, ast.JoinedStr)
+            if isinstance(node, ast.JoinedStr) or isinstance(node.value, (str, bytes))
+        ):
             if not spans or span[0] >= spans[-1][1]:
                 spans.append(span)
         return spans
@@ -182,7 +186,7 @@ class Source:
     def line_statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that holds a node and begins its line, so that a comment can stand above it."""
         statement = self.statement(node)
-        while self.text[self.line_starts[statement.lineno - 1]:self.start(statement)].strip():
+        while self.text[self.line_starts[statement.lineno - 1] : self.start(statement)].strip():
             before = self._before_on_line(statement)
             if before is None:
                 return statement

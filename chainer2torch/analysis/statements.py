@@ -1,4 +1,5 @@
 """Statements: what they bind, how branches join, how targets of assignments are filled."""
+
 from __future__ import annotations
 
 import ast
@@ -6,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import absent
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Class, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, element_of, join, options,
+    UNKNOWN,
+    Class,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    element_of,
+    join,
+    options,
 )
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -21,7 +34,7 @@ class Statements:
         """Runs statements in order; True when control does not reach the end."""
         for i, statement in enumerate(body):
             if self.statement(statement):
-                self._unreachable(body[i + 1:])
+                self._unreachable(body[i + 1 :])
                 return True
         return False
 
@@ -56,8 +69,9 @@ class Statements:
     def _stmt_AugAssign(self: Analysis, node: ast.AugAssign) -> None:  # type: ignore[misc]
         old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
-        extended = isinstance(old, Inst) and isinstance(node.op, ast.Add) and \
-            self.derives(old.cls, "chainer.Sequential")  # it stays the same object, as does
+        extended = (
+            isinstance(old, Inst) and isinstance(node.op, ast.Add) and self.derives(old.cls, "chainer.Sequential")
+        )  # it stays the same object, as does
         written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
         self.assign(node.target, old if extended or written else self.binary(node.op, old, value))
 
@@ -104,20 +118,28 @@ class Statements:
         tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         told: dict[str, Kind] = {}
         for call in tests:
-            if not (isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[0], ast.Name)
-                    and self.scopes[0].get(call.args[0].id) == UNKNOWN
-                    and self.kind(call.func) == Ref("builtins.isinstance")):
+            if not (
+                isinstance(call, ast.Call)
+                and len(call.args) == 2
+                and isinstance(call.args[0], ast.Name)
+                and self.scopes[0].get(call.args[0].id) == UNKNOWN
+                and self.kind(call.func) == Ref("builtins.isinstance")
+            ):
                 continue
             cls = self.kind(call.args[1])
-            if isinstance(cls, Ref) and cls.name.startswith("chainer.links.") and \
-                    self.rules.is_subclass(cls.name, "chainer.Link"):
+            if (
+                isinstance(cls, Ref)
+                and cls.name.startswith("chainer.links.")
+                and self.rules.is_subclass(cls.name, "chainer.Link")
+            ):
                 told[call.args[0].id] = Inst(cls.name)
             elif isinstance(cls, Class) and self.is_link(Inst(cls.info)):
                 told[call.args[0].id] = Inst(cls.info)
         return told
 
     def _branches(  # type: ignore[misc]
-            self: Analysis, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None) -> bool:
+        self: Analysis, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None
+    ) -> bool:
         start = dict(self.scopes[0])
         ends, all_stop = [], True
         for body in bodies:
@@ -181,10 +203,14 @@ class Statements:
         ends = [] if stopped else [dict(self.scopes[0])]
         if all(isinstance(part, (ast.Import, ast.ImportFrom)) for part in node.body):
             # a library is installed or it is not: where its import fails, an earlier one of the file has failed, too
-            start.update((name, kind) for name, kind in self.scopes[0].items()
-                         if isinstance(kind, Ref) and kind.name in self.libraries
-                         and isinstance(before := start.get(name), Ref)
-                         and before.name.split(".")[0] == kind.name.split(".")[0])
+            start.update(
+                (name, kind)
+                for name, kind in self.scopes[0].items()
+                if isinstance(kind, Ref)
+                and kind.name in self.libraries
+                and isinstance(before := start.get(name), Ref)
+                and before.name.split(".")[0] == kind.name.split(".")[0]
+            )
         for handler in node.handlers:
             self._restore(self._join_envs([start, dict(self.scopes[0])]))
             if handler.type is not None:

@@ -1,4 +1,5 @@
 """What the commands do, apart from parsing their arguments; heavy modules are imported where they are needed."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -39,8 +40,11 @@ class Goal:
 
     def over(self, base: Goal) -> Goal:
         """This goal, with what it does not say taken from another."""
-        return Goal(self.baseline or base.baseline, base.fail_under if self.fail_under is None else self.fail_under,
-                    self.verified)
+        return Goal(
+            self.baseline or base.baseline,
+            base.fail_under if self.fail_under is None else self.fail_under,
+            self.verified,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,15 +105,26 @@ def guarded(command: click.Command) -> int:
         if error.name not in _EXTRAS:
             click.echo(f"chainer2torch: internal error: {error} (--debug shows where)", err=True)
             return FAILED
-        click.echo(f"chainer2torch: {error.name} is not installed here; this command runs programs and needs it: "
-                   "pip install 'chainer2torch[verify]' (the README says with which constraints)", err=True)
+        click.echo(
+            f"chainer2torch: {error.name} is not installed here; this command runs programs and needs it: "
+            "pip install 'chainer2torch[verify]' (the README says with which constraints)",
+            err=True,
+        )
         return FAILED
     except Exception as error:
         if "--debug" in sys.argv:
             raise
         known = isinstance(error, (Failure, config.ConfigError, files.FileError)) or type(error).__name__ in (
-            "UsageError", "RulesError", "VendorError", "ModelsError", "WorkerError", "DeviceError", "BaselineError",
-            "VerificationError", "TraceError")
+            "UsageError",
+            "RulesError",
+            "VendorError",
+            "ModelsError",
+            "WorkerError",
+            "DeviceError",
+            "BaselineError",
+            "VerificationError",
+            "TraceError",
+        )
         message = str(error) if known else f"internal error: {type(error).__name__}: {error} (--debug shows where)"
         click.echo(f"chainer2torch: {message}", err=True)
         return FAILED
@@ -125,8 +140,16 @@ def _usage(error: click.ClickException) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}\n`{name} --help` says how it is called"
 
 
-def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str, ...], ignore: tuple[str, ...],
-             exclude: tuple[str, ...], quiet: bool, gitignore: bool = True, stdin: str = "stdin.py") -> Settings:
+def settings(
+    paths: tuple[Path, ...],
+    rules: tuple[Path, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    exclude: tuple[str, ...],
+    quiet: bool,
+    gitignore: bool = True,
+    stdin: str = "stdin.py",
+) -> Settings:
     """The command line's options on top of those of the nearest pyproject.toml."""
     if STDIN in paths and len(paths) > 1:
         raise Failure("- (the standard input) cannot be combined with other paths")
@@ -137,19 +160,33 @@ def settings(paths: tuple[Path, ...], rules: tuple[Path, ...], select: tuple[str
     for folder in (*base.rules, *rules):
         if not folder.is_dir():
             raise Failure(f"{folder}: no such directory of rule tables")
-    return Settings((*base.rules, *rules), select or base.select, (*base.ignore, *ignore),
-                    (*base.exclude, *exclude), quiet, gitignore and base.gitignore, stdin,
-                    chainer_version=base.chainer_version, jobs=base.jobs, init=base.init,
-                    only=base.only, parallel_updater=base.parallel_updater, goal=Goal(base.baseline, base.fail_under))
+    return Settings(
+        (*base.rules, *rules),
+        select or base.select,
+        (*base.ignore, *ignore),
+        (*base.exclude, *exclude),
+        quiet,
+        gitignore and base.gitignore,
+        stdin,
+        chainer_version=base.chainer_version,
+        jobs=base.jobs,
+        init=base.init,
+        only=base.only,
+        parallel_updater=base.parallel_updater,
+        goal=Goal(base.baseline, base.fail_under),
+    )
 
 
 def _known(beginning: str) -> None:
     """A code to select or to ignore must be the beginning of one that exists: else nothing would ever be found."""
     from chainer2torch.rules import codes
+
     if not beginning or not any(code.startswith(beginning) for code in codes.table()):
         near = codes.nearest(beginning)
-        raise Failure(f"{beginning or 'an empty code'}: no code begins so" + (f"; did you mean {near}?" if near else
-                      "; codes look like C2T203, or C2T2 for all of links"))
+        raise Failure(
+            f"{beginning or 'an empty code'}: no code begins so"
+            + (f"; did you mean {near}?" if near else "; codes look like C2T203, or C2T2 for all of links")
+        )
 
 
 def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
@@ -159,29 +196,42 @@ def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds:
     if count:
         if options.chainer_version is None:
             from chainer2torch.project.dependencies.pinned import pinned
+
             for tree in project.trees:
                 tree.pin = pinned(tree) if tree.sources else None
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
             analyse(project, _engine(options, rewrite, kinds, progress))
     if any(tree.place for tree in project.trees):
         from chainer2torch.project import dependencies
+
         dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
     return project
 
 
 def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
     from chainer2torch import engine as room
+
     rules = _rules(options.rules)
     if options.trace is not None:
         from chainer2torch.verify import trace
+
         hints = trace.hints(trace.read(options.trace))
 
     def engine(texts: Mapping[str, str], pinned: int | None) -> Mapping[str, Any]:
-        settings: dict[str, Any] = {"rules": rules, "rewrite": rewrite, "jobs": options.jobs, "progress": progress,
-                                    "options": room.Options(options.init, chainer_version=options.chainer_version,
-                                                            pinned=pinned, kinds=kinds,
-                                                            only=frozenset(options.only),
-                                                            parallel_updater=options.parallel_updater)}
+        settings: dict[str, Any] = {
+            "rules": rules,
+            "rewrite": rewrite,
+            "jobs": options.jobs,
+            "progress": progress,
+            "options": room.Options(
+                options.init,
+                chainer_version=options.chainer_version,
+                pinned=pinned,
+                kinds=kinds,
+                only=frozenset(options.only),
+                parallel_updater=options.parallel_updater,
+            ),
+        }
         if options.trace is not None:
             return trace.migrate_with_trace(texts, hints, **settings)
         return room.migrate_sources(texts, **settings)
@@ -189,11 +239,19 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
     return engine
 
 
-def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write: bool, force: bool,
-            report_file: Path | None, diff: bool = False) -> int:
+def migrate(
+    paths: tuple[Path, ...],
+    options: Settings,
+    out: Path | None,
+    write: bool,
+    force: bool,
+    report_file: Path | None,
+    diff: bool = False,
+) -> int:
     """``migrate``: -o, --write or (the default) the patch on stdout; the summary goes to stderr."""
     from chainer2torch.project import output
     from chainer2torch.report import text as text_report
+
     form = _format_for(report_file) if report_file else ""
     if paths == (STDIN,) and not diff:
         if out is not None or write:
@@ -217,8 +275,11 @@ def migrate(paths: tuple[Path, ...], options: Settings, out: Path | None, write:
             advice = "this was a dry run: -o OUT writes a migrated copy, --write changes the files"
         text_report.show(text_report.summary(report, advice), sys.stderr)
         if options.init == "torch":
-            click.echo("first values: PyTorch's own (--init torch), which are not Chainer's: new models start, and so "
-                       "train, differently", err=True)
+            click.echo(
+                "first values: PyTorch's own (--init torch), which are not Chainer's: new models start, and so "
+                "train, differently",
+                err=True,
+            )
     if report_file:
         _write_report(report_file, form, report, _extras(report, options, Goal()))
     return _exit_code(report, report.something_left() or (not report.written and bool(wanted)))
@@ -250,8 +311,10 @@ def _filter(options: Settings, report_file: Path | None, form: str) -> int:
     report.written = True
     _show_problems(report)
     if helpers and not options.quiet:
-        click.echo("chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",
-                   err=True)
+        click.echo(
+            "chainer2torch: the text imports chainer_compat; `chainer2torch migrate FOLDER` writes that module",
+            err=True,
+        )
     if report_file:
         _write_report(report_file, form, report, _extras(report, options, Goal()))
     return _exit_code(report, report.something_left())
@@ -273,6 +336,7 @@ def kinds(paths: tuple[Path, ...], options: Settings) -> int:
 def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: Goal | None = None) -> int:
     """``check``: prints every place that needs Chainer; status 1 when there is one."""
     from chainer2torch.report import text as text_report
+
     goal = (goal or Goal()).over(options.goal)
     options = dataclasses.replace(options, only=())  # whatever is being migrated: everything counts here
     report = run(paths, options, rewrite=False).report(migrated=False).filtered(options.select, options.ignore)
@@ -282,6 +346,7 @@ def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: 
         shown = text_report.sites(report, extras)
     else:
         from chainer2torch.report import formats
+
         shown = formats.render(form, report, extras)
     text_report.show(shown, sys.stdout)
     _show_problems(report)
@@ -291,10 +356,12 @@ def check(paths: tuple[Path, ...], options: Settings, form: str = "text", goal: 
     return _exit_code(report, _missed(report, extras, goal, found, options.quiet))
 
 
-def report(paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None,
-           goal: Goal | None = None) -> int:
+def report(
+    paths: tuple[Path, ...], options: Settings, form: str | None, out: Path | None, goal: Goal | None = None
+) -> int:
     """``report``: what a migration would do, in the format that is asked for."""
     from chainer2torch.report import formats, text
+
     goal = (goal or Goal()).over(options.goal)
     form = form or (_format_for(out) if out else "text")
     result = run(paths, options).report(migrated=True).filtered(options.select, options.ignore)
@@ -317,14 +384,16 @@ def _missed(report: Report, extras: Any, goal: Goal, left: bool, quiet: bool) ->
     share = report.share_done()
     low = goal.fail_under is not None and share < goal.fail_under
     if low and not quiet:
-        click.echo(f"chainer2torch: {share:.1f} % of the sites are exact or close, less than {goal.fail_under:g} %",
-                   err=True)
+        click.echo(
+            f"chainer2torch: {share:.1f} % of the sites are exact or close, less than {goal.fail_under:g} %", err=True
+        )
     return low or bool(extras.comparison and extras.comparison.new)
 
 
 def _extras(report: Report, options: Settings, goal: Goal) -> Any:
     from chainer2torch.report import baseline, verification
     from chainer2torch.report.extras import Extras
+
     checks = tuple(found for path in goal.verified for found in verification.read(path))
     comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
     return Extras(functools.cache(functools.partial(_next_step, options.rules)), comparison, checks)
@@ -339,20 +408,24 @@ def _next_step(rule_dirs: tuple[Path, ...], symbol: str) -> str:
 @functools.lru_cache(maxsize=1)
 def _rules(rule_dirs: tuple[Path, ...]) -> Any:
     from chainer2torch.rules.table import load_rules
+
     return load_rules(rule_dirs, lazy=True)
 
 
 def _write_report(path: Path, form: str, report: Report, extras: Any) -> None:
     from chainer2torch.report import formats
+
     files.write_atomic(path, formats.render(form, report, extras).encode("utf-8", "replace"))
 
 
 def _format_for(path: Path) -> str:
     from chainer2torch.report import formats
+
     form = formats.format_of(path.name)
     if form is None:
-        raise Failure(f"{path}: the report's format follows the ending, which must be .txt, .json, .md, .html or "
-                      ".sarif")
+        raise Failure(
+            f"{path}: the report's format follows the ending, which must be .txt, .json, .md, .html or .sarif"
+        )
     return form
 
 
@@ -370,10 +443,14 @@ def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:
     import json
 
     from chainer2torch.verify import trace as room
+
     data = room.run_trace(Path(), script, **options)
     files.write_atomic(out, (json.dumps(data, indent=1) + "\n").encode())
-    click.echo(f"{out}: {len(data['functions'])} functions, {len(data['calls'])} calls of Chainer, "
-               f"{len(data['classes'])} classes of links", err=True)
+    click.echo(
+        f"{out}: {len(data['functions'])} functions, {len(data['calls'])} calls of Chainer, "
+        f"{len(data['classes'])} classes of links",
+        err=True,
+    )
     if data["problem"]:
         raise Failure(f"the script failed: {data['problem']}; the trace holds what it did until then")
     return DONE
@@ -382,6 +459,7 @@ def trace(script: tuple[str, ...], out: Path, **options: Any) -> int:
 def weights(source: Path, model: str, args: str, out: Path, prefix: str = "", allow_extra: bool = False) -> int:
     """``weights``: imports the migrated model (this runs its module), loads the file into it, writes its weights."""
     import json
+
     try:
         given = json.loads(args)
     except ValueError as error:

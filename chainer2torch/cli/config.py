@@ -1,4 +1,5 @@
 """``[tool.chainer2torch]`` of the migrated project's pyproject.toml, read strictly."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -34,9 +35,13 @@ _LISTS = ("rules", "select", "ignore", "exclude", "only")
 STAGES = ("training", "data", "models")  # the parts of a project, in the order in which they migrate best
 # single values: what TOML must give, and what a message calls it
 _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "gitignore": (bool, "true or false"), "jobs": (int, "a whole number"), "init": (str, "'chainer' or 'torch'"),
-    "chainer-version": (int, "a number from 1 to 7"), "baseline": (str, "a path"),
-    "parallel-updater": (str, "'ddp' or 'single'"), "fail-under": ((int, float), "a number from 0 to 100"),
+    "gitignore": (bool, "true or false"),
+    "jobs": (int, "a whole number"),
+    "init": (str, "'chainer' or 'torch'"),
+    "chainer-version": (int, "a number from 1 to 7"),
+    "baseline": (str, "a path"),
+    "parallel-updater": (str, "'ddp' or 'single'"),
+    "fail-under": ((int, float), "a number from 0 to 100"),
 }
 _KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
@@ -47,13 +52,16 @@ def stages(given: tuple[str, ...]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in STAGES]
     if unknown:
         near = _near(unknown[0], STAGES)
-        raise ConfigError(f"--only {unknown[0]}: no such stage; " + (
-            f"did you mean {near[0]}?" if near else f"the stages are {', '.join(STAGES)}"))
+        raise ConfigError(
+            f"--only {unknown[0]}: no such stage; "
+            + (f"did you mean {near[0]}?" if near else f"the stages are {', '.join(STAGES)}")
+        )
     return names
 
 
 def _near(name: str, known: Iterable[str]) -> list[str]:
     import difflib
+
     return difflib.get_close_matches(name, list(known), 1)
 
 
@@ -93,6 +101,7 @@ def read(path: Path) -> Config:
             raise ConfigError(f"{path}: [tool.chainer2torch] only must be a list of {', '.join(STAGES)}, not {stage!r}")
     if "verify" in table:  # a mistake there shows at once, too, and not only when models are verified
         from chainer2torch.verify.models import entries
+
         entries.read_names(path.parent)
         entries.read_entries(path.parent)
     rules = tuple(path.parent / item for item in lists.pop("rules", ()))

@@ -1,4 +1,5 @@
 """How far a long run is, on a terminal: a line that is drawn anew now and then. Nothing in a pipe."""
+
 from __future__ import annotations
 
 import contextlib

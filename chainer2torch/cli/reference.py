@@ -1,4 +1,5 @@
 """What ``rules`` and ``explain`` print: the rules and the codes, for people."""
+
 from __future__ import annotations
 
 import difflib
@@ -28,6 +29,7 @@ def rules_text(name: str | None, rule_dirs: tuple[Path, ...]) -> str:
     LookupError, with what may have been meant, when there is none.
     """
     from chainer2torch.rules.table import load_rules
+
     table = load_rules(rule_dirs)
     table = table.with_packs(frozenset(table.packs))
     rows = [row for _, row in sorted(table.rows.items())]
@@ -42,8 +44,7 @@ def _meant(name: str, rows: Sequence[Any], table: Any) -> list[Any]:
     """The rows with this name; else those whose last part it is and those below it; else those that have it in them."""
     prefix, dot, rest = name.partition(".")
     full = table.canonical(USUAL_NAMES.get(prefix, prefix) + dot + rest)
-    found = [row for row in rows if row.name in (name, full)] or [
-        row for row in rows if row.name.endswith("." + name)]
+    found = [row for row in rows if row.name in (name, full)] or [row for row in rows if row.name.endswith("." + name)]
     if len(found) != 1:
         found = [row for row in rows if row in found or f".{name}." in "." + row.name]
     found = found or [row for row in rows if name.lower() in row.name.lower()]
@@ -68,8 +69,10 @@ def _rule(row: Any, table: Any) -> str:
         lines.append(f"  passed as a value: {row.value}")
     lines += [f"  {label}: {text}" for label, text in (("note", row.note), ("next", row.next)) if text]
     for example in row.examples:
-        before, after = (text.strip().replace("\n", "\n      ") for text in (
-            f"{example.options.get('setup', '')}\n{example.before}", _after(example, table)))
+        before, after = (
+            text.strip().replace("\n", "\n      ")
+            for text in (f"{example.options.get('setup', '')}\n{example.before}", _after(example, table))
+        )
         lines.append(f"  example: {before}" + (f"\n  becomes: {after}" if after else ""))
     return "\n".join(lines)
 
@@ -83,4 +86,5 @@ def _after(example: Any, table: Any) -> str:
     except ImportError:  # it needs NumPy, which the core does not
         return ""
     from chainer2torch.engine import migrate_source
+
     return snippets.after(example, migrate_source, table)

@@ -1,4 +1,5 @@
 """Edits: plain data that cross from the plan to the rewriter. Nodes are named by their offsets in the source."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -25,11 +26,11 @@ class Replace:
     drop: Mapping[str, str] = dataclasses.field(default_factory=dict)
     # values of CONST(...) and the like, by the text of the macro's argument
     constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    long: frozenset[str] = frozenset()      # parameters known to be int64: LONG leaves them alone
+    long: frozenset[str] = frozenset()  # parameters known to be int64: LONG leaves them alone
     training: str = "compat.is_training()"
     parenthesize: bool = False
-    callee_only: bool = False               # the template is a name: the call keeps its arguments as they are
-    extra: tuple[Operand, ...] = ()         # what `*args` of the template stands for
+    callee_only: bool = False  # the template is a name: the call keeps its arguments as they are
+    extra: tuple[Operand, ...] = ()  # what `*args` of the template stands for
     extra_keywords: tuple[tuple[str, Operand], ...] = ()
 
 

@@ -1,4 +1,5 @@
 """What the names of a file are: imported, assigned, or spelled out as a library's."""
+
 from __future__ import annotations
 
 import ast
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
 
 _LAST_VERSION = 7
 _OF_TENSORS = (
-    "chainer.functions", "chainer.links", "chainer.Variable", "chainer.as_variable", "chainer.Parameter",
-    "chainer.Link", "chainer.Chain", "chainer.Sequential", "chainer.Function", "chainer.grad", "chainer.backend",
+    "chainer.functions",
+    "chainer.links",
+    "chainer.Variable",
+    "chainer.as_variable",
+    "chainer.Parameter",
+    "chainer.Link",
+    "chainer.Chain",
+    "chainer.Sequential",
+    "chainer.Function",
+    "chainer.grad",
+    "chainer.backend",
 )
 
 
@@ -99,8 +109,10 @@ class FileNames:
     @functools.cached_property
     def holds_tensors(self) -> bool:
         """Whether the file has to do with tensors: it names something of Chainer's that takes or makes them."""
-        return any(isinstance(k, Ref) and k.name.startswith(_OF_TENSORS)
-                   for k in map(self.analysis.kind, self.source.of(ast.Name, ast.Attribute)))
+        return any(
+            isinstance(k, Ref) and k.name.startswith(_OF_TENSORS)
+            for k in map(self.analysis.kind, self.source.of(ast.Name, ast.Attribute))
+        )
 
     @functools.cached_property
     def migrated(self) -> bool:
@@ -116,5 +128,7 @@ class FileNames:
     def star_used(self, statement: ast.ImportFrom) -> bool:
         """Whether a name that a star import of Chainer brings is still used."""
         bound = self.imported | self.variables | set(dir(builtins))
-        return any(n not in self.consumed and n.id not in bound and isinstance(self.analysis.kind(n), Ref)
-                   for n in self.source.of(ast.Name))
+        return any(
+            n not in self.consumed and n.id not in bound and isinstance(self.analysis.kind(n), Ref)
+            for n in self.source.of(ast.Name)
+        )

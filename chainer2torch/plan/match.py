@@ -1,4 +1,5 @@
 """Binds a call to a rule and picks the case whose guard holds."""
+
 from __future__ import annotations
 
 import ast
@@ -9,7 +10,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainer2torch.analysis.kinds import (
-    NONE, UNKNOWN, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, options,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    options,
     scalar_type,
 )
 from chainer2torch.plan.passes.graphs import GraphUse
@@ -26,12 +41,22 @@ class Undecided:
 
 UNDECIDED = Undecided()
 _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 
 
@@ -62,8 +87,11 @@ class Question:
         if node is not None:
             return options(self.kind(node))
         value = self.literal(name)
-        return (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),) \
-            if value is not UNDECIDED else (UNKNOWN,)
+        return (
+            (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)
+            if value is not UNDECIDED
+            else (UNKNOWN,)
+        )
 
 
 def _literal(node: ast.expr) -> Any:
@@ -257,8 +285,11 @@ def _builtin(function: str, args: list[ast.expr], q: Question) -> Any:
 @functools.cache
 def constants_of(template: str) -> tuple[str, ...]:
     """The texts inside the CONST(...) of a template."""
-    return tuple(ast.unparse(n.args[0]) for n in ast.walk(parsed(template))
-                 if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST")
+    return tuple(
+        ast.unparse(n.args[0])
+        for n in ast.walk(parsed(template))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST"
+    )
 
 
 @functools.cache

@@ -1,4 +1,5 @@
 """Methods and attributes: what they are called on decides which rule applies."""
+
 from __future__ import annotations
 
 import ast
@@ -124,15 +125,27 @@ class Members:
             self.replace(node, "self.data", {"self": self.operand(node.value)})
             self.mark(node, row, row.name, row.state)
             return
-        if row.set is None and not kept and row.name.startswith("chainer.links.") and len(row.cases) == 1 and \
-                row.cases[0].torch.startswith("self.") and row.cases[0].torch[5:].isidentifier():
+        if (
+            row.set is None
+            and not kept
+            and row.name.startswith("chainer.links.")
+            and len(row.cases) == 1
+            and row.cases[0].torch.startswith("self.")
+            and row.cases[0].torch[5:].isidentifier()
+        ):
             # `self.l2.W = self.l1.W`: the same attribute under another name
             statement = self.source.parents.get(node)
-            if node.attr in _PARAMETERS and isinstance(statement, ast.Assign) and len(statement.targets) == 1 and \
-                    not _is_parameter(self, statement.value):
+            if (
+                node.attr in _PARAMETERS
+                and isinstance(statement, ast.Assign)
+                and len(statement.targets) == 1
+                and not _is_parameter(self, statement.value)
+            ):
                 self.edits[statement] = ReplaceStatement(
-                    self.source.start(statement), f"compat.set_link_attribute(self, '{node.attr}', value)",
-                    {"self": self.operand(node.value), "value": self.operand(statement.value)})
+                    self.source.start(statement),
+                    f"compat.set_link_attribute(self, '{node.attr}', value)",
+                    {"self": self.operand(node.value), "value": self.operand(statement.value)},
+                )
             else:
                 self.replace(node, row.cases[0].torch, {"self": self.operand(node.value)})
             self.mark(node, row, row.name, row.state)
@@ -149,8 +162,10 @@ class Members:
             self.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
             return
         self.edits[statement] = ReplaceStatement(
-            self.source.start(statement), row.set,
-            {"self": self.operand(node.value), "value": self.operand(statement.value)})
+            self.source.start(statement),
+            row.set,
+            {"self": self.operand(node.value), "value": self.operand(statement.value)},
+        )
         if row.name == self.reference(node):
             self.use(node)
         self.mark(node, row, row.name, row.state, row.note)
@@ -177,16 +192,23 @@ def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
     An attribute that tensors have under its own name is the same of values that nobody knows, and of batches: `x.ndim`.
     """
     others = (Batch, HostArray, Tensor, Unknown) if row.attribute else (Tensor, HostArray)
-    return all(isinstance(k, others) for k in kinds) and row.function is None and \
-        [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
+    return (
+        all(isinstance(k, others) for k in kinds)
+        and row.function is None
+        and [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
+    )
 
 
 def _at_run_time(plan: Plan, node: ast.Attribute) -> bool:
     """Where the receiver is one of several kinds: a helper that looks at what it is, if there is one."""
     row = plan.rules.rows.get(f"?.{node.attr}")
     parent = plan.source.parents.get(node)
-    if not isinstance(node.ctx, ast.Load) or node.attr == "array" and isinstance(parent, ast.Call) and \
-            parent.func is node:  # `xp.array(...)`
+    if (
+        not isinstance(node.ctx, ast.Load)
+        or node.attr == "array"
+        and isinstance(parent, ast.Call)
+        and parent.func is node
+    ):  # `xp.array(...)`
         return False
     if row is not None and row.attribute:
         plan.replace(node, row.cases[0].torch, {"self": plan.operand(node.value)})

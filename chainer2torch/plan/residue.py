@@ -1,4 +1,5 @@
 """What is left of Chainer in any code, by resolving its names again."""
+
 from __future__ import annotations
 
 import ast
@@ -41,17 +42,32 @@ def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int,
     A name counts where the scope that binds it imports it: a parameter or variable of the same name is no reference.
     """
     imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-    imported = [(node.lineno, alias, dotted) for node in imports for alias in node.names
-                if (dotted := _imported(node, alias, libraries)) is not None]
-    found = [(node.lineno, dynamic) for node in nodes
-             if isinstance(node, ast.Call) and (dynamic := imported_by_call(node, libraries)) is not None]
-    found += [(node.lineno, name) for node in nodes if isinstance(node, ast.Call)
-              for name in _imported_by_text(node, libraries)]
+    imported = [
+        (node.lineno, alias, dotted)
+        for node in imports
+        for alias in node.names
+        if (dotted := _imported(node, alias, libraries)) is not None
+    ]
+    found = [
+        (node.lineno, dynamic)
+        for node in nodes
+        if isinstance(node, ast.Call) and (dynamic := imported_by_call(node, libraries)) is not None
+    ]
+    found += [
+        (node.lineno, name)
+        for node in nodes
+        if isinstance(node, ast.Call)
+        for name in _imported_by_text(node, libraries)
+    ]
     if not imported:
         return sorted(found)
     scopes = bindings(next(node for node in nodes if isinstance(node, ast.Module)))
-    bound = {(scopes.get(alias), alias.asname or alias.name.split(".")[0]): dotted if alias.asname or "." not in
-             alias.name else dotted.split(".")[0] for _, alias, dotted in imported}
+    bound = {
+        (scopes.get(alias), alias.asname or alias.name.split(".")[0]): dotted
+        if alias.asname or "." not in alias.name
+        else dotted.split(".")[0]
+        for _, alias, dotted in imported
+    }
     used: set[tuple[Scope, str]] = set()
     inner: set[ast.AST] = set()
     for node in nodes:
@@ -69,8 +85,11 @@ def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int,
             if place in bound:
                 used.add(place)
                 found.append((node.lineno, ".".join([bound[place], *reversed(parts)])))
-    found += [(line, dotted) for line, alias, dotted in imported
-              if (scopes.get(alias), alias.asname or alias.name.split(".")[0]) not in used]
+    found += [
+        (line, dotted)
+        for line, alias, dotted in imported
+        if (scopes.get(alias), alias.asname or alias.name.split(".")[0]) not in used
+    ]
     return sorted(found)
 
 

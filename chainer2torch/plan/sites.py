@@ -1,4 +1,5 @@
 """Every Chainer reference of a file gets exactly one state, and an edit where it changes."""
+
 from __future__ import annotations
 
 import ast
@@ -8,7 +9,14 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Func, Inst, Kind, Ref, Tensor, Union, options,
+    UNKNOWN,
+    Func,
+    Inst,
+    Kind,
+    Ref,
+    Tensor,
+    Union,
+    options,
 )
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.scopes import Scope
@@ -17,7 +25,15 @@ from chainer2torch.plan.edits import Comment, Operand, Replace, Site, StatementE
 from chainer2torch.plan.passes.flatten import flatten_input, flattens
 from chainer2torch.plan.passes.graphs import GraphUse, graph_use
 from chainer2torch.plan.match import (
-    UNDECIDED, Question, Undecided, choose, constant, constants_of, names_of, parsed, renames,
+    UNDECIDED,
+    Question,
+    Undecided,
+    choose,
+    constant,
+    constants_of,
+    names_of,
+    parsed,
+    renames,
 )
 from chainer2torch.plan.file_names import FileNames
 from chainer2torch.plan.members import Members
@@ -46,8 +62,7 @@ class Options:
 class Plan(FileNames, Members):
     """The decisions for one file."""
 
-    def __init__(self, analysis: Analysis, module: ModuleInfo, hard_cases: dict[str, HardCase],
-                 choices: Options):
+    def __init__(self, analysis: Analysis, module: ModuleInfo, hard_cases: dict[str, HardCase], choices: Options):
         self.analysis = analysis
         self.rules = analysis.rules
         self.module = module
@@ -57,17 +72,17 @@ class Plan(FileNames, Members):
         self.skipped = Skipped.of(module.source)  # what the user keeps as it is
         self.edits: dict[ast.AST, Edit] = {}
         self.wraps: dict[ast.AST, Wrap] = {}
-        self.initialized: set[ast.AST] = set()    # layers that a line of their own initialises
+        self.initialized: set[ast.AST] = set()  # layers that a line of their own initialises
         self.extra_edits: list[StatementEdit] = []
         self.sites: dict[ast.AST, Site] = {}
         self.stages = Stages.of(analysis, choices.only)
         self.with_models = MODELS in self.stages.chosen  # tensors, functions and links change in this run
-        self.kept: dict[ast.AST, Site] = {}       # references that another stage migrates
-        self.consumed: set[ast.AST] = set()       # root names of references that the edits replace
+        self.kept: dict[ast.AST, Site] = {}  # references that another stage migrates
+        self.consumed: set[ast.AST] = set()  # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
-        self.removed: set[ast.AST] = set()        # subtrees that disappear with an edit
+        self.removed: set[ast.AST] = set()  # subtrees that disappear with an edit
         self.graphs: dict[ast.AST, dict[ast.AST, GraphUse]] = {}  # what each function does with its graphs
-        self.templates: dict[ast.AST, str] = {}   # the case chosen for a call
+        self.templates: dict[ast.AST, str] = {}  # the case chosen for a call
         self.taken: frozenset[str] = frozenset()  # names that other files go on importing from this one
 
     # -- recording -------------------------------------------------------------------------------------------------
@@ -117,8 +132,12 @@ class Plan(FileNames, Members):
                 else:
                     if inner and ancestor.name == "__init__":
                         break
-                    if not info.is_static and not info.is_classmethod and ancestor.args.args and \
-                            self.analysis.derives(info.cls, "chainer.Link"):
+                    if (
+                        not info.is_static
+                        and not info.is_classmethod
+                        and ancestor.args.args
+                        and self.analysis.derives(info.cls, "chainer.Link")
+                    ):
                         return f"{ancestor.args.args[0].arg}.training"
                     break
         return "compat.is_training()"
@@ -166,8 +185,11 @@ class Plan(FileNames, Members):
         if not isinstance(kind, Ref) or kind.name not in self.analysis.libraries:
             return None
         if isinstance(node.ctx, ast.Store):
-            return kind.name if isinstance(node, ast.Attribute) and isinstance(self.analysis.kind(node.value), Ref) \
+            return (
+                kind.name
+                if isinstance(node, ast.Attribute) and isinstance(self.analysis.kind(node.value), Ref)
                 else None
+            )
         parent = self.source.parents.get(node)
         if isinstance(parent, ast.Attribute) and parent.value is node:
             outer = self.analysis.kind(parent)
@@ -181,8 +203,13 @@ class Plan(FileNames, Members):
         parent = self.source.parents.get(node)
         inner = isinstance(parent, ast.Attribute) and self.chainer_names(self.analysis.kind(parent))
         if names and not inner and isinstance(node.ctx, ast.Load) and self.names_library(node):
-            self.mark(node, self.rules.rows.get(names[0]), names[0], "manual",
-                      f"the name stands for different things: {' or '.join(names)}, or something else")
+            self.mark(
+                node,
+                self.rules.rows.get(names[0]),
+                names[0],
+                "manual",
+                f"the name stands for different things: {' or '.join(names)}, or something else",
+            )
 
     # -- references by name ----------------------------------------------------------------------------------------
 
@@ -199,14 +226,22 @@ class Plan(FileNames, Members):
         if row is None:
             library = self.rules.library(name)
             if library is None:
-                asked = isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is node and \
-                    self.analysis.kind(parent.func) == Ref("builtins.getattr")
+                asked = (
+                    isinstance(parent, ast.Call)
+                    and len(parent.args) > 1
+                    and parent.args[0] is node
+                    and self.analysis.kind(parent.func) == Ref("builtins.getattr")
+                )
                 self.mark(node, None, name, "manual", _BY_NAME if asked else "no rule for this name")
             else:
                 self.mark(node, None, name, "manual", library.advice, "C2T091")
             return
-        if row.state == "review" and isinstance(parent, ast.Call) and node in parent.args and \
-                self.analysis.kind(parent.func) == Ref("builtins.hasattr"):
+        if (
+            row.state == "review"
+            and isinstance(parent, ast.Call)
+            and node in parent.args
+            and self.analysis.kind(parent.func) == Ref("builtins.hasattr")
+        ):
             self.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
             return
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
@@ -231,8 +266,11 @@ class Plan(FileNames, Members):
     def value(self, node: ast.expr, row: Row) -> None:
         """A name that is passed on as a value: a base class, an activation, a loss function."""
         if row.value is None:
-            reason = row.note if row.state == "manual" else \
-                "passed as a value; no torch object means the same for every call"
+            reason = (
+                row.note
+                if row.state == "manual"
+                else "passed as a value; no torch object means the same for every call"
+            )
             self.mark(node, row, row.name, "manual", reason)
             return
         self.as_value(node, node, row)
@@ -248,8 +286,14 @@ class Plan(FileNames, Members):
         if changed is None or changed.value is not None and not other:
             self.mark(site, row, row.name, row.state, row.note)
         else:  # its template says what is different, a bare name does not
-            self.mark(site, changed, row.name, "review", changed.note or
-                      "in version 1 this had other defaults; see to what it is called with, and in which mode")
+            self.mark(
+                site,
+                changed,
+                row.name,
+                "review",
+                changed.note
+                or "in version 1 this had other defaults; see to what it is called with, and in which mode",
+            )
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -273,13 +317,17 @@ class Plan(FileNames, Members):
         if bound.starred:
             starred.call(self, call, row, site, receiver)
             return
-        question = Question(row, bound, self.analysis.kind, self.is_instance, self.input_kind(call),
-                            lambda: graph_use(self, call))
+        question = Question(
+            row, bound, self.analysis.kind, self.is_instance, self.input_kind(call), lambda: graph_use(self, call)
+        )
         template, undecided = choose(question)
         if template is None:
             if row.cases or row.fallback:
-                why = "what it becomes depends on arguments that are not known here" if undecided else \
-                    "these arguments have no counterpart"
+                why = (
+                    "what it becomes depends on arguments that are not known here"
+                    if undecided
+                    else "these arguments have no counterpart"
+                )
                 self.mark(site, row, symbol, "manual", f"{why}. {row.note}".strip())
             else:
                 self.mark(site, row, symbol, row.state, row.note)
@@ -292,8 +340,12 @@ class Plan(FileNames, Members):
             self.mark(site, row, symbol, "manual", f"the rule has no place for what is passed as `{lost[0]}`", "C2T010")
             return
         self.templates[call] = template
-        if receiver is None and row.value is not None and reading.as_written and \
-                renames(template, row.value, frozenset(bound.given)):
+        if (
+            receiver is None
+            and row.value is not None
+            and reading.as_written
+            and renames(template, row.value, frozenset(bound.given))
+        ):
             self.edits[call] = Replace(self.source.span(call), row.value, {}, callee_only=True)
         elif not self._keeps_spelling(call, template, receiver):
             self.edits[call] = self._replacement(call, row, template, question)
@@ -304,16 +356,23 @@ class Plan(FileNames, Members):
     @staticmethod
     def _keeps_spelling(call: ast.Call, template: str, receiver: ast.expr | None) -> bool:
         """Whether the template is the very call of the source: same method, same arguments under the same names."""
-        if receiver is None or not isinstance(call.func, ast.Attribute) or \
-                not template.startswith(f"self.{call.func.attr}("):
+        if (
+            receiver is None
+            or not isinstance(call.func, ast.Attribute)
+            or not template.startswith(f"self.{call.func.attr}(")
+        ):
             return False
         tree = parsed(template)
         if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != f"self.{call.func.attr}":
             return False
         plain = all(isinstance(a.value if isinstance(a, ast.Starred) else a, ast.Name) for a in tree.args)
         same = {k.arg for k in tree.keywords if isinstance(k.value, ast.Name) and k.value.id == k.arg}
-        return plain and len(same) == len(tree.keywords) and all(k.arg in same for k in call.keywords) and \
-            (len(call.args) <= len(tree.args) or any(isinstance(a, ast.Starred) for a in tree.args))
+        return (
+            plain
+            and len(same) == len(tree.keywords)
+            and all(k.arg in same for k in call.keywords)
+            and (len(call.args) <= len(tree.args) or any(isinstance(a, ast.Starred) for a in tree.args))
+        )
 
     def input_kind(self, call: ast.Call) -> Kind | None:
         """What reaches the layer that this call makes."""
@@ -334,18 +393,31 @@ class Plan(FileNames, Members):
             value = constant(text, q)
             if value is not UNDECIDED:
                 constants[text] = repr(round(value, 12) if isinstance(value, float) else value)
-        long = frozenset(n for n in q.bound.given if all(
-            isinstance(k, Tensor) and k.dtype == "int64" for k in q.kinds(n)))
+        long = frozenset(
+            n for n in q.bound.given if all(isinstance(k, Tensor) and k.dtype == "int64" for k in q.kinds(n))
+        )
         return Replace(
-            self.source.span(call), template, operands, row.drop, constants, long, self.training(call),
+            self.source.span(call),
+            template,
+            operands,
+            row.drop,
+            constants,
+            long,
+            self.training(call),
             self._needs_parentheses(call),
             extra=tuple(Operand(self.source.span(a)) for a in q.bound.extra_args),
-            extra_keywords=tuple((k, Operand(self.source.span(v))) for k, v in q.bound.extra_keywords))
+            extra_keywords=tuple((k, Operand(self.source.span(v))) for k, v in q.bound.extra_keywords),
+        )
 
     def replace(self, node: ast.expr, template: str, operands: dict[str, Operand]) -> None:
         """Replaces an expression by a template."""
-        self.edits[node] = Replace(self.source.span(node), template, operands, training=self.training(node),
-                                   parenthesize=self._needs_parentheses(node))
+        self.edits[node] = Replace(
+            self.source.span(node),
+            template,
+            operands,
+            training=self.training(node),
+            parenthesize=self._needs_parentheses(node),
+        )
 
     def _needs_parentheses(self, node: ast.AST) -> bool:
         parent = self.source.parents.get(node)
@@ -372,10 +444,14 @@ class Plan(FileNames, Members):
             older_versions.call_of_link(self, node)
 
 
-_BY_NAME = "which of its names is wanted is known at run time only; write a dict of those that may be, " \
+_BY_NAME = (
+    "which of its names is wanted is known at run time only; write a dict of those that may be, "
     "`{'relu': F.relu, ...}[name]`: each of them is migrated then"
+)
 _OPERATIONS: dict[type[ast.AST], Callable[[Plan, Any], None]] = {
-    ast.BinOp: operators.operator, ast.AugAssign: operators.in_place, ast.Assign: operators.store,
+    ast.BinOp: operators.operator,
+    ast.AugAssign: operators.in_place,
+    ast.Assign: operators.store,
 }
 
 

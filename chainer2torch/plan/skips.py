@@ -8,6 +8,7 @@
 Nothing is changed there. The sites stay in the report, as ``manual`` with the code C2T012, because the code still
 needs Chainer; ``ignore = ["C2T012"]`` leaves them out.
 """
+
 from __future__ import annotations
 
 import ast
@@ -79,7 +80,7 @@ def _comments(text: str) -> list[tuple[int, str, bool]]:
         for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
             match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
             if match:
-                found.append((token.start[0], match[1], not token.line[:token.start[1]].strip()))
+                found.append((token.start[0], match[1], not token.line[: token.start[1]].strip()))
     except (tokenize.TokenError, SyntaxError):  # what ast takes and tokenize does not: nothing more to read
         pass
     return found

@@ -5,6 +5,7 @@ Chainer's after this run. What is not chosen stays as it is, without a marker, a
 part meets one that is out, an adapter of ``compat/half_way_*.py`` stands between them. The adapters let through what
 is on the right side already, so nothing has to be guessed; a later run takes them away.
 """
+
 from __future__ import annotations
 
 import ast
@@ -30,43 +31,80 @@ CODE = "C2T017"
 _MARKER = "# TODO(chainer2torch "
 _MARKERS = 20  # the most lines of comments that are looked at above a statement
 _TABLES = {
-    **dict.fromkeys(("optimizer.toml", "optimizer_old_names.toml", "optimizer_hooks.toml", "optimizers.toml",
-                     "extensions.toml", "training.toml", "triggers.toml", "updaters.toml", "snapshot_writers.toml",
-                     "serializer_protocol.toml", "chainermn.toml", "chainermn_aliases.toml"), TRAINING),
+    **dict.fromkeys(
+        (
+            "optimizer.toml",
+            "optimizer_old_names.toml",
+            "optimizer_hooks.toml",
+            "optimizers.toml",
+            "extensions.toml",
+            "training.toml",
+            "triggers.toml",
+            "updaters.toml",
+            "snapshot_writers.toml",
+            "serializer_protocol.toml",
+            "chainermn.toml",
+            "chainermn_aliases.toml",
+        ),
+        TRAINING,
+    ),
     **dict.fromkeys(("dataset.toml", "datasets.toml", "iterators.toml"), DATA),
 }
 # these go with what they get
 _EITHER = ("reporter.toml", "serializers.toml")
 # names without a rule
-_MODULES = (("chainer.training", TRAINING), ("chainer.optimizers", TRAINING), ("chainer.optimizer", TRAINING),
-            ("chainer.serializers", TRAINING), ("chainermn", TRAINING), ("chainer.datasets", DATA),
-            ("chainer.iterators", DATA), ("chainer.dataset", DATA))
+_MODULES = (
+    ("chainer.training", TRAINING),
+    ("chainer.optimizers", TRAINING),
+    ("chainer.optimizer", TRAINING),
+    ("chainer.serializers", TRAINING),
+    ("chainermn", TRAINING),
+    ("chainer.datasets", DATA),
+    ("chainer.iterators", DATA),
+    ("chainer.dataset", DATA),
+)
 # what makes the arrays that models take: they are of the model's kind and on its device
-_CONVERTERS = tuple(f"chainer.dataset.{name}" for name in (
-    "concat_examples", "to_device", "converter", "Converter", "ConcatWithAsyncTransfer"))
+_CONVERTERS = tuple(
+    f"chainer.dataset.{name}"
+    for name in ("concat_examples", "to_device", "converter", "Converter", "ConcatWithAsyncTransfer")
+)
 _FILES = ("load_npz", "save_npz", "load_hdf5", "save_hdf5")
 # what has no form for models of the other framework
-_WHOLE = frozenset({
-    "chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater",
-    "chainer.training.extensions.DumpGraph", "chainer.training.extensions.dump_graph",
-    "chainer.training.extensions.VariableStatisticsPlot", "chainer.training.extensions.unchain_variables",
-    "chainer.training.extensions.ParameterStatistics",
-})
+_WHOLE = frozenset(
+    {
+        "chainer.training.updaters.ParallelUpdater",
+        "chainer.training.updaters.MultiprocessParallelUpdater",
+        "chainer.training.extensions.DumpGraph",
+        "chainer.training.extensions.dump_graph",
+        "chainer.training.extensions.VariableStatisticsPlot",
+        "chainer.training.extensions.unchain_variables",
+        "chainer.training.extensions.ParameterStatistics",
+    }
+)
 # the arguments of the training that are models
 _MODEL_ARGUMENTS = {
-    "chainer.GradientMethod.setup": "link", "chainer.training.extensions.Evaluator": "target",
-    "chainer.training.extensions.snapshot_object": "target", "chainer.training.extensions.snapshot": "target",
+    "chainer.GradientMethod.setup": "link",
+    "chainer.training.extensions.Evaluator": "target",
+    "chainer.training.extensions.snapshot_object": "target",
+    "chainer.training.extensions.snapshot": "target",
 }
 _OF_LINKS = ("Trainer", "StandardUpdater", "Evaluator")
 _PLAIN = re.compile(rf"\bcompat\.({'|'.join(_OF_LINKS)})\b")
 # an adapter, and the stages between which it stands
-_ADAPTERS = {"as_torch_model": MODELS, **dict.fromkeys(
-    ("as_chainer_link", "as_chainer_iterator", "as_chainer_loss", "as_torch_converter", "as_chainer_report"), TRAINING)}
+_ADAPTERS = {
+    "as_torch_model": MODELS,
+    **dict.fromkeys(
+        ("as_chainer_link", "as_chainer_iterator", "as_chainer_loss", "as_torch_converter", "as_chainer_report"),
+        TRAINING,
+    ),
+}
 # a method of the user's that Chainer's training calls, and that has no adapter
 _OWN_TRAINING = {"chainer.training.extensions.Evaluator": "evaluate"}
 # what stays Chainer's in the training's code and meets tensors there
-_MEET_TENSORS = {"chainer.training.updaters.StandardUpdater.converter": "compat.as_torch_converter(value)",
-                 "chainer.report": "compat.as_chainer_report(value)"}
+_MEET_TENSORS = {
+    "chainer.training.updaters.StandardUpdater.converter": "compat.as_torch_converter(value)",
+    "chainer.report": "compat.as_chainer_report(value)",
+}
 _ARRAYS = "Chainer hands arrays to it and its model takes tensors by now; migrate the training with the models"
 _NO_HALF = "has no form in which the training and the models are of different frameworks; migrate them together"
 
@@ -113,9 +151,14 @@ def models_are_left(plan: Plan) -> bool:
     for node in plan.source.of(ast.Name, ast.Attribute):
         kind = plan.analysis.kind(node)
         row = plan.rules.rows.get(kind.name) if isinstance(kind, Ref) and kind.name in plan.analysis.libraries else None
-        if row is not None and row.table not in _EITHER and _stage(row, row.name) == MODELS and \
-                not _through_variable(plan, node) and not plan.skipped.node(node) and \
-                not any(_MARKER in line for line in comments_above(plan, node)):
+        if (
+            row is not None
+            and row.table not in _EITHER
+            and _stage(row, row.name) == MODELS
+            and not _through_variable(plan, node)
+            and not plan.skipped.node(node)
+            and not any(_MARKER in line for line in comments_above(plan, node))
+        ):
             return True
     return False
 
@@ -130,7 +173,7 @@ def _through_variable(plan: Plan, node: ast.expr) -> bool:
 def comments_above(plan: Plan, node: ast.AST) -> Iterator[str]:
     """The lines of comments above the statement of a node, the last one first."""
     number = plan.source.line_statement(node).lineno - 1
-    for line in reversed(plan.source.text[:plan.source.line_starts[number]].splitlines()[-_MARKERS:]):
+    for line in reversed(plan.source.text[: plan.source.line_starts[number]].splitlines()[-_MARKERS:]):
         if not line.lstrip().startswith("#"):
             return
         yield line
@@ -159,8 +202,11 @@ def later(plan: Plan, node: ast.AST, row: Row | None, name: str) -> bool:
 
 
 def _whole(row: Row | None, name: str) -> bool:
-    return name.startswith("chainermn") or row is not None and any(
-        row.name == whole or row.name.startswith(whole + ".") for whole in _WHOLE)
+    return (
+        name.startswith("chainermn")
+        or row is not None
+        and any(row.name == whole or row.name.startswith(whole + ".") for whole in _WHOLE)
+    )
 
 
 def _needs(plan: Plan, node: ast.AST, row: Row | None, name: str) -> frozenset[str]:
@@ -220,9 +266,14 @@ def seams(plan: Plan) -> None:
     if DATA in stages.chosen and TRAINING in stages.out:
         for node in plan.sites:
             call = plan.source.parents.get(node)
-            if isinstance(call, ast.Call) and call.func is node and any(
+            if (
+                isinstance(call, ast.Call)
+                and call.func is node
+                and any(
                     isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.dataset.Iterator")
-                    for k in options(plan.analysis.kind(call))):
+                    for k in options(plan.analysis.kind(call))
+                )
+            ):
                 plan.wraps[call] = Wrap(plan.source.span(call), "compat.as_chainer_iterator(value)")
     _take_away(plan)
 
@@ -254,8 +305,11 @@ def _training_with_arrays(plan: Plan) -> None:
         call, row = plan.source.parents.get(node), plan.rules.rows.get(site.symbol)
         if row is None or isinstance(call, ast.Call) and node in call.args and _is_adapted(plan, call):
             continue
-        if row.name in _MEET_TENSORS and isinstance(node, ast.expr) and isinstance(
-                getattr(node, "ctx", None), ast.Load):
+        if (
+            row.name in _MEET_TENSORS
+            and isinstance(node, ast.expr)
+            and isinstance(getattr(node, "ctx", None), ast.Load)
+        ):
             plan.wraps[node] = Wrap(plan.source.span(node), _MEET_TENSORS[row.name])
         for name in ("loss_func", "eval_func", "lossfun"):
             given = _argument(call, row, name) if isinstance(call, ast.Call) and call.func is node else None
@@ -272,8 +326,12 @@ def _training_with_arrays(plan: Plan) -> None:
 
 def _hands_arrays(plan: Plan, call: ast.Call, lossfun: ast.expr) -> bool:
     """Whether a loss function gets arrays of the host as arguments."""
-    return any(isinstance(kind, HostArray) for given in (*call.args, *(keyword.value for keyword in call.keywords))
-               if given is not lossfun for kind in options(plan.analysis.kind(given)))
+    return any(
+        isinstance(kind, HostArray)
+        for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        if given is not lossfun
+        for kind in options(plan.analysis.kind(given))
+    )
 
 
 def _is_adapted(plan: Plan, value: ast.expr) -> bool:
@@ -291,8 +349,13 @@ def _take_away(plan: Plan) -> None:
     """Adapters of an earlier run between parts that are both on torch's side by now."""
     for node, name in _helpers(plan):
         call = plan.source.parents.get(node)
-        if name in _ADAPTERS and isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and \
-                _ADAPTERS[name] not in plan.stages.out:
+        if (
+            name in _ADAPTERS
+            and isinstance(call, ast.Call)
+            and call.func is node
+            and len(call.args) == 1
+            and _ADAPTERS[name] not in plan.stages.out
+        ):
             plan.replace(call, "value", {"value": plan.operand(call.args[0])})
         elif name.endswith("OfLinks") and MODELS not in plan.stages.out:
             plan.replace(node, f"compat.{name.removesuffix('OfLinks')}", {})

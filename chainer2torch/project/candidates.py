@@ -1,4 +1,5 @@
 """Decides on bytes which files can have to do with Chainer: nothing else is ever parsed."""
+
 from __future__ import annotations
 
 import posixpath
@@ -7,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 _NAMES = re.compile(rb"chainer|cupy")
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*|[^\r\n#]*)|import[ \t]+([^\r\n#]+))", re.MULTILINE)
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*|[^\r\n#]*)|import[ \t]+([^\r\n#]+))", re.MULTILINE
+)
 _WORD = re.compile(rb"\w+")
 
 

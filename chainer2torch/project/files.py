@@ -3,6 +3,7 @@
 Nothing here knows about Chainer, and nothing here is heavy: no LibCST, no torch. What only writing needs is imported
 where it is used: a hook that finds no Chainer should cost no time.
 """
+
 from __future__ import annotations
 
 import codecs
@@ -23,16 +24,16 @@ PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
 NOTEBOOK_SUFFIX = ".ipynb"
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr"})
 # Never migrated, because nobody wrote them by hand; -o copies them all the same.
-_NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs",
-                         ".ipynb_checkpoints"})
+_NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs", ".ipynb_checkpoints"})
 _SHEBANG = re.compile(rb"#!.*\bpython[0-9.]*\b")
 
 
 class FileError(Exception):
     """One file could not be handled: a stable code, the file, and a message that says what to do."""
 
-    def __init__(self, code: str, path: str | Path, message: str, line: int | None = None,
-                 cell: int | None = None) -> None:
+    def __init__(
+        self, code: str, path: str | Path, message: str, line: int | None = None, cell: int | None = None
+    ) -> None:
         super().__init__(message)
         self.code, self.path, self.message, self.line, self.cell = code, str(path), message, line, cell
 
@@ -140,17 +141,23 @@ def decode(raw: bytes, path: str | Path) -> Source:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).readline)
     except SyntaxError as error:
         raise FileError(
-            "C2T003", path, f"cannot be decoded: {error.msg}; correct the coding line or convert the file") from None
+            "C2T003", path, f"cannot be decoded: {error.msg}; correct the coding line or convert the file"
+        ) from None
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FileError(
-            "C2T003", path, f"cannot be decoded as {encoding} (byte 0x{raw[error.start]:02x}); convert it to UTF-8, "
-            "or declare its encoding in the first line: # -*- coding: NAME -*-", line) from None
+            "C2T003",
+            path,
+            f"cannot be decoded as {encoding} (byte 0x{raw[error.start]:02x}); convert it to UTF-8, "
+            "or declare its encoding in the first line: # -*- coding: NAME -*-",
+            line,
+        ) from None
     if text.encode(encoding) != raw:
         raise FileError(
-            "C2T003", path, f"decoding it as {encoding} does not give the same bytes back; convert the file to UTF-8")
+            "C2T003", path, f"decoding it as {encoding} does not give the same bytes back; convert the file to UTF-8"
+        )
     return Source(raw, text, codecs.lookup(encoding).name)
 
 
@@ -184,6 +191,7 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
     import tempfile
+
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".c2t", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -241,6 +249,7 @@ def copy(entry: Entry, target: Path) -> None:
             os.symlink(os.readlink(entry.path), target)
             return
         import shutil
+
         data = read(entry.path)
         write_atomic(target, data, like=entry.path)
         shutil.copystat(entry.path, target)

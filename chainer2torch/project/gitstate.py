@@ -1,4 +1,5 @@
 """Asks git whether files have changes that are not committed: what --write would put beyond recovery."""
+
 from __future__ import annotations
 
 import os
@@ -28,8 +29,17 @@ def uncommitted(paths: Iterable[Path]) -> list[Path]:
 
 def _status(top: Path) -> frozenset[str]:
     # The whole repository in one call: a command line with thousands of file names would not fit.
-    command = ["git", "-C", str(top), "--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=all",
-               "--no-renames"]
+    command = [
+        "git",
+        "-C",
+        str(top),
+        "--no-optional-locks",
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+    ]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:

@@ -1,4 +1,5 @@
 """Which files git ignores, by the .gitignore files of a tree and of the folders above it; git itself is not run."""
+
 from __future__ import annotations
 
 import posixpath
@@ -28,11 +29,12 @@ def _above(base: Path) -> list[Path]:
     """The folders from the top of the repository down to the one above ``base`` that have a .gitignore."""
     folders = [base, *base.parents]
     top = next((number for number, folder in enumerate(folders) if (folder / ".git").exists()), 0)
-    return [folder for folder in reversed(folders[1:top + 1]) if (folder / ".gitignore").is_file()]
+    return [folder for folder in reversed(folders[1 : top + 1]) if (folder / ".gitignore").is_file()]
 
 
 def _spec(path: Path) -> Any:
     import pathspec
+
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,5 @@
 """Puts results on disk or on the screen: a migrated copy of the tree, the files themselves, or a patch."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -55,9 +56,14 @@ def changes(project: Project) -> list[Change]:
                 texts[path] = result.code
             except UnicodeEncodeError as error:
                 tree.broken.add(path)
-                project.problems.append(FileError(
-                    "C2T003", tree.show(path), f"the migrated text has {error.object[error.start]!r}, which "
-                    f"{error.encoding} cannot hold; convert the file to UTF-8"))
+                project.problems.append(
+                    FileError(
+                        "C2T003",
+                        tree.show(path),
+                        f"the migrated text has {error.object[error.start]!r}, which "
+                        f"{error.encoding} cannot hold; convert the file to UTF-8",
+                    )
+                )
         for path, moved in sorted(tree.requirements.items()):
             if moved.text != moved.source.text:
                 found.append(Change(tree, path, moved.source.raw, moved.source.encode(moved.text)))
@@ -93,8 +99,11 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             old = files.read(target) if os.path.lexists(target) else None
             if old is not None and not compat_file.is_ours(old.decode("utf-8", "replace")):
                 raise FileError(
-                    "C2T008", tree.show(relative), "exists and was not written by chainer2torch, which needs that name "
-                    "for its helpers; rename it and its imports, and run the command again")
+                    "C2T008",
+                    tree.show(relative),
+                    "exists and was not written by chainer2torch, which needs that name "
+                    "for its helpers; rename it and its imports, and run the command again",
+                )
             new = compat_file.build(names).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
@@ -107,8 +116,13 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
 
 def _share_a_path(root: str, other: str) -> bool:
     """Whether one folder lies in the other."""
-    return root == other or not root or not other or f"{root}/".startswith(f"{other}/") or \
-        f"{other}/".startswith(f"{root}/")
+    return (
+        root == other
+        or not root
+        or not other
+        or f"{root}/".startswith(f"{other}/")
+        or f"{other}/".startswith(f"{root}/")
+    )
 
 
 def _clean(root: str) -> str:
@@ -146,8 +160,9 @@ def write_out(project: Project, wanted: Iterable[Change], out: Path, force: bool
             _copy_folder_modes(tree, place, project.problems)
 
 
-def _write(project: Project, change: Change, target: Path, like: Path | None = None,
-           expected: bytes | None = None) -> None:
+def _write(
+    project: Project, change: Change, target: Path, like: Path | None = None, expected: bytes | None = None
+) -> None:
     """Writes one file. When it cannot be written it is not migrated, nor is what needs it: the report says so."""
     tree = change.tree
     try:
@@ -157,8 +172,11 @@ def _write(project: Project, change: Change, target: Path, like: Path | None = N
         tree.broken.add(change.relative)
         if change.is_helpers:
             root = posixpath.dirname(change.relative)
-            tree.broken.update(path for path, result in tree.results.items()
-                               if result.changed and result.helpers and _clean(result.root) == root)
+            tree.broken.update(
+                path
+                for path, result in tree.results.items()
+                if result.changed and result.helpers and _clean(result.root) == root
+            )
 
 
 def _copy_folder_modes(tree: Tree, place: Path, problems: list[FileError]) -> None:
@@ -216,15 +234,18 @@ def write_back(project: Project, wanted: Iterable[Change], force: bool) -> None:
             raise UsageError(f"{error}; --force writes without asking git") from None
         if dirty:
             names = ", ".join(map(str, dirty[:5])) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
-            raise UsageError(f"{names}: has changes that are not committed, which --write would mix with its own; "
-                             "commit them, or use --force or -o")
+            raise UsageError(
+                f"{names}: has changes that are not committed, which --write would mix with its own; "
+                "commit them, or use --force or -o"
+            )
     for change in sorted(wanted, key=lambda change: not change.is_helpers):  # what others import comes first
         if change.relative in change.tree.broken:
             continue
         if change.old is None and change.source.exists():
             change.tree.broken.add(change.relative)
-            project.problems.append(FileError(
-                "C2T007", change.source, "appeared while the files were being migrated; run again"))
+            project.problems.append(
+                FileError("C2T007", change.source, "appeared while the files were being migrated; run again")
+            )
             continue
         _write(project, change, change.source, expected=change.old)
 

@@ -1,4 +1,5 @@
 """From paths on the command line to results: which files there are, which belong together, what became of each."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -12,7 +13,16 @@ from typing import Protocol
 from chainer2torch.project import candidates, files, ignored, notebooks
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.report.model import (
-    CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, MentionRow, Report, SiteRow,
+    CLEAN,
+    ERROR,
+    LEFT,
+    MIGRATED,
+    NO_CHAINER,
+    PARTIAL,
+    FileRow,
+    MentionRow,
+    Report,
+    SiteRow,
 )
 
 STDIN = Path("-")
@@ -118,15 +128,21 @@ class Project:
     def report(self, migrated: bool) -> Report:
         """The report; ``migrated`` says that texts were made (else they were only looked at)."""
         rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
-        rows += [_requirements_row(tree, path, moved, migrated) for tree in self.trees
-                 for path, moved in sorted(tree.requirements.items()) if moved.sites]
+        rows += [
+            _requirements_row(tree, path, moved, migrated)
+            for tree in self.trees
+            for path, moved in sorted(tree.requirements.items())
+            if moved.sites
+        ]
         notes = sorted({tree.pin.hint() for tree in self.trees if tree.pin is not None} - {""})
-        return Report(rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated,
-                      notes=notes)
+        return Report(
+            rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
+        )
 
 
-def collect(paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True,
-            stdin: str = "stdin.py") -> Project:
+def collect(
+    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = "stdin.py"
+) -> Project:
     """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
 
     ``-`` is the standard input, under the name ``stdin``. What git ignores in a folder is no source, unless told so.
@@ -158,7 +174,7 @@ def collect(paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bo
 
 def _standard_input(name: str) -> Tree:
     relative = Path(name).name
-    tree = Tree(Path(name).parent, name[:len(name) - len(relative)], reported=[relative])
+    tree = Tree(Path(name).parent, name[: len(name) - len(relative)], reported=[relative])
     raw = sys.stdin.buffer.read()
     if candidates.mentions_chainer(raw):
         tree.sources[relative] = _decode(raw, name)
@@ -172,12 +188,18 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
     tree = Tree(path, "" if shown == "." else shown.rstrip("/") + "/", path.resolve().name)
     tree.entries = list(files.walk(path, problems.append))
     git = ignored.matcher(path, [entry.relative for entry in tree.entries]) if gitignore else excluded
-    python = {entry.relative: entry.path for entry in tree.entries
-              if entry.python and not excluded(entry.relative) and not git(entry.relative)}
+    python = {
+        entry.relative: entry.path
+        for entry in tree.entries
+        if entry.python and not excluded(entry.relative) and not git(entry.relative)
+    }
     tree.reported = sorted(python)
     tree.left_out = lambda name: excluded(name) or git(name) or files.is_not_source(name)
-    problems.extend(FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")
-                    for entry in tree.entries if entry.kind == "special")
+    problems.extend(
+        FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")
+        for entry in tree.entries
+        if entry.kind == "special"
+    )
     _load(tree, python, problems, context=False)
     return tree
 
@@ -245,6 +267,7 @@ def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     if not patterns:
         return lambda path: False
     import pathspec
+
     spec = pathspec.PathSpec.from_lines("gitwildmatch", patterns)
     return spec.match_file
 
@@ -313,11 +336,21 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
     here = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
     for pattern, name in _PYTHON2:
         if pattern.search(here):
-            return FileError("C2T005", path, f"is Python 2 ({name}); convert it first, "
-                             f"`2to3 -w -n {path}` (part of Python up to 3.12), and run chainer2torch again", line)
+            return FileError(
+                "C2T005",
+                path,
+                f"is Python 2 ({name}); convert it first, "
+                f"`2to3 -w -n {path}` (part of Python up to 3.12), and run chainer2torch again",
+                line,
+            )
     if "tab" in message.lower():
-        return FileError("C2T005", path, "mixes tabs and spaces as only Python 2 allows; convert it first, "
-                         f"`reindent {path}` or `expand -t 8`, and run chainer2torch again", line)
+        return FileError(
+            "C2T005",
+            path,
+            "mixes tabs and spaces as only Python 2 allows; convert it first, "
+            f"`reindent {path}` or `expand -t 8`, and run chainer2torch again",
+            line,
+        )
     return FileError("C2T004", path, f"syntax error: {match[2] if match else message}", line)
 
 
@@ -361,20 +394,34 @@ def _mention(source: Source | None, found: MentionLike) -> MentionRow:
     if not isinstance(source, notebooks.Notebook):
         return MentionRow(found.line, found.column, found.symbol, found.where)
     place = source.place(found.line)
-    return MentionRow(source.shown_line(place), source.column(found.line, found.column), found.symbol, found.where,
-                      place)
+    return MentionRow(
+        source.shown_line(place), source.column(found.line, found.column), found.symbol, found.where, place
+    )
 
 
 def _placed(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
-    return tuple(dataclasses.replace(row, line=notebook.shown_line(place), cell=place,
-                                     column=notebook.column(row.line, row.column))
-                 for row in rows for place in [notebook.place(row.line)])
+    return tuple(
+        dataclasses.replace(
+            row, line=notebook.shown_line(place), cell=place, column=notebook.column(row.line, row.column)
+        )
+        for row in rows
+        for place in [notebook.place(row.line)]
+    )
 
 
 def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
     """The sites with their cells, and the magics that name Chainer."""
     placed = list(_placed(notebook, rows))
-    placed += [SiteRow(notebook.shown_line(place), 1, name, "manual", notebooks.MAGIC,
-                       "named in a magic or a shell line, which is kept as it is", place)
-               for place, name in notebook.mentions()]
+    placed += [
+        SiteRow(
+            notebook.shown_line(place),
+            1,
+            name,
+            "manual",
+            notebooks.MAGIC,
+            "named in a magic or a shell line, which is kept as it is",
+            place,
+        )
+        for place, name in notebook.mentions()
+    ]
     return tuple(sorted(placed, key=lambda site: (site.line, site.column, site.symbol)))

@@ -4,6 +4,7 @@ The analysis of a project is one thing and stays in one process; once it is done
 other. The processes are forked, so the analysis is theirs without a copy; where there is no fork (Windows) one process
 does it all, with the same result.
 """
+
 from __future__ import annotations
 
 import multiprocessing

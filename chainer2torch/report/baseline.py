@@ -1,4 +1,5 @@
 """The ratchet: which leftovers of a run are new since an earlier JSON report."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -63,8 +64,11 @@ def _read(path: Path, migrated: bool) -> list[tuple[Key, int]]:
     if not isinstance(document, dict) or document.get("version") != 1 or not isinstance(document.get("files"), list):
         raise BaselineError(f"{path}: not a report of version 1; {how}")
     try:
-        return [((row["path"], site["code"], site["symbol"]), site["line"])
-                for row in document["files"] for site in row["sites"]
-                if not migrated or site["state"] in ("review", "manual")]
+        return [
+            ((row["path"], site["code"], site["symbol"]), site["line"])
+            for row in document["files"]
+            for site in row["sites"]
+            if not migrated or site["state"] in ("review", "manual")
+        ]
     except (KeyError, TypeError):
         raise BaselineError(f"{path}: not a report of version 1; {how}") from None

@@ -1,4 +1,5 @@
 """What a report can say beyond what the run found: next steps, what is new, what a verification found."""
+
 from __future__ import annotations
 
 import dataclasses

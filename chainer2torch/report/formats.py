@@ -1,4 +1,5 @@
 """The machine-readable and document formats of a report."""
+
 from __future__ import annotations
 
 import json
@@ -7,8 +8,15 @@ from chainer2torch.report.extras import Extras
 from chainer2torch.report.launch import launch_command
 from chainer2torch.report.model import NO_CHAINER, STATES, Report
 
-ENDINGS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html",
-           ".htm": "html", ".sarif": "sarif"}
+ENDINGS = {
+    ".json": "json",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".html": "html",
+    ".htm": "html",
+    ".sarif": "sarif",
+}
 _MARKDOWN_SITES = 200
 
 
@@ -19,22 +27,62 @@ def to_json(report: Report) -> str:
         "totals": report.totals(),
         "left": report.left,
         "mentions": len(report.mentions),
-        "files": [{
-            "path": row.path,
-            "status": row.status,
-            "sites": [{**({"cell": site.cell.cell} if site.cell else {}), "line": site.own_line, "column": site.column,
-                       "symbol": site.symbol, "state": site.state, "code": site.code, "message": site.message}
-                      for site in row.sites],
-            "mentions": [{**({"cell": mention.cell.cell} if mention.cell else {}), "line": mention.own_line,
-                          "column": mention.column, "symbol": mention.symbol, "where": mention.where}
-                         for mention in row.mentions],
-            **({"kept": [{**({"cell": site.cell.cell} if site.cell else {}), "line": site.own_line,
-                          "column": site.column, "symbol": site.symbol, "message": site.message}
-                         for site in row.kept]} if row.kept else {}),
-        } for row in report.files],
+        "files": [
+            {
+                "path": row.path,
+                "status": row.status,
+                "sites": [
+                    {
+                        **({"cell": site.cell.cell} if site.cell else {}),
+                        "line": site.own_line,
+                        "column": site.column,
+                        "symbol": site.symbol,
+                        "state": site.state,
+                        "code": site.code,
+                        "message": site.message,
+                    }
+                    for site in row.sites
+                ],
+                "mentions": [
+                    {
+                        **({"cell": mention.cell.cell} if mention.cell else {}),
+                        "line": mention.own_line,
+                        "column": mention.column,
+                        "symbol": mention.symbol,
+                        "where": mention.where,
+                    }
+                    for mention in row.mentions
+                ],
+                **(
+                    {
+                        "kept": [
+                            {
+                                **({"cell": site.cell.cell} if site.cell else {}),
+                                "line": site.own_line,
+                                "column": site.column,
+                                "symbol": site.symbol,
+                                "message": site.message,
+                            }
+                            for site in row.kept
+                        ]
+                    }
+                    if row.kept
+                    else {}
+                ),
+            }
+            for row in report.files
+        ],
         "symbols": report.symbols(),
-        "problems": [{"path": problem.path, **({"cell": problem.cell} if problem.cell else {}), "line": problem.line,
-                      "code": problem.code, "message": problem.message} for problem in report.problems],
+        "problems": [
+            {
+                "path": problem.path,
+                **({"cell": problem.cell} if problem.cell else {}),
+                "line": problem.line,
+                "code": problem.code,
+                "message": problem.message,
+            }
+            for problem in report.problems
+        ],
         **({"notes": report.notes} if report.notes else {}),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -47,8 +95,14 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
     """
     comparison = extras.comparison if extras else None
     totals = report.totals()
-    lines = ["# chainer2torch", "", "| files | sites | exact | close | review | manual |", "|---|---|---|---|---|---|",
-             "| " + " | ".join(str(totals[key]) for key in ("files", "sites", *STATES)) + " |", ""]
+    lines = [
+        "# chainer2torch",
+        "",
+        "| files | sites | exact | close | review | manual |",
+        "|---|---|---|---|---|---|",
+        "| " + " | ".join(str(totals[key]) for key in ("files", "sites", *STATES)) + " |",
+        "",
+    ]
     command = launch_command(report)
     if command:
         lines += [f"Start in N processes: {_code(command)}", ""]
@@ -80,8 +134,10 @@ def to_markdown(report: Report, extras: Extras | None = None) -> str:
         lines += [f"Kept for other stages: {len(report.kept)} Chainer sites.", ""]
     if report.mentions:
         lines += ["## Named in strings and comments", "", "These stay as they are.", ""]
-        lines += [f"- {_code(f'{row.path}:{mention.place}')} {_code(mention.symbol)} ({mention.where})"
-                  for row, mention in report.mentions[:_MARKDOWN_SITES]]
+        lines += [
+            f"- {_code(f'{row.path}:{mention.place}')} {_code(mention.symbol)} ({mention.where})"
+            for row, mention in report.mentions[:_MARKDOWN_SITES]
+        ]
         if len(report.mentions) > _MARKDOWN_SITES:
             lines.append(f"- ... and {len(report.mentions) - _MARKDOWN_SITES} more")
         lines.append("")
@@ -104,15 +160,19 @@ def render(name: str, report: Report, extras: Extras) -> str:
     """The report in one of FORMATS; only the module of that format is imported."""
     if name == "html":
         from chainer2torch.report.html import to_html
+
         return to_html(report, extras)
     if name == "sarif":
         from chainer2torch.report.sarif import to_sarif
+
         return to_sarif(report, extras)
     if name == "github":
         from chainer2torch.report.github import to_github
+
         return to_github(report, extras)
     if name == "text":
         from chainer2torch.report.text import to_text
+
         return to_text(report, extras)
     return to_json(report) if name == "json" else to_markdown(report, extras)
 

@@ -1,4 +1,5 @@
 """Annotations for GitHub Actions: lines that the runner turns into marks on a pull request."""
+
 from __future__ import annotations
 
 from chainer2torch.report.extras import Extras
@@ -17,14 +18,24 @@ def to_github(report: Report, extras: Extras | None = None) -> str:
     pairs = list(extras.comparison.new) if extras.comparison else report.leftovers()
     lines = []
     for problem in report.problems:
-        lines.append(_command("error", {"file": problem.path, "line": problem.line,
-                                        "title": f"chainer2torch {problem.code}"}, problem.message))
+        lines.append(
+            _command(
+                "error",
+                {"file": problem.path, "line": problem.line, "title": f"chainer2torch {problem.code}"},
+                problem.message,
+            )
+        )
     order = list(_COMMANDS)
     for row, site in sorted(pairs, key=lambda pair: order.index(pair[1].state)):
         line, column = places(row, site)
         title = f"chainer2torch {site.code} ({site.state})"
-        lines.append(_command(_COMMANDS[site.state], {"file": row.path, "line": line, "col": column, "title": title},
-                              message(site, extras)))
+        lines.append(
+            _command(
+                _COMMANDS[site.state],
+                {"file": row.path, "line": line, "col": column, "title": title},
+                message(site, extras),
+            )
+        )
     return "".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 The diffs are data that the page draws when a file is opened, so that a thousand files open at once.
 """
+
 from __future__ import annotations
 
 import json
@@ -28,36 +29,62 @@ def to_html(report: Report, extras: Extras | None = None) -> str:
 
     from chainer2torch import __version__
     from chainer2torch.rules import codes
+
     extras = extras or Extras()
     folder = Path(__file__).with_name("page")
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True, trim_blocks=True,
-                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
     strings = _Strings()
     table = codes.table()
     files = _files(report, extras, strings)
     totals = report.totals()
     return environment.get_template("page.html").render(
-        version=__version__, states=STATES, totals=totals, left=report.left, migrated=report.migrated,
-        done=math.floor(report.share_done() * 10) / 10, bar=_bar(totals), files=files,
+        version=__version__,
+        states=STATES,
+        totals=totals,
+        left=report.left,
+        migrated=report.migrated,
+        done=math.floor(report.share_done() * 10) / 10,
+        bar=_bar(totals),
+        files=files,
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
-        problems=report.problems, notes=report.notes, mentions=report.mentions, comparison=extras.comparison,
-        checks=[{"check": check, "parts": check.message.split("; ") if check.message else [], "plot": _plot(check),
-                 "layers": _layers(check)} for check in extras.checks],
+        problems=report.problems,
+        notes=report.notes,
+        mentions=report.mentions,
+        comparison=extras.comparison,
+        checks=[
+            {
+                "check": check,
+                "parts": check.message.split("; ") if check.message else [],
+                "plot": _plot(check),
+                "layers": _layers(check),
+            }
+            for check in extras.checks
+        ],
         strings=_json(strings.all),
         codes=_json({code: table[code].title for code in sorted(strings.codes & set(table))}),
         # ours, not anybody's data
-        css=_trusted(folder / "page.css"), script=_trusted(folder / "page.js"))
+        css=_trusted(folder / "page.css"),
+        script=_trusted(folder / "page.js"),
+    )
 
 
 def _trusted(path: Path) -> Any:
     import markupsafe
+
     return markupsafe.Markup(path.read_text(encoding="utf-8"))
 
 
 def _json(value: Any) -> Any:
     """JSON that may stand inside of a script element: whatever the data are, they cannot end it."""
     import markupsafe
+
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # a lone surrogate (from a file in another encoding) cannot be written as UTF-8
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -97,17 +124,28 @@ def _files(report: Report, extras: Extras, strings: _Strings) -> list[dict[str, 
         for site in row.sites:
             strings.codes.add(site.code)
             step = extras.next_step(site.symbol) if site.open else ""
-            sites.append([site.line, STATES.index(site.state), site.code, strings.number(site.symbol),
-                          strings.number(" ".join(site.message.split())),
-                          strings.number(" ".join(step.split()) if step not in site.message else ""),
-                          int(id(site) in new)])
-        out.append({
-            "path": row.path, "status": row.status, "left": row.left,
-            "counts": {state: sum(site.state == state for site in row.sites) for state in STATES},
-            "new": sum(id(site) in new for site in row.sites),
-            "symbols": " ".join(sorted({site.symbol for site in row.sites})),
-            "data": _json({"sites": sites, "diff": diffs[number]}),
-        })
+            sites.append(
+                [
+                    site.line,
+                    STATES.index(site.state),
+                    site.code,
+                    strings.number(site.symbol),
+                    strings.number(" ".join(site.message.split())),
+                    strings.number(" ".join(step.split()) if step not in site.message else ""),
+                    int(id(site) in new),
+                ]
+            )
+        out.append(
+            {
+                "path": row.path,
+                "status": row.status,
+                "left": row.left,
+                "counts": {state: sum(site.state == state for site in row.sites) for state in STATES},
+                "new": sum(id(site) in new for site in row.sites),
+                "symbols": " ".join(sorted({site.symbol for site in row.sites})),
+                "data": _json({"sites": sites, "diff": diffs[number]}),
+            }
+        )
     return out
 
 
@@ -172,6 +210,13 @@ def _layers(check: Check) -> list[dict[str, Any]]:
     for number, (label, error) in enumerate(shown):
         decade = min(max(math.log10(error) if error > 0 else low, low), high)
         height = 10 + 190 * (decade - low) / (high - low)
-        bars.append({"x": round(number * width, 1), "y": round(200 - height, 1), "width": round(width * .8, 1),
-                     "height": round(height, 1), "label": f"{label}: {error:.1e}"})
+        bars.append(
+            {
+                "x": round(number * width, 1),
+                "y": round(200 - height, 1),
+                "width": round(width * 0.8, 1),
+                "height": round(height, 1),
+                "label": f"{label}: {error:.1e}",
+            }
+        )
     return bars

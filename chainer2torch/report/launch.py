@@ -1,10 +1,14 @@
 """How to start the programs that ran under MPI, or that started processes themselves."""
+
 from __future__ import annotations
 
 from chainer2torch.report.model import Report
 
-_STARTED_BY_TORCHRUN = ("chainermn.create_communicator", "chainer.training.updaters.MultiprocessParallelUpdater",
-                        "chainer.training.updaters.ParallelUpdater")
+_STARTED_BY_TORCHRUN = (
+    "chainermn.create_communicator",
+    "chainer.training.updaters.MultiprocessParallelUpdater",
+    "chainer.training.updaters.ParallelUpdater",
+)
 _NAMED = 5
 
 
@@ -15,6 +19,7 @@ def launch_command(report: Report) -> str:
         return ""
     # only here: it takes the planner along, and files without Chainer are decided in less time than that
     from chainer2torch.plan.passes.single_device import ON_ONE_DEVICE
+
     scripts = sorted({path for path, site in sites if site.message != ON_ONE_DEVICE})
     if not scripts:
         return ""

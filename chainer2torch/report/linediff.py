@@ -1,4 +1,5 @@
 """Which lines of two texts are the same: in about linear time for a text and its migration, whatever their size."""
+
 from __future__ import annotations
 
 import bisect
@@ -42,14 +43,14 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
     counts, others = Counter(before), Counter(after)
     places = {line: j for j, line in enumerate(after)}
     pairs = [(i, places[line]) for i, line in enumerate(before) if counts[line] == 1 and others[line] == 1]
-    tops: list[int] = []          # the smallest end of an increasing sequence of each length
-    ends: list[int] = []          # which pair that is
+    tops: list[int] = []  # the smallest end of an increasing sequence of each length
+    ends: list[int] = []  # which pair that is
     previous: list[int] = []
     for number, (_, j) in enumerate(pairs):
         length = bisect.bisect_left(tops, j)
         previous.append(ends[length - 1] if length else -1)
-        tops[length:length + 1] = [j]
-        ends[length:length + 1] = [number]
+        tops[length : length + 1] = [j]
+        ends[length : length + 1] = [number]
     found = []
     number = ends[-1] if ends else -1
     while number >= 0:

@@ -1,4 +1,5 @@
 """What a run found: plain data that every format is made from."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,5 @@
 """SARIF 2.1.0, for code scanning: one rule for each code, one result for each site that is something to see to."""
+
 from __future__ import annotations
 
 import hashlib
@@ -23,32 +24,41 @@ def to_sarif(report: Report, extras: Extras | None = None) -> str:
     """The report as a SARIF log. Sites that are migrated exactly are left out: there is nothing to see to."""
     from chainer2torch import __version__
     from chainer2torch.rules import codes
+
     extras = extras or Extras()
     results = list(_results(report, extras))
     table = codes.table()
     used = sorted({result["ruleId"] for result in results} | {problem.code for problem in report.problems})
-    rules = [{
-        "id": code,
-        "name": _pascal(table[code].title) if code in table else code,
-        "shortDescription": {"text": table[code].title if code in table else code},
-        "fullDescription": {"text": table[code].text if code in table else code},
-        "help": {"text": f"{table[code].text if code in table else code}\nMore: chainer2torch explain {code}"},
-    } for code in used]
+    rules = [
+        {
+            "id": code,
+            "name": _pascal(table[code].title) if code in table else code,
+            "shortDescription": {"text": table[code].title if code in table else code},
+            "fullDescription": {"text": table[code].text if code in table else code},
+            "help": {"text": f"{table[code].text if code in table else code}\nMore: chainer2torch explain {code}"},
+        }
+        for code in used
+    ]
     for result in results:
         result["ruleIndex"] = used.index(result["ruleId"])
     run: dict[str, Any] = {
         "tool": {"driver": {"name": "chainer2torch", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which chainer2torch was run."}}},
-        "invocations": [{
-            "executionSuccessful": not report.problems,
-            "toolExecutionNotifications": [{
-                "descriptor": {"id": problem.code, "index": used.index(problem.code)},
-                "level": "error",
-                "message": {"text": problem.message},
-                "locations": [_location(problem.path, problem.line, None)],
-            } for problem in report.problems],
-        }],
+        "invocations": [
+            {
+                "executionSuccessful": not report.problems,
+                "toolExecutionNotifications": [
+                    {
+                        "descriptor": {"id": problem.code, "index": used.index(problem.code)},
+                        "level": "error",
+                        "message": {"text": problem.message},
+                        "locations": [_location(problem.path, problem.line, None)],
+                    }
+                    for problem in report.problems
+                ],
+            }
+        ],
         "results": results,
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -72,7 +82,8 @@ def _results(report: Report, extras: Extras) -> Any:
                 "message": {"text": message(site, extras)},
                 "locations": [_location(row.path, *places(row, site))],
                 "partialFingerprints": {
-                    "chainer2torch/v1": hashlib.sha256(f"{mark}\0{seen[mark]}".encode(errors="replace")).hexdigest()},
+                    "chainer2torch/v1": hashlib.sha256(f"{mark}\0{seen[mark]}".encode(errors="replace")).hexdigest()
+                },
                 "properties": {"symbol": site.symbol, "state": site.state},
             }
             if new is not None:
@@ -93,7 +104,7 @@ def message(site: SiteRow, extras: Extras) -> str:
 
 def _characters(line: str, column: int) -> int:
     """The column in characters: a site's column counts UTF-8 bytes, as Python's ast does."""
-    return len(line.encode(errors="replace")[:column - 1].decode(errors="ignore")) + 1
+    return len(line.encode(errors="replace")[: column - 1].decode(errors="ignore")) + 1
 
 
 def _location(path: str, line: int | None, column: int | None) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 """What a person reads at the end of a run: sites, files, totals and the next step."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -10,8 +11,14 @@ from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER,
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
 _PLANNED = {MIGRATED: "to migrate", PARTIAL: "to migrate in part"}  # while nothing is written
-_WORDS = ((MIGRATED, "migrated"), (PARTIAL, "migrated in part"), (LEFT, "with Chainer"), (CLEAN, "nothing to change"),
-          (NO_CHAINER, "without Chainer"), (ERROR, "with errors"))
+_WORDS = (
+    (MIGRATED, "migrated"),
+    (PARTIAL, "migrated in part"),
+    (LEFT, "with Chainer"),
+    (CLEAN, "nothing to change"),
+    (NO_CHAINER, "without Chainer"),
+    (ERROR, "with errors"),
+)
 
 
 def to_text(report: Report, extras: Extras | None = None) -> str:
@@ -32,14 +39,17 @@ def sites(report: Report, extras: Extras | None = None) -> str:
 
 def kept(report: Report) -> str:
     """One line for each site that another stage migrates."""
-    return "".join(f"{row.path}:{site.place}:{site.column}: kept ({site.message}): {site.symbol}\n"
-                   for row, site in report.kept)
+    return "".join(
+        f"{row.path}:{site.place}:{site.column}: kept ({site.message}): {site.symbol}\n" for row, site in report.kept
+    )
 
 
 def named(report: Report) -> str:
     """One line for each name in a string, docstring or comment: ``path:line:column: named in a comment: symbol``."""
-    return "".join(f"{row.path}:{mention.place}:{mention.column}: named in a {mention.where}: {mention.symbol}\n"
-                   for row, mention in report.mentions)
+    return "".join(
+        f"{row.path}:{mention.place}:{mention.column}: named in a {mention.where}: {mention.symbol}\n"
+        for row, mention in report.mentions
+    )
 
 
 def summary(report: Report, step: str = "", extras: Extras | None = None) -> str:
@@ -81,8 +91,10 @@ def next_step(report: Report) -> str:
     if not report.written and any(row.status in _PLANNED for row in report.files):
         return "`chainer2torch migrate PATH -o OUT` writes a migrated copy"
     if totals["manual"] or report.left:
-        return ("work through the `# TODO(chainer2torch ...)` comments (`chainer2torch check` lists the places, "
-                "`chainer2torch explain CODE` says why)")
+        return (
+            "work through the `# TODO(chainer2torch ...)` comments (`chainer2torch check` lists the places, "
+            "`chainer2torch explain CODE` says why)"
+        )
     if totals["review"]:
         return "read the places in state review (`chainer2torch report` lists them), then `chainer2torch verify`"
     if report.kept:

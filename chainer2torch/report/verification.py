@@ -1,4 +1,5 @@
 """Results of ``chainer2torch verify`` for a report: JUnit XML, or the JSON that ``verify --report`` writes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -48,15 +49,22 @@ def read(path: Path) -> tuple[Check, ...]:
 def _from_json(document: dict[str, Any]) -> tuple[Check, ...]:
     if document["version"] != 1:
         raise ValueError("not version 1")
-    return tuple(Check(item["name"], int(item["passed"]), int(item["failed"]), int(item["unverified"]),
-                       str(item.get("message", "")),
-                       *(tuple((str(label), float(error)) for label, error in item.get(key, ()))
-                         for key in ("errors", "layers")))
-                 for item in document["checks"])
+    return tuple(
+        Check(
+            item["name"],
+            int(item["passed"]),
+            int(item["failed"]),
+            int(item["unverified"]),
+            str(item.get("message", "")),
+            *(tuple((str(label), float(error)) for label, error in item.get(key, ())) for key in ("errors", "layers")),
+        )
+        for item in document["checks"]
+    )
 
 
 def _from_junit(raw: bytes) -> tuple[Check, ...]:
     from xml.etree import ElementTree
+
     if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:  # JUnit files have none; entities could expand without end
         raise ValueError("it declares entities")
     root = ElementTree.fromstring(raw)
@@ -83,12 +91,24 @@ def document_of(result: Any) -> str:
     """The result of ``verify rules`` or ``verify models`` (a VerifyReport) or ``verify script`` as JSON, version 1."""
     checks = _rules(result) if hasattr(result, "rows") else _script(result)
     problems = [Check("chainer2torch", 0, 1, 0, str(problem)) for problem in result.problems]
-    listed = [{"name": check.name, "passed": check.passed, "failed": check.failed, "unverified": check.unverified,
-               "message": check.message, "errors": [list(pair) for pair in check.errors],
-               **({"layers": [list(pair) for pair in check.layers]} if check.layers else {})}
-              for check in [*checks, *problems]]
-    return json.dumps({"version": 1, "ok": bool(result.ok), "checks": listed}, indent=2, ensure_ascii=False,
-                      allow_nan=False) + "\n"
+    listed = [
+        {
+            "name": check.name,
+            "passed": check.passed,
+            "failed": check.failed,
+            "unverified": check.unverified,
+            "message": check.message,
+            "errors": [list(pair) for pair in check.errors],
+            **({"layers": [list(pair) for pair in check.layers]} if check.layers else {}),
+        }
+        for check in [*checks, *problems]
+    ]
+    return (
+        json.dumps(
+            {"version": 1, "ok": bool(result.ok), "checks": listed}, indent=2, ensure_ascii=False, allow_nan=False
+        )
+        + "\n"
+    )
 
 
 def _rules(result: Any) -> list[Check]:
@@ -97,14 +117,26 @@ def _rules(result: Any) -> list[Check]:
     for outcome in result.outcomes:
         if outcome.layers and (outcome.status == FAILED or outcome.pair.row not in layers):
             # An infinite error is off the scale, as every error above it.
-            layers[outcome.pair.row] = tuple((f"{name} ({outcome.pair.label})", min(error, 1e3))
-                                             for name, error in outcome.layers)
+            layers[outcome.pair.row] = tuple(
+                (f"{name} ({outcome.pair.label})", min(error, 1e3)) for name, error in outcome.layers
+            )
         if outcome.status != PASSED and outcome.reasons:
             reasons.setdefault(outcome.pair.row, f"{outcome.pair.label}: {'; '.join(outcome.reasons)}")
-    return [Check(row.row, row.passed, row.failed, row.unverified, reasons.get(row.row, ""), _finite(
-        [(f"{dtype} value", error) for dtype, error in row.forward.items()]
-        + [(f"{dtype} gradient", error) for dtype, error in row.backward.items()]), layers.get(row.row, ()))
-        for row in result.rows()]
+    return [
+        Check(
+            row.row,
+            row.passed,
+            row.failed,
+            row.unverified,
+            reasons.get(row.row, ""),
+            _finite(
+                [(f"{dtype} value", error) for dtype, error in row.forward.items()]
+                + [(f"{dtype} gradient", error) for dtype, error in row.backward.items()]
+            ),
+            layers.get(row.row, ()),
+        )
+        for row in result.rows()
+    ]
 
 
 def _script(result: Any) -> list[Check]:
@@ -116,9 +148,16 @@ def _script(result: Any) -> list[Check]:
         wrong = [step for step in steps if result.differs(step)]
         first = f"first at iteration {wrong[0].iteration}: {wrong[0].chainer} and {wrong[0].torch}" if wrong else ""
         excused = bool(wrong) and result.ok  # equal in float64: rounding that the iterations amplify
-        checks.append(Check(f"{result.script}: {name}", len(steps) - (0 if excused else len(wrong)),
-                            0 if excused else len(wrong), 0, first + (" (equal in float64)" if excused else ""),
-                            _finite([(f"iteration {step.iteration}", step.relative) for step in steps])))
+        checks.append(
+            Check(
+                f"{result.script}: {name}",
+                len(steps) - (0 if excused else len(wrong)),
+                0 if excused else len(wrong),
+                0,
+                first + (" (equal in float64)" if excused else ""),
+                _finite([(f"iteration {step.iteration}", step.relative) for step in steps]),
+            )
+        )
     return checks
 
 

@@ -1,4 +1,5 @@
 """Applies the edits of one file to its LibCST tree, in one pass over the statements that have edits."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -10,8 +11,19 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
-    Comment, GuardImport, Operand, Remove, RemoveImport, Rename, Replace, ReplaceStatement, Span, StatementEdit, Unmark,
-    Unwrap, Wrap,
+    Comment,
+    GuardImport,
+    Operand,
+    Remove,
+    RemoveImport,
+    Rename,
+    Replace,
+    ReplaceStatement,
+    Span,
+    StatementEdit,
+    Unmark,
+    Unwrap,
+    Wrap,
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
@@ -54,10 +66,13 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
     indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in _parse
     config = cst.PartialParserConfig(default_indent=indent, default_newline=module.default_newline)
-    rewritten = {number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
-                 for number, piece in kept.apart.items()}
+    rewritten = {
+        number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
+        for number, piece in kept.apart.items()
+    }
     failed = rewriter.failed + [
-        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found]
+        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
+    ]
     result = import_edits.insert(result, names.statements())
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
@@ -213,8 +228,11 @@ class _Rewriter:
     def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
         if isinstance(original, cst.Try):
             return any(isinstance(e, Remove) for e in edits)
-        small = [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small] \
-            if isinstance(original, cst.SimpleStatementLine) else []
+        small = (
+            [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small]
+            if isinstance(original, cst.SimpleStatementLine)
+            else []
+        )
         return any(isinstance(e, RemoveImport) for e in [*edits, *(e for s in small for e in self.statements[s])])
 
     def _one(self, original: Any, lines: list[Any], edit: StatementEdit) -> list[Any]:
@@ -285,7 +303,6 @@ class _Rewriter:
             self.failed.append(edit)
             return []
 
-
     def _operand(self, span: Span) -> cst.BaseExpression | None:
         """The new node of an operand that may come to stand outside of the parentheses it stood in."""
         node = self.updated.get(span)
@@ -320,7 +337,7 @@ def _mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[St
     for comment in comments:
         of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
     for i in sorted(of_line):
-        lines[i:i + 1] = _mark(lines[i:i + 1], of_line[i])
+        lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
     return lines
 
 
@@ -337,11 +354,14 @@ def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
     if at is None:
         return lines
     symbols = {text.split(": ")[1] for text in texts}
-    above = [line for line in lines[at].leading_lines
-             if _text(line) in texts or not any(_marks(line, symbol) for symbol in symbols)]
+    above = [
+        line
+        for line in lines[at].leading_lines
+        if _text(line) in texts or not any(_marks(line, symbol) for symbol in symbols)
+    ]
     present = {_text(line) for line in above}
     new = [cst.EmptyLine(comment=cst.Comment(text)) for text in dict.fromkeys(texts) if text not in present]
-    return [*lines[:at], lines[at].with_changes(leading_lines=[*above, *new]), *lines[at + 1:]]
+    return [*lines[:at], lines[at].with_changes(leading_lines=[*above, *new]), *lines[at + 1 :]]
 
 
 def _text(line: cst.EmptyLine) -> str:

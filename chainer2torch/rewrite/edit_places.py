@@ -1,4 +1,5 @@
 """Where the edits of a file are, and which of its functions and classes can be rewritten by themselves."""
+
 from __future__ import annotations
 
 import ast
@@ -26,9 +27,13 @@ class Places:
     @classmethod
     def of(cls, source: Source, edits: Sequence[Edit]) -> Places:
         """The places of all edits of a file."""
-        return cls(source, edits, sorted({span for edit in edits for span in _spans(edit)}),
-                   sorted({e.start for e in edits if isinstance(e, StatementEdit)}),
-                   sorted(e.start for e in edits if isinstance(e, Unwrap)))
+        return cls(
+            source,
+            edits,
+            sorted({span for edit in edits for span in _spans(edit)}),
+            sorted({e.start for e in edits if isinstance(e, StatementEdit)}),
+            sorted(e.start for e in edits if isinstance(e, Unwrap)),
+        )
 
     @property
     def points(self) -> set[int]:
@@ -38,8 +43,13 @@ class Places:
     def within(self, start: int, stop: int) -> Places:
         """What lies in a part of the source."""
         first, last = bisect_left(self.spans, (start, 0)), bisect_left(self.spans, (stop, 0))
-        return Places(self.source, (), self.spans[first:last], _between(self.starts, start, stop),
-                      _between(self.moved, start, stop))
+        return Places(
+            self.source,
+            (),
+            self.spans[first:last],
+            _between(self.starts, start, stop),
+            _between(self.moved, start, stop),
+        )
 
     def apart(self) -> list[ast.stmt]:
         """The functions and classes with edits inside that have to do with no other statement of the module.
@@ -58,13 +68,20 @@ class Places:
                 tied |= held
             if isinstance(edit, RemoveImport) and any(isinstance(body[i], (ast.Import, ast.ImportFrom)) for i in held):
                 imported = edit.start if imported < 0 else min(imported, edit.start)
-        return [node for i, node in enumerate(body) if i not in tied and (
-            isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or
-            isinstance(node, ast.ClassDef) and begins[i] > imported)]
+        return [
+            node
+            for i, node in enumerate(body)
+            if i not in tied
+            and (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                or isinstance(node, ast.ClassDef)
+                and begins[i] > imported
+            )
+        ]
 
 
 def _between(numbers: Sequence[int], start: int, stop: int) -> Sequence[int]:
-    return numbers[bisect_left(numbers, start):bisect_left(numbers, stop)]
+    return numbers[bisect_left(numbers, start) : bisect_left(numbers, stop)]
 
 
 def _spans(edit: Edit) -> list[Span]:

@@ -1,4 +1,5 @@
 """Import statements: the ones that nobody uses any more go, the ones that are needed come."""
+
 from __future__ import annotations
 
 import functools
@@ -28,11 +29,16 @@ _WHY = "# only what is marked below needs it"
 def guarded(node: cst.SimpleStatementLine) -> cst.Try:
     """An import in a ``try`` that lets it fail."""
     handler = cst.ExceptHandler(
-        type=cst.Name("ImportError"), whitespace_after_except=cst.SimpleWhitespace(" "),
-        body=cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])], header=cst.TrailingWhitespace(
-            cst.SimpleWhitespace("  "), cst.Comment(_WHY))))
-    return cst.Try(cst.IndentedBlock([node.with_changes(leading_lines=[])]), [handler],
-                   leading_lines=node.leading_lines)
+        type=cst.Name("ImportError"),
+        whitespace_after_except=cst.SimpleWhitespace(" "),
+        body=cst.IndentedBlock(
+            [cst.SimpleStatementLine([cst.Pass()])],
+            header=cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(_WHY)),
+        ),
+    )
+    return cst.Try(
+        cst.IndentedBlock([node.with_changes(leading_lines=[])]), [handler], leading_lines=node.leading_lines
+    )
 
 
 def spaced(module: cst.Module) -> cst.Module:
@@ -42,8 +48,13 @@ def spaced(module: cst.Module) -> cst.Module:
         if isinstance(node, cst.EmptyLine):  # a comment whose statement has gone
             continue
         blank = all(line.comment is None for line in node.leading_lines)
-        if blank and _is_import(before) and _is_guard(node) or \
-                not node.leading_lines and (_is_guard(node) or _is_import(node) and _is_guard(before)):
+        if (
+            blank
+            and _is_import(before)
+            and _is_guard(node)
+            or not node.leading_lines
+            and (_is_guard(node) or _is_import(node) and _is_guard(before))
+        ):
             body[i] = node.with_changes(leading_lines=[_BLANK])
     return module.with_changes(body=body)
 
@@ -118,8 +129,14 @@ def is_marker(line: cst.EmptyLine) -> bool:
 
 def _first_use(body: Sequence[Any], names: Collection[str]) -> int | None:
     """The first statement that needs one of the names when the file is run from the top; functions run later."""
-    return next((i for i, node in enumerate(body)
-                 if not _is_import(node) and not isinstance(node, cst.FunctionDef) and _names(node, names)), None)
+    return next(
+        (
+            i
+            for i, node in enumerate(body)
+            if not _is_import(node) and not isinstance(node, cst.FunctionDef) and _names(node, names)
+        ),
+        None,
+    )
 
 
 def _names(node: cst.CSTNode, names: Collection[str]) -> bool:
@@ -140,8 +157,11 @@ def _is_place(node: Any) -> bool:
 
 
 def _is_import(node: Any) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and bool(node.body) and \
-        isinstance(node.body[0], (cst.Import, cst.ImportFrom))
+    return (
+        isinstance(node, cst.SimpleStatementLine)
+        and bool(node.body)
+        and isinstance(node.body[0], (cst.Import, cst.ImportFrom))
+    )
 
 
 def _place(body: list[Any]) -> int:
@@ -158,5 +178,9 @@ def _place(body: list[Any]) -> int:
 
 
 def _is_docstring(node: Any) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and \
-        isinstance(node.body[0], cst.Expr) and isinstance(node.body[0].value, cst.BaseString)
+    return (
+        isinstance(node, cst.SimpleStatementLine)
+        and len(node.body) == 1
+        and isinstance(node.body[0], cst.Expr)
+        and isinstance(node.body[0].value, cst.BaseString)
+    )

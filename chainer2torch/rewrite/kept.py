@@ -6,6 +6,7 @@ step of all, so it does not see them; byte for byte they stay what they were.
 LibCST's tree takes ten times the memory of ``ast``'s. In a large file functions and classes with edits are left out in
 the same way, and rewritten one after the other.
 """
+
 from __future__ import annotations
 
 import ast
@@ -19,8 +20,17 @@ from chainer2torch.analysis.source import Source
 # a simple statement that is alone and shorter costs less to parse than to replace
 _SHORT = 40
 # what ends the head of a file, where imports go (see rewrite/imports.py): a class stands for it
-_ENDS_HEAD = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
-              ast.AsyncWith)
+_ENDS_HEAD = (
+    ast.ClassDef,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.With,
+    ast.AsyncWith,
+)
 _COMMENT_LINE = re.compile(r"^([ \t]*)#", re.MULTILINE)
 # an indentation with a line break in it, which Python takes for its first part and LibCST does not parse
 _BROKEN_INDENT = re.compile(r"^([ \t]*)(?:\\\r?\n[ \t]*)+", re.MULTILINE)
@@ -57,8 +67,14 @@ class Piece:
     stop: int
 
 
-def shorten(source: Source, end: int, points: Collection[int], moved: Collection[int],
-            apart: Collection[ast.stmt] = (), within: Piece | None = None) -> Kept:
+def shorten(
+    source: Source,
+    end: int,
+    points: Collection[int],
+    moved: Collection[int],
+    apart: Collection[ast.stmt] = (),
+    within: Piece | None = None,
+) -> Kept:
     """The text up to ``end`` without the statements in which none of ``points`` (where edits are) lies.
 
     Statements inside those that start at one of ``moved`` stay: they may get another indentation. The statements of
@@ -78,8 +94,8 @@ def shorten(source: Source, end: int, points: Collection[int], moved: Collection
         if run.apart is not None:
             pieces[len(statements)] = Piece(run.apart, run.start, run.stop)
         new = f"{name}{len(statements)}_"
-        parts += [source.text[at:run.start], f"class {new}: 0" if run.ends_head else new]
-        statements.append(source.text[run.start:run.stop])
+        parts += [source.text[at : run.start], f"class {new}: 0" if run.ends_head else new]
+        statements.append(source.text[run.start : run.stop])
         counts[new] = run.count
         at = run.stop
     return Kept("".join([*parts, source.text[at:end]]), name, tuple(statements), counts, pieces)
@@ -106,8 +122,14 @@ class _Run:
 class _Walk:
     """Finds the outermost statements that can be left out."""
 
-    def __init__(self, source: Source, points: Collection[int], moved: Collection[int], apart: Collection[ast.stmt],
-                 indented: bool):
+    def __init__(
+        self,
+        source: Source,
+        points: Collection[int],
+        moved: Collection[int],
+        apart: Collection[ast.stmt],
+        indented: bool,
+    ):
         self.source = source
         self.points, self.moved, self.apart = sorted(points), frozenset(moved), frozenset(apart)
         self.indented = indented  # LibCST takes the file's indentation from the first block: that one stays
@@ -169,8 +191,10 @@ class _Walk:
         if line_end is None or not self._begins_line(start):
             return None
         # a comment that is indented further belongs to the block above it
-        if compound and any(len(found[1].expandtabs()) > self._indent(start)
-                            for found in _COMMENT_LINE.finditer(self.source.text, line_end.end(), following)):
+        if compound and any(
+            len(found[1].expandtabs()) > self._indent(start)
+            for found in _COMMENT_LINE.finditer(self.source.text, line_end.end(), following)
+        ):
             return None
         return line_end.end()
 
@@ -182,11 +206,11 @@ class _Walk:
 
     def _indent(self, start: int) -> int:
         line = self.source.line_at(start)
-        return len(line[0][:start - line[1]].expandtabs())
+        return len(line[0][: start - line[1]].expandtabs())
 
     def _begins_line(self, start: int) -> bool:
         line = self.source.line_at(start)
-        return not line[0][:start - line[1]].strip(" \t")
+        return not line[0][: start - line[1]].strip(" \t")
 
 
 def _is_compound(node: ast.stmt) -> bool:

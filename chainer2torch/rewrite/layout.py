@@ -1,4 +1,5 @@
 """Whitespace between arguments: they stay under each other when the name before them changes its length."""
+
 from __future__ import annotations
 
 import ast
@@ -31,8 +32,9 @@ class _Shift(cst.CSTTransformer):
         super().__init__()
         self.column, self.indent, self.shift = column, indent, shift
 
-    def leave_ParenthesizedWhitespace(self, original_node: cst.ParenthesizedWhitespace,
-                                      updated_node: cst.ParenthesizedWhitespace) -> cst.ParenthesizedWhitespace:
+    def leave_ParenthesizedWhitespace(
+        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
+    ) -> cst.ParenthesizedWhitespace:
         spaces = updated_node.last_line.value
         width = len(spaces) + (self.indent if updated_node.indent else 0)
         if width < self.column or spaces.strip(" "):

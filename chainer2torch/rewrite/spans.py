@@ -4,6 +4,7 @@ The trees of LibCST and of ``ast`` have the same statements in the same order, s
 statements that hold an edit are looked at, and positions inside one come from LibCST's own code generation, which
 starts at the offset that ``ast`` gives for the statement.
 """
+
 from __future__ import annotations
 
 import ast
@@ -48,8 +49,9 @@ class _Mark(AbstractContextManager[None]):
     def __enter__(self) -> None:
         self.start = self.state.offset
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-                 ) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.state.found(self.node, self.start)
 
 
@@ -127,8 +129,14 @@ class _Recorder(CodegenState):
 class _Locator:
     """Walks both trees."""
 
-    def __init__(self, module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int],
-                 counts: Mapping[str, int]):
+    def __init__(
+        self,
+        module: cst.Module,
+        source: Source,
+        spans: Collection[Span],
+        starts: Collection[int],
+        counts: Mapping[str, int],
+    ):
         self.source, self.counts = source, counts
         self.starts = frozenset(starts)
         self.located = Located()
@@ -141,7 +149,7 @@ class _Locator:
         found, at = False, 0
         for node in body:
             width = self._width(node)
-            here = tree[at:at + width]
+            here = tree[at : at + width]
             at += width
             decorators = getattr(here[0], "decorator_list", ())
             if not _within(self.points, self.source.start((decorators or here)[0]), self.source.span(here[-1])[1]):
@@ -214,8 +222,7 @@ class _Locator:
         found = self.expression(node.subject, tree.subject)
         self.recorder.increase_indent(self.recorder.default_indent if node.indent is None else node.indent)
         for case, subtree in zip(node.cases, tree.cases):
-            inside = subtree.guard is not None and case.guard is not None and \
-                self.expression(case.guard, subtree.guard)
+            inside = subtree.guard is not None and case.guard is not None and self.expression(case.guard, subtree.guard)
             if self.suite(case, case.body, subtree.body) or inside:
                 self.located.paths.add(id(case))
                 found = True
@@ -270,8 +277,14 @@ def _within(points: list[int], start: int, end: int) -> bool:
     return at < len(points) and points[at] < end
 
 
-def locate(module: cst.Module, source: Source, spans: Collection[Span], starts: Collection[int],
-           counts: Mapping[str, int], body: Sequence[ast.stmt] | None = None) -> Located:
+def locate(
+    module: cst.Module,
+    source: Source,
+    spans: Collection[Span],
+    starts: Collection[int],
+    counts: Mapping[str, int],
+    body: Sequence[ast.stmt] | None = None,
+) -> Located:
     """The expression nodes with these spans and the statement nodes with these starts.
 
     ``body`` are the statements of which the module consists, when it is not the whole source.

@@ -1,4 +1,5 @@
 """Templates of rules, parsed once, instantiated with the call's own argument nodes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -12,17 +13,59 @@ from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 
-_ROOTS = frozenset({
-    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
-    "torchvision",
-})
-_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseString, cst.BaseNumber, cst.List, cst.Dict,
-          cst.Set, cst.ListComp, cst.DictComp, cst.SetComp, cst.Ellipsis)
+_ROOTS = frozenset(
+    {
+        "torch",
+        "compat",
+        "numpy",
+        "pytorch_pfn_extras",
+        "ignite",
+        "contextlib",
+        "functools",
+        "math",
+        "pfrl",
+        "torchvision",
+    }
+)
+_ATOMS = (
+    cst.Name,
+    cst.Attribute,
+    cst.Call,
+    cst.Subscript,
+    cst.BaseString,
+    cst.BaseNumber,
+    cst.List,
+    cst.Dict,
+    cst.Set,
+    cst.ListComp,
+    cst.DictComp,
+    cst.SetComp,
+    cst.Ellipsis,
+)
 
 
 # fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
-_PUNCTUATION = frozenset({"lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "equal", "colon",
-                          "semicolon", "dot", "operator", "keyword", "attr", "leading_lines", "header", "footer"})
+_PUNCTUATION = frozenset(
+    {
+        "lpar",
+        "rpar",
+        "lbracket",
+        "rbracket",
+        "lbrace",
+        "rbrace",
+        "comma",
+        "equal",
+        "colon",
+        "semicolon",
+        "dot",
+        "operator",
+        "keyword",
+        "attr",
+        "leading_lines",
+        "header",
+        "footer",
+    }
+)
 
 
 class Unplaced(Exception):
@@ -68,8 +111,11 @@ class Operands:
 @functools.cache
 def fields(node_type: type) -> tuple[str, ...]:
     """The fields of a LibCST node in which expressions and statements stand."""
-    return tuple(f.name for f in dataclasses.fields(node_type)
-                 if f.name not in _PUNCTUATION and not f.name.startswith("whitespace"))
+    return tuple(
+        f.name
+        for f in dataclasses.fields(node_type)
+        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
+    )
 
 
 class _Instantiate:
@@ -119,8 +165,9 @@ class _Instantiate:
         return updated_node
 
     def visit_Call(self, node: cst.Call) -> bool:
-        return not _is_macro(node, "CONST") or cst.Module([]).code_for_node(node.args[0].value) \
-            not in self.edit.constants
+        return (
+            not _is_macro(node, "CONST") or cst.Module([]).code_for_node(node.args[0].value) not in self.edit.constants
+        )
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         if _is_macro(original_node, "CONST"):
@@ -160,20 +207,25 @@ class _Instantiate:
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
         return updated_node.with_changes(value=atom(updated_node.value))
 
-    def leave_BinaryOperation(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
-                              ) -> cst.BaseExpression:
+    def leave_BinaryOperation(
+        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+    ) -> cst.BaseExpression:
         left, right = updated_node.left, updated_node.right
         return updated_node.with_changes(
             left=left if left.deep_equals(original_node.left) else atom(left),
-            right=right if right.deep_equals(original_node.right) else atom(right))
+            right=right if right.deep_equals(original_node.right) else atom(right),
+        )
 
-    def leave_UnaryOperation(self, original_node: cst.UnaryOperation, updated_node: cst.UnaryOperation
-                             ) -> cst.BaseExpression:
+    def leave_UnaryOperation(
+        self, original_node: cst.UnaryOperation, updated_node: cst.UnaryOperation
+    ) -> cst.BaseExpression:
         return updated_node.with_changes(expression=atom(updated_node.expression))
 
     def leave_Comparison(self, original_node: cst.Comparison, updated_node: cst.Comparison) -> cst.BaseExpression:
-        return updated_node.with_changes(left=atom(updated_node.left), comparisons=[
-            c.with_changes(comparator=atom(c.comparator)) for c in updated_node.comparisons])
+        return updated_node.with_changes(
+            left=atom(updated_node.left),
+            comparisons=[c.with_changes(comparator=atom(c.comparator)) for c in updated_node.comparisons],
+        )
 
 
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
@@ -211,9 +263,14 @@ def _commas(args: list[cst.Arg]) -> list[cst.Arg]:
     return result
 
 
-def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseExpression,
-                spans: Mapping[cst.CSTNode, Span], find: Callable[[Span], cst.BaseExpression | None], names: Names
-                ) -> cst.BaseExpression:
+def instantiate(
+    edit: Replace,
+    original: cst.BaseExpression,
+    updated: cst.BaseExpression,
+    spans: Mapping[cst.CSTNode, Span],
+    find: Callable[[Span], cst.BaseExpression | None],
+    names: Names,
+) -> cst.BaseExpression:
     """The expression that replaces ``original``; its own argument nodes keep their whitespace and comments."""
     if edit.callee_only:
         return updated.with_changes(func=parse(names.spell(edit.template)))
@@ -233,8 +290,9 @@ def instantiate(edit: Replace, original: cst.BaseExpression, updated: cst.BaseEx
     return result
 
 
-def wrap(edit: Wrap, value: cst.BaseExpression, find: Callable[[Span], cst.BaseExpression | None], names: Names
-         ) -> cst.BaseExpression:
+def wrap(
+    edit: Wrap, value: cst.BaseExpression, find: Callable[[Span], cst.BaseExpression | None], names: Names
+) -> cst.BaseExpression:
     """The template of a Wrap around ``value``."""
     around = Replace(edit.span, edit.template, {**edit.operands, "value": Operand(edit.span)})
     operands = Operands(around.operands, lambda span: value if span == edit.span else find(span))
@@ -250,8 +308,13 @@ def statements(text: str, operands: Operands | None, names: Names, training_text
     return [instance.fill(statement) for statement in _parse_statements(text)]
 
 
-def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
-                 find: Callable[[Span], cst.BaseExpression | None], spans: Mapping[cst.CSTNode, Span]) -> cst.Call:
+def _keep_layout(
+    original: cst.Call,
+    updated: cst.Call,
+    result: cst.Call,
+    find: Callable[[Span], cst.BaseExpression | None],
+    spans: Mapping[cst.CSTNode, Span],
+) -> cst.Call:
     """Gives the arguments of the new call the commas and line breaks that they had in the old one."""
     shells: dict[int, cst.Arg] = {}
     for before, after in zip(original.args, updated.args):
@@ -267,7 +330,10 @@ def _keep_layout(original: cst.Call, updated: cst.Call, result: cst.Call,
                 comma = closing_comma(comma, updated.args[-1].comma)
             elif not isinstance(comma, cst.Comma):
                 comma = arg.comma
-            arg = arg.with_changes(comma=comma, whitespace_after_arg=shell.whitespace_after_arg,
-                                   equal=shell.equal if shell.keyword and arg.keyword else arg.equal)
+            arg = arg.with_changes(
+                comma=comma,
+                whitespace_after_arg=shell.whitespace_after_arg,
+                equal=shell.equal if shell.keyword and arg.keyword else arg.equal,
+            )
         args.append(arg)
     return result.with_changes(args=args, whitespace_before_args=updated.whitespace_before_args)

@@ -1,4 +1,5 @@
 """How a torch name is spelled in one file, and which imports that needs."""
+
 from __future__ import annotations
 
 import ast
@@ -12,10 +13,20 @@ from chainer2torch.analysis.source import Source
 COMPAT = "chainer_compat"
 # module -> the name under which people import it
 _ALIASES = {
-    "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F", "numpy": "np", "pytorch_pfn_extras": "ppe",
-    "pytorch_pfn_extras.training.extensions": "extensions", "pytorch_pfn_extras.training.triggers": "triggers",
-    "compat": "compat", "contextlib": "contextlib", "functools": "functools", "math": "math", "ignite": "ignite",
-    "pfrl": "pfrl", "torchvision": "torchvision",
+    "torch": "torch",
+    "torch.nn": "nn",
+    "torch.nn.functional": "F",
+    "numpy": "np",
+    "pytorch_pfn_extras": "ppe",
+    "pytorch_pfn_extras.training.extensions": "extensions",
+    "pytorch_pfn_extras.training.triggers": "triggers",
+    "compat": "compat",
+    "contextlib": "contextlib",
+    "functools": "functools",
+    "math": "math",
+    "ignite": "ignite",
+    "pfrl": "pfrl",
+    "torchvision": "torchvision",
 }
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
 

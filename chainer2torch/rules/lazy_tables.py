@@ -2,6 +2,7 @@
 
 A migration uses some three hundred of the rows, and reading TOML is slow: all of them took a tenth of a second.
 """
+
 from __future__ import annotations
 
 import re
@@ -25,8 +26,9 @@ def cut(text: str) -> tuple[str, list[tuple[str, str]]] | None:
     if not headings or len(headings) != len(_BRACKETS.findall(text)):
         return None
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
-    return text[:headings[0].start()], [
-        (heading[1] or heading[2], text[heading.start():end]) for heading, end in zip(headings, ends)]
+    return text[: headings[0].start()], [
+        (heading[1] or heading[2], text[heading.start() : end]) for heading, end in zip(headings, ends)
+    ]
 
 
 class Later(Generic[V]):

@@ -1,4 +1,5 @@
 """Where the data files of chainer2torch lie: in an installed wheel, in an unpacked sdist and in a checkout."""
+
 from pathlib import Path
 
 
@@ -14,4 +15,5 @@ def rules_dir() -> Path:
             return candidate
     raise FileNotFoundError(
         f"the rule tables of chainer2torch are missing: neither {package / '_rules'} nor {package.parent / 'rules'} "
-        "exists; install chainer2torch again")
+        "exists; install chainer2torch again"
+    )

@@ -1,4 +1,5 @@
 """One row of a rule table: what it holds, how it is read, and what has to hold for it (docs/adding-a-rule.md)."""
+
 from __future__ import annotations
 
 import ast
@@ -13,19 +14,65 @@ from chainer2torch.rules.signature import Signature
 
 STATES = ("exact", "close", "review", "manual")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
-ROW_KEYS = frozenset({
-    "signature", "torch", "cases", "fallback", "drop", "value", "returns", "state", "bound", "note", "next",
-    "attribute", "set", "base", "alias", "function", "example", "code", "proof", "ignores", "renames", "keeps",
-    "differs_without", "until",
-})
-_EXAMPLE_KEYS = frozenset({
-    "given", "before", "setup", "after", "mode", "arrays", "grad", "compare", "dtypes", "rtol", "atol", "raises",
-})
+ROW_KEYS = frozenset(
+    {
+        "signature",
+        "torch",
+        "cases",
+        "fallback",
+        "drop",
+        "value",
+        "returns",
+        "state",
+        "bound",
+        "note",
+        "next",
+        "attribute",
+        "set",
+        "base",
+        "alias",
+        "function",
+        "example",
+        "code",
+        "proof",
+        "ignores",
+        "renames",
+        "keeps",
+        "differs_without",
+        "until",
+    }
+)
+_EXAMPLE_KEYS = frozenset(
+    {
+        "given",
+        "before",
+        "setup",
+        "after",
+        "mode",
+        "arrays",
+        "grad",
+        "compare",
+        "dtypes",
+        "rtol",
+        "atol",
+        "raises",
+    }
+)
 _CASE_KEYS = frozenset({"when", "torch"})
-_TEMPLATE_ROOTS = frozenset({
-    "torch", "compat", "numpy", "pytorch_pfn_extras", "ignite", "contextlib", "functools", "math", "pfrl",
-    "torchvision",
-})
+_TEMPLATE_ROOTS = frozenset(
+    {
+        "torch",
+        "compat",
+        "numpy",
+        "pytorch_pfn_extras",
+        "ignite",
+        "contextlib",
+        "functools",
+        "math",
+        "pfrl",
+        "torchvision",
+    }
+)
 _KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
 
 
@@ -126,13 +173,28 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> 
         options = {k: v for k, v in example.items() if k not in ("given", "before")}
         examples.append(Example(example.get("given", {}), example["before"], options))
     return Row(
-        name=name, table=label, signature=signature, cases=tuple(cases), fallback=fields.get("fallback"),
-        drop=fields.get("drop", {}), value=fields.get("value"), returns=fields.get("returns", "unknown"),
-        state=fields.get("state", "manual"), bound=fields.get("bound"), note=fields.get("note", ""),
-        next=fields.get("next", ""), attribute=fields.get("attribute", False), set=fields.get("set"),
-        base=fields.get("base"), alias=fields.get("alias"), function=fields.get("function"),
-        examples=tuple(examples), proof=fields.get("proof"), code=fields.get("code") or _default_code(name, label),
-        ignores=tuple(fields.get("ignores", ())), renames=fields.get("renames", {}),
+        name=name,
+        table=label,
+        signature=signature,
+        cases=tuple(cases),
+        fallback=fields.get("fallback"),
+        drop=fields.get("drop", {}),
+        value=fields.get("value"),
+        returns=fields.get("returns", "unknown"),
+        state=fields.get("state", "manual"),
+        bound=fields.get("bound"),
+        note=fields.get("note", ""),
+        next=fields.get("next", ""),
+        attribute=fields.get("attribute", False),
+        set=fields.get("set"),
+        base=fields.get("base"),
+        alias=fields.get("alias"),
+        function=fields.get("function"),
+        examples=tuple(examples),
+        proof=fields.get("proof"),
+        code=fields.get("code") or _default_code(name, label),
+        ignores=tuple(fields.get("ignores", ())),
+        renames=fields.get("renames", {}),
         differs_without=fields.get("differs_without"),
         until=fields.get("until", 0),
         keeps=frozenset(fields.get("keeps", ())),
@@ -146,8 +208,10 @@ def check(row: Row) -> Iterator[str]:
     if row.state not in STATES:
         yield f"state `{row.state}` is not one of {', '.join(STATES)}"
     if row.state in ("exact", "close") and not row.examples and not row.proof:
-        yield (f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof "
-               "(or `proof`: the row or the test that holds it)")
+        yield (
+            f"state `{row.state}` needs at least one [[{row.name.rsplit('.', 1)[1]}.example]]: it is the proof "
+            "(or `proof`: the row or the test that holds it)"
+        )
     if row.state == "close" and row.bound is None:
         yield "state `close` needs `bound`, the measured largest relative difference"
     if row.state == "manual" and not row.note:
@@ -172,8 +236,12 @@ def _parse_problem(text: str, what: str) -> Iterator[str]:
 def _names_in(text: str) -> tuple[str, ...]:
     """The names that an expression takes from outside of itself."""
     nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
-    local = {a.arg for n in nodes if isinstance(n, ast.Lambda)
-             for a in [*n.args.args, *n.args.kwonlyargs, *filter(None, [n.args.vararg, n.args.kwarg])]}
+    local = {
+        a.arg
+        for n in nodes
+        if isinstance(n, ast.Lambda)
+        for a in [*n.args.args, *n.args.kwonlyargs, *filter(None, [n.args.vararg, n.args.kwarg])]
+    }
     names = [n for n in nodes if isinstance(n, ast.Name)]
     local |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
     return tuple(n.id for n in names if n.id not in local)
@@ -182,22 +250,41 @@ def _names_in(text: str) -> tuple[str, ...]:
 def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
     for name in _names_in(text):
         if name not in bound and name not in _KNOWN:
-            yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + \
-                ", ".join(sorted(_TEMPLATE_ROOTS))
+            yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + ", ".join(
+                sorted(_TEMPLATE_ROOTS)
+            )
 
 
 # The hundreds of a code tell the room: C2T1xx functions, 2xx links, ... (docs/codes.md).
 _CODES = (
     ("?", "C2T390"),
-    ("chainer.functions", "C2T100"), ("chainer.links", "C2T200"), ("chainer.Link", "C2T200"),
-    ("chainer.Chain", "C2T200"), ("chainer.Sequential", "C2T200"), ("chainer.initializers", "C2T210"),
-    ("chainer.link_hooks", "C2T220"), ("chainer.Parameter", "C2T310"), ("chainer.Variable", "C2T300"),
-    ("chainer.backends", "C2T330"), ("chainer.backend", "C2T330"), ("chainer.get_device", "C2T330"),
-    ("numpy", "C2T320"), ("cupy", "C2T320"), ("chainer.config", "C2T400"), ("chainer.using_config", "C2T400"),
-    ("chainer.no_backprop_mode", "C2T400"), ("chainer.optimizer", "C2T500"), ("chainer.optimizers", "C2T500"),
-    ("chainer.Optimizer", "C2T500"), ("chainer.GradientMethod", "C2T500"),
-    ("chainer.dataset", "C2T610"), ("chainer.iterators", "C2T620"), ("chainer.training", "C2T600"),
-    ("chainer.report", "C2T630"), ("chainermn", "C2T700"), ("chainer.serializers", "C2T800"),
+    ("chainer.functions", "C2T100"),
+    ("chainer.links", "C2T200"),
+    ("chainer.Link", "C2T200"),
+    ("chainer.Chain", "C2T200"),
+    ("chainer.Sequential", "C2T200"),
+    ("chainer.initializers", "C2T210"),
+    ("chainer.link_hooks", "C2T220"),
+    ("chainer.Parameter", "C2T310"),
+    ("chainer.Variable", "C2T300"),
+    ("chainer.backends", "C2T330"),
+    ("chainer.backend", "C2T330"),
+    ("chainer.get_device", "C2T330"),
+    ("numpy", "C2T320"),
+    ("cupy", "C2T320"),
+    ("chainer.config", "C2T400"),
+    ("chainer.using_config", "C2T400"),
+    ("chainer.no_backprop_mode", "C2T400"),
+    ("chainer.optimizer", "C2T500"),
+    ("chainer.optimizers", "C2T500"),
+    ("chainer.Optimizer", "C2T500"),
+    ("chainer.GradientMethod", "C2T500"),
+    ("chainer.dataset", "C2T610"),
+    ("chainer.iterators", "C2T620"),
+    ("chainer.training", "C2T600"),
+    ("chainer.report", "C2T630"),
+    ("chainermn", "C2T700"),
+    ("chainer.serializers", "C2T800"),
 )
 _LIBRARY_CODE = "C2T091"
 

@@ -1,4 +1,5 @@
 """Chainer signatures as data, and how a call's arguments bind to them."""
+
 from __future__ import annotations
 
 import ast
@@ -32,8 +33,11 @@ class Bound:
     def variadic(self, signature: Signature | None) -> frozenset[str]:
         """The names of the ``*args`` and ``**kwargs`` parameters that receive something."""
         parameters = signature.parameters if signature is not None else ()
-        return frozenset(p.name for p in parameters if p.kind == "args" and self.extra_args
-                         or p.kind == "kwargs" and self.extra_keywords)
+        return frozenset(
+            p.name
+            for p in parameters
+            if p.kind == "args" and self.extra_args or p.kind == "kwargs" and self.extra_keywords
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Signature:
         has_args = any(p.kind == "args" for p in self.parameters)
         has_kwargs = any(p.kind == "kwargs" for p in self.parameters)
         given = {p.name: a for p, a in zip(positional, args)}
-        extra = tuple(args[len(positional):])
+        extra = tuple(args[len(positional) :])
         if extra and not has_args:
             raise BindError(f"takes {len(positional)} positional arguments, {len(args)} were given")
         named = {p.name for p in self.parameters if p.kind in ("positional", "keyword")}
@@ -114,5 +118,5 @@ def _source(node: ast.expr | None, code: str) -> str | None:
     if node is None:
         return None
     if code.isascii() and "\n" not in code:  # then offsets in bytes and in the line are those in the text
-        return code[node.col_offset:node.end_col_offset]
+        return code[node.col_offset : node.end_col_offset]
     return ast.get_source_segment(code, node)

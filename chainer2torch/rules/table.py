@@ -1,4 +1,5 @@
 """The strict loader of the rule tables (``rules/**/*.toml``). The format is described in docs/adding-a-rule.md."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -16,6 +17,7 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
 
 class RulesError(Exception):
     """A table is not well formed; the message names the file, the row and the remedy, one problem a line."""
@@ -44,9 +46,14 @@ class Rules:
     ``packs`` are tables for libraries on Chainer: their rows are there only after :meth:`with_packs`.
     """
 
-    def __init__(self, rows: Mapping[str, Row], module_aliases: Mapping[str, str],
-                 libraries: Mapping[str, Library] | None = None, packs: Mapping[str, Mapping[str, Row]] | None = None,
-                 old: Mapping[str, Row] | None = None):
+    def __init__(
+        self,
+        rows: Mapping[str, Row],
+        module_aliases: Mapping[str, str],
+        libraries: Mapping[str, Library] | None = None,
+        packs: Mapping[str, Mapping[str, Row]] | None = None,
+        old: Mapping[str, Row] | None = None,
+    ):
         self.rows = _as_rows(rows)
         self.old = _as_rows(old or {})  # what calls were in version 1
         self.libraries = dict(libraries or {})
@@ -54,7 +61,8 @@ class Rules:
         self._aliases_given = dict(module_aliases)
         self.with_packs = functools.lru_cache(maxsize=None)(self._with_packs)
         self._module_aliases = tuple(
-            (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items())
+            (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items()
+        )
         self._prefixes = {name.rsplit(".", i)[0] for name in rows for i in range(name.count(".") + 1)}
         # asked again and again, and always the same: the tables do not change
         self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
@@ -90,7 +98,7 @@ class Rules:
         parts = name.split(".")
         for pattern, target in self._module_aliases:
             if len(parts) >= len(pattern) and all(p in ("*", q) for p, q in zip(pattern, parts)):
-                candidate = ".".join([*target, *parts[len(pattern):]])
+                candidate = ".".join([*target, *parts[len(pattern) :]])
                 # A pattern with a wildcard is a guess about Chainer's layout: it counts only if a row of a name in that
                 # module confirms it.
                 if "*" not in pattern or len(parts) > len(pattern) and candidate in self.rows:
@@ -182,8 +190,9 @@ def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:
     return rows if isinstance(rows, Rows) else Rows(rows)
 
 
-def _table(path: Path, label: str, problems: list[str], lazy: bool
-           ) -> tuple[dict[str, Any], list[tuple[str, Row | Later[Row]]]]:
+def _table(
+    path: Path, label: str, problems: list[str], lazy: bool
+) -> tuple[dict[str, Any], list[tuple[str, Row | Later[Row]]]]:
     """What a table says above its rows, and its rows by name."""
     text = _text(path, label, problems)
     parts = cut(text) if lazy else None
@@ -193,8 +202,9 @@ def _table(path: Path, label: str, problems: list[str], lazy: bool
         about = {key: data.pop(key) for key in ("era", "module_aliases", "libraries") if key in data}
         return about, [(row.name, row) for row in _rows(data, label, problems)]
     module = about["module"]
-    return about, [(f"{module}.{key}", Later(functools.partial(_later, f"{module}.{key}", label, part)))
-                  for key, part in parts[1]]
+    return about, [
+        (f"{module}.{key}", Later(functools.partial(_later, f"{module}.{key}", label, part))) for key, part in parts[1]
+    ]
 
 
 def _later(name: str, label: str, text: str) -> Row:

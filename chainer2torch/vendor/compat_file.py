@@ -3,6 +3,7 @@
 The source text of each helper is copied from the rooms in ``chainer2torch/compat/`` together with everything it uses;
 nothing is imported, so that migrating needs no torch.
 """
+
 from __future__ import annotations
 
 import ast
@@ -83,8 +84,12 @@ class _Module:
 
     def __init__(self, rooms: tuple[Room, ...]) -> None:
         self.rooms = {room.name: room for room in rooms}
-        self.definitions = {(room.name, name): (room, definition) for room in rooms for definition in room.definitions
-                            for name in definition.names}
+        self.definitions = {
+            (room.name, name): (room, definition)
+            for room in rooms
+            for definition in room.definitions
+            for name in definition.names
+        }
         self._used: dict[tuple[Definition, bool], list[tuple[Room, Definition]]] = {}
         self.homes: dict[str, list[str]] = {}
         for room, name in self.definitions:
@@ -196,7 +201,8 @@ def _header(names: list[str], imports: list[Import], half_way: bool) -> str:
         '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
         f"{_MARK} {__version__}. It belongs to this project now: it {packages}.\n"
         "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere.\n"
-        '"""')
+        '"""'
+    )
 
 
 def _import_blocks(imports: list[Import]) -> list[str]:

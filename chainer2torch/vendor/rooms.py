@@ -1,4 +1,5 @@
 """Reads one room of ``chainer2torch/compat/``: its imports, and its top-level definitions with the names they use."""
+
 from __future__ import annotations
 
 import ast
@@ -49,8 +50,10 @@ class Piece:
         full = f"{item.module}.{item.name}"
         nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)]
         return dataclasses.replace(
-            self, text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
-            uses=self.uses - {item.binds} | {item.module.split(".")[0]})
+            self,
+            text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
+            uses=self.uses - {item.binds} | {item.module.split(".")[0]},
+        )
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019
     def flattened(self, alias: str) -> Piece:
@@ -176,8 +179,11 @@ def read_room(path: Path) -> Room:
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
-    return [node for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias]
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias
+    ]
 
 
 def _replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:

@@ -1,4 +1,5 @@
 """Runs the original under Chainer and the migrated code under PyTorch, and compares."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceError", "WorkerError", "verify_models", "verify_rules", "verify_script"]
 
-_ROOMS = {"verify_models": "models.verify_models", "verify_rules": "rules.verify_rules",
-          "verify_script": "script.verify_script",
-          "DeviceError": "worker_process", "WorkerError": "worker_process"}
+_ROOMS = {
+    "verify_models": "models.verify_models",
+    "verify_rules": "rules.verify_rules",
+    "verify_script": "script.verify_script",
+    "DeviceError": "worker_process",
+    "WorkerError": "worker_process",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +26,5 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(name)
     import importlib
+
     return getattr(importlib.import_module(f"chainer2torch.verify.{_ROOMS[name]}"), name)

@@ -1,4 +1,5 @@
 """What ``verify rules`` and ``verify models`` found: as a table, as text, and as JUnit XML."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -57,12 +58,17 @@ class VerifyReport:
         for row in sorted(grouped):
             cases = grouped[row]
             run = [case for case in cases if case.compared]
-            passed, failed, unverified = (sum(case.status == status for case in cases)
-                                          for status in (PASSED, FAILED, UNVERIFIED))
+            passed, failed, unverified = (
+                sum(case.status == status for case in cases) for status in (PASSED, FAILED, UNVERIFIED)
+            )
             yield RowSummary(
-                row, passed, failed, unverified,
+                row,
+                passed,
+                failed,
+                unverified,
                 {dtype: max(c.forward for c in run if c.pair.dtype == dtype) for dtype in _dtypes(run)},
-                {dtype: max(c.backward for c in run if c.pair.dtype == dtype) for dtype in _dtypes(run)})
+                {dtype: max(c.backward for c in run if c.pair.dtype == dtype) for dtype in _dtypes(run)},
+            )
 
     def table(self) -> list[str]:
         """The table of errors: one line a row."""
@@ -95,18 +101,30 @@ class VerifyReport:
         rounded = sum(o.rounded for o in self.outcomes)
         but = f" ({rounded} of them but for rounding in float32)" if rounded else ""
         out.append(f"{self.compared} cases equal{but}, {failed} failed, {len(unverified)} not verified")
-        out.append(f"tolerances (relative, absolute): {tolerances.table()}; integers equal; "
-                   f"samples within {tolerances.MOMENT_SIGMAS:g} standard errors")
-        out.append("inputs from a seed (the row's name); device " + self.device + "; "
-                   + "; ".join(f"{name} {version}" for name, version in self.versions.items()))
+        out.append(
+            f"tolerances (relative, absolute): {tolerances.table()}; integers equal; "
+            f"samples within {tolerances.MOMENT_SIGMAS:g} standard errors"
+        )
+        out.append(
+            "inputs from a seed (the row's name); device "
+            + self.device
+            + "; "
+            + "; ".join(f"{name} {version}" for name, version in self.versions.items())
+        )
         return out
 
     def junit(self) -> str:
         """The report as JUnit XML: a test case each, what was not verified as skipped."""
         failed = sum(o.status == FAILED for o in self.outcomes)
         skipped = sum(o.status == UNVERIFIED for o in self.outcomes)
-        suite = ElementTree.Element("testsuite", name="chainer2torch verify", tests=str(len(self.outcomes)),
-                                    failures=str(failed), skipped=str(skipped), errors=str(len(self.problems)))
+        suite = ElementTree.Element(
+            "testsuite",
+            name="chainer2torch verify",
+            tests=str(len(self.outcomes)),
+            failures=str(failed),
+            skipped=str(skipped),
+            errors=str(len(self.problems)),
+        )
         for outcome in self.outcomes:
             case = ElementTree.SubElement(suite, "testcase", classname=outcome.pair.row, name=outcome.pair.label)
             text = _clean("\n".join(outcome.reasons))

@@ -1,4 +1,5 @@
 """Starts a worker process, watches it, and turns a dead, hanging or babbling worker into a clear error."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -50,8 +51,16 @@ class WorkerResult:
         return wire.Arrays(str(self.folder / f"{case_id}.npz"))
 
 
-def run_worker(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None, timeout: float = 600,
-               env: Mapping[str, str] | None = None, cwd: Path | None = None) -> WorkerResult:
+def run_worker(
+    worker: Path,
+    folder: Path,
+    job: Mapping[str, Any],
+    *,
+    python: str | None = None,
+    timeout: float = 600,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> WorkerResult:
     """Writes the job, runs the worker on it and reads its results; what was done before it died is kept.
 
     Args:
@@ -85,8 +94,9 @@ def run_worker(worker: Path, folder: Path, job: Mapping[str, Any], *, python: st
     return WorkerResult(folder, records, versions, problem, _tail(out, err), status, time.monotonic() - started)
 
 
-def run_cases(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None,
-              timeout: float = 600) -> WorkerResult:
+def run_cases(
+    worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None, timeout: float = 600
+) -> WorkerResult:
     """:func:`run_worker` for a job with ``cases``: where a worker dies, those after the one it died of run in a new
     one. The case itself gets a record with the error. A worker that dies before its first case, that has used up its
     time, or that dies again and again is not started again.
@@ -100,7 +110,7 @@ def run_cases(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str
         if result.problem and not gpu_lost:
             problems.append(result.problem)
         if not gpu_lost:
-            if (not result.status or not left or not result.versions or len(problems) > _MOST_DEATHS or timeout <= 0):
+            if not result.status or not left or not result.versions or len(problems) > _MOST_DEATHS or timeout <= 0:
                 break
             _died(folder, left.pop(0)["id"], result.status)
         if not left:
@@ -114,20 +124,34 @@ def run_cases(worker: Path, folder: Path, job: Mapping[str, Any], *, python: str
 def _died(folder: Path, case: str, status: int) -> None:
     """Gives the case that a worker died of its record; the worker may have left half a line."""
     with open(folder / "results.jsonl", "a", encoding="utf-8") as stream:
-        record = {"id": case, "status": "error", "phase": "run", "type": "WorkerDied", "message": _status(status),
-                  "trace": ""}
+        record = {
+            "id": case,
+            "status": "error",
+            "phase": "run",
+            "type": "WorkerDied",
+            "message": _status(status),
+            "trace": "",
+        }
         stream.write("\n" + json.dumps(record) + "\n")
 
 
-def _call(command: Sequence[str], timeout: float, env: Mapping[str, str], cwd: Path | None, name: str,
-          folder: Path) -> int | None:
+def _call(
+    command: Sequence[str], timeout: float, env: Mapping[str, str], cwd: Path | None, name: str, folder: Path
+) -> int | None:
     """The exit status, None after ``timeout``. What is printed goes to files: it may be more than fits into memory,
     and a process that the worker left behind would keep a pipe open.
     """
     with open(folder / _STDOUT, "wb") as out, open(folder / _STDERR, "wb") as err:
         try:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=dict(env),
-                                       cwd=cwd, start_new_session=os.name == "posix")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=os.name == "posix",
+            )
         except OSError as error:
             raise WorkerError(f"cannot start the {name} worker: {command[0]}: {error.strerror or error}") from None
         try:
@@ -202,11 +226,13 @@ def _tail(out: str, err: str) -> str:
 
 def versions_of(left: WorkerResult, right: WorkerResult) -> dict[str, str]:
     """The versions of both sides, for the foot of a report."""
-    found = {name: result.versions[name] for name, result in (("chainer", left), ("torch", right))
-             if name in result.versions}
+    found = {
+        name: result.versions[name] for name, result in (("chainer", left), ("torch", right)) if name in result.versions
+    }
     for side, result in (("Chainer", left), ("PyTorch", right)):
-        found.update({f"{key} ({side} side)": value for key, value in result.versions.items()
-                      if key not in ("chainer", "torch")})
+        found.update(
+            {f"{key} ({side} side)": value for key, value in result.versions.items() if key not in ("chainer", "torch")}
+        )
     return found
 
 

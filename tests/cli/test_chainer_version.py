@@ -1,4 +1,5 @@
 """The version of Chainer that the code was written for decides what its words leave open."""
+
 from pathlib import Path
 
 from click.testing import CliRunner

@@ -1,4 +1,5 @@
 """What continuous integration uses: the ratchet, a share, annotations, code scanning."""
+
 import json
 
 import pytest
@@ -64,7 +65,9 @@ def test_code_scanning(project):
     assert uri == {"uri": "hard.py", "uriBaseId": "SRCROOT"}
     inside = json.loads(run("check", project, "--format", "sarif", cwd=project).stdout)
     assert {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in inside["runs"][0]["results"]} == {
-        "easy.py", "hard.py"}, "absolute paths below the current folder become relative"
+        "easy.py",
+        "hard.py",
+    }, "absolute paths below the current folder become relative"
 
 
 def test_html(project):

@@ -1,4 +1,5 @@
 """The contract of the command line: exit status, what goes where, and what is not imported."""
+
 import json
 import subprocess
 import sys
@@ -14,8 +15,14 @@ HARD = "import chainer\n\nchainer.no_such_thing_at_all()\n"
 
 def run(*arguments, cwd=None, code=None):
     command = [sys.executable, *(["-c", code] if code else ["-m", "chainer2torch"]), *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd or ROOT, capture_output=True, text=True, timeout=120,
-                          env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+    return subprocess.run(
+        command,
+        cwd=cwd or ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
 
 
 @pytest.fixture
@@ -42,10 +49,20 @@ print("heavy:", sorted(heavy), "status:", status)
 """
 
 
-@pytest.mark.parametrize("arguments", [
-    ["--help"], ["migrate", "--help"], ["check", "."], ["migrate", "."], ["explain", "C2T004"],
-    ["migrate", ".", "-o", "../out"], ["report", ".", "--format", "json"], ["check", ".", "--quiet"],
-    ["migrate", ".", "--write", "--force", "--quiet"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["migrate", "--help"],
+        ["check", "."],
+        ["migrate", "."],
+        ["explain", "C2T004"],
+        ["migrate", ".", "-o", "../out"],
+        ["report", ".", "--format", "json"],
+        ["check", ".", "--quiet"],
+        ["migrate", ".", "--write", "--force", "--quiet"],
+    ],
+)
 def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
     src = tmp_path / "src"
     src.mkdir()
@@ -69,6 +86,7 @@ def test_the_package_is_light():
 
 
 # -- migrate -------------------------------------------------------------------------------------------------------
+
 
 def test_diff_is_the_default_and_changes_nothing(project):
     before = {path.name: path.read_bytes() for path in project.iterdir()}
@@ -118,11 +136,14 @@ def test_check_prints_each_site(project):
     assert run("check", ".", "-q", cwd=project).stderr == ""
 
 
-@pytest.mark.parametrize("name, content, words", [
-    ("bad.py", "import chainer\nx = (\n", "bad.py:2: C2T004 syntax error"),
-    ("old.py", "import chainer\nprint 'x'\n", "2to3 -w -n old.py"),
-    ("binary.py", "import chainer\n\0", "binary.py: C2T004 syntax error: "),
-])
+@pytest.mark.parametrize(
+    "name, content, words",
+    [
+        ("bad.py", "import chainer\nx = (\n", "bad.py:2: C2T004 syntax error"),
+        ("old.py", "import chainer\nprint 'x'\n", "2to3 -w -n old.py"),
+        ("binary.py", "import chainer\n\0", "binary.py: C2T004 syntax error: "),
+    ],
+)
 def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words):
     (project / name).write_text(content)
     done = run("migrate", ".", "-o", "../out", cwd=project)
@@ -132,28 +153,31 @@ def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words)
     assert run("check", ".", cwd=project).returncode == 2
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["migrate", "nowhere"], "nowhere: C2T001 does not exist"),
-    (["check", "nowhere"], "C2T001"),
-    (["migrate"], "chainer2torch migrate: missing argument 'PATH...'"),
-    (["migrate", ".", "-o", "out"], "inside the source"),
-    (["migrate", ".", "-o", ".."], "contains the source"),
-    (["migrate", ".", "--write", "--diff"], "choose one of"),
-    (["migrate", ".", "--report", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
-    (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
-    (["report", ".", "-o", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
-    (["explain", "C2T0O4"], "did you mean C2T"),
-    (["rules", "leeky_relu"], "did you mean leaky_relu"),
-    (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
-    (["verify", "script", "nowhere", "out", "--", "train.py"], "nowhere: no such folder"),
-    (["nonsense"], "chainer2torch: no such command"),
-    (["migrate", ".", "--wirte"], "`chainer2torch migrate --help` says how"),
-    (["check", ".", "--select", "C2T9"], "C2T9: no code begins so"),
-    (["check", ".", "--ignore", "relu"], "relu: no code begins so; codes look like"),
-    (["explain", "relu"], "rules relu"),
-    (["check", ".", "--baseline", "nowhere"], "nowhere: cannot be read"),
-    (["migrate", ".", "--trace", "nowhere"], "nowhere"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["migrate", "nowhere"], "nowhere: C2T001 does not exist"),
+        (["check", "nowhere"], "C2T001"),
+        (["migrate"], "chainer2torch migrate: missing argument 'PATH...'"),
+        (["migrate", ".", "-o", "out"], "inside the source"),
+        (["migrate", ".", "-o", ".."], "contains the source"),
+        (["migrate", ".", "--write", "--diff"], "choose one of"),
+        (["migrate", ".", "--report", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
+        (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
+        (["report", ".", "-o", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
+        (["explain", "C2T0O4"], "did you mean C2T"),
+        (["rules", "leeky_relu"], "did you mean leaky_relu"),
+        (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
+        (["verify", "script", "nowhere", "out", "--", "train.py"], "nowhere: no such folder"),
+        (["nonsense"], "chainer2torch: no such command"),
+        (["migrate", ".", "--wirte"], "`chainer2torch migrate --help` says how"),
+        (["check", ".", "--select", "C2T9"], "C2T9: no code begins so"),
+        (["check", ".", "--ignore", "relu"], "relu: no code begins so; codes look like"),
+        (["explain", "relu"], "rules relu"),
+        (["check", ".", "--baseline", "nowhere"], "nowhere: cannot be read"),
+        (["migrate", ".", "--trace", "nowhere"], "nowhere"),
+    ],
+)
 def test_wrong_requests_are_status_2_with_a_short_message(project, arguments, words):
     done = run(*arguments, cwd=project)
     assert done.returncode == 2 and words in done.stderr, done.stderr
@@ -165,11 +189,16 @@ def test_wrong_requests_are_status_2_with_a_short_message(project, arguments, wo
 @pytest.mark.parametrize("command", [["verify", "rules", "chainer.functions.relu"], ["trace", "--", "x.py"]])
 def test_a_package_of_the_extras_that_is_missing(project, package, command):
     """As where only the core is installed."""
-    done = run(*command, cwd=project, code=(
-        f"import builtins, sys\nsys.modules['numpy'] = None\n"
-        f"def missing(*a, **k): raise ModuleNotFoundError('No module named {package}', name='{package}')\n"
-        f"from chainer2torch import commands, verify\nverify.verify_rules = commands.trace = missing\n"
-        f"from chainer2torch.__main__ import main\nmain()"))
+    done = run(
+        *command,
+        cwd=project,
+        code=(
+            f"import builtins, sys\nsys.modules['numpy'] = None\n"
+            f"def missing(*a, **k): raise ModuleNotFoundError('No module named {package}', name='{package}')\n"
+            f"from chainer2torch import commands, verify\nverify.verify_rules = commands.trace = missing\n"
+            f"from chainer2torch.__main__ import main\nmain()"
+        ),
+    )
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert f"{package} is not installed here" in done.stderr and "chainer2torch[verify]" in done.stderr
 
@@ -187,25 +216,38 @@ def test_a_rule_table_of_the_user(project, tmp_path):
 
 # -- configuration -------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("table, words", [
-    ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
-    ("nonsense = 1", "known keys: rules, select, ignore, exclude, only, gitignore, jobs, init"),
-    ("inti = 'torch'", "did you mean 'init'?"),
-    ("fail-under = 101", "fail-under must be a number from 0 to 100, not 101"),
-    ("jobs = true", "jobs must be a whole number"),
-    ("init = 'keras'", "init must be 'chainer' or 'torch'"),
-    ("only = ['model']", "only must be a list of training, data, models, not 'model'"),
-    ("gitignore = 1", "gitignore must be true or false"),
-    ("baseline = 3", "baseline must be a path"),
-    ("exclude = 'a'", "exclude must be a list of strings"),
-    ("exclude = [", "not valid TOML"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\nagrs = [1]\n", "unknown key `agrs`; did you mean `args`"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net.Net'\n", "`target` is written"),
-    ("[tool.chainer2torch.verify]\nmodels = 1\n", "unknown key `models`; did you mean `model`"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nargs = 3\n", "`args` is a list"),
-    ("[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\ninputs = ['f32[4]']\nmodes = 'eval'\n", "`modes` is a list"),
-    ("[tool.chainer2torch.verify.worker.name_map]\nl1 = 3\n", "`l1` must be a text"),
-])
+
+@pytest.mark.parametrize(
+    "table, words",
+    [
+        ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
+        ("nonsense = 1", "known keys: rules, select, ignore, exclude, only, gitignore, jobs, init"),
+        ("inti = 'torch'", "did you mean 'init'?"),
+        ("fail-under = 101", "fail-under must be a number from 0 to 100, not 101"),
+        ("jobs = true", "jobs must be a whole number"),
+        ("init = 'keras'", "init must be 'chainer' or 'torch'"),
+        ("only = ['model']", "only must be a list of training, data, models, not 'model'"),
+        ("gitignore = 1", "gitignore must be true or false"),
+        ("baseline = 3", "baseline must be a path"),
+        ("exclude = 'a'", "exclude must be a list of strings"),
+        ("exclude = [", "not valid TOML"),
+        (
+            "[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\nagrs = [1]\n",
+            "unknown key `agrs`; did you mean `args`",
+        ),
+        ("[[tool.chainer2torch.verify.model]]\ntarget = 'net.Net'\n", "`target` is written"),
+        ("[tool.chainer2torch.verify]\nmodels = 1\n", "unknown key `models`; did you mean `model`"),
+        (
+            "[[tool.chainer2torch.verify.model]]\ntarget = 'net:Net'\ninputs = ['f32[4]']\nargs = 3\n",
+            "`args` is a list",
+        ),
+        (
+            "[[tool.chainer2torch.verify.model]]\ntarget = 'a:B'\ninputs = ['f32[4]']\nmodes = 'eval'\n",
+            "`modes` is a list",
+        ),
+        ("[tool.chainer2torch.verify.names]\nl1 = 3\n", "`l1` must be a text"),
+    ],
+)
 def test_configuration_is_strict(project, table, words):
     (project / "pyproject.toml").write_text(f"[tool.chainer2torch]\n{table}\n")
     done = run("check", project)
@@ -259,7 +301,8 @@ def test_one_part_at_a_time(tmp_path):
     tmp_path.mkdir()
     (tmp_path / "net.py").write_text(
         "import chainer\nimport chainer.links as L\nnet = L.Linear(3, 4)\n"
-        "it = chainer.iterators.SerialIterator([1], 1)\nopt = chainer.optimizers.SGD().setup(net)\n")
+        "it = chainer.iterators.SerialIterator([1], 1)\nopt = chainer.optimizers.SGD().setup(net)\n"
+    )
     done = run("migrate", tmp_path, "--only", "training")
     assert "compat.SGD().setup(compat.as_torch_model(net))" in done.stdout and "+net" not in done.stdout
     assert done.returncode == 1 and "kept for other stages: 2 Chainer sites" in done.stderr
@@ -283,7 +326,8 @@ def test_what_has_no_half_way_form(tmp_path):
     (tmp_path / "train.py").write_text(
         "import chainer\nfrom chainer.training import extensions, updaters\nimport chainer.links as L\n"
         "net = L.Linear(3, 4)\nopt = chainer.optimizers.SGD().setup(net)\n"
-        "up = updaters.ParallelUpdater(it, opt, devices={'main': 0})\n")
+        "up = updaters.ParallelUpdater(it, opt, devices={'main': 0})\n"
+    )
     done = run("migrate", tmp_path, "--only", "training")
     assert "C2T017" in done.stdout and "migrate them together" in done.stdout and "1 manual" in done.stderr
     assert "compat.ParallelUpdater" in run("migrate", tmp_path, "--only", "training,models").stdout
@@ -291,12 +335,14 @@ def test_what_has_no_half_way_form(tmp_path):
         "import chainer.functions as F\nfrom chainer.training import extensions\n\n\n"
         "class Own(extensions.Evaluator):\n    def evaluate(self):\n"
         "        return {'x': F.sum(self.get_target('main')(self.x))}\n\n\n"
-        "e = extensions.Evaluator(it, model, eval_func=F.sum)\n")
+        "e = extensions.Evaluator(it, model, eval_func=F.sum)\n"
+    )
     done = run("migrate", tmp_path, "--only", "models")
     assert done.stdout.count("migrate the training with the models") == 2 and done.returncode == 1
     (tmp_path / "train.py").write_text(
         "import chainer.functions as F\nfrom chainer import training\n\n\n"
-        "it = training.updaters.StandardUpdater(it, opt, loss_func=F.sum)\n")
+        "it = training.updaters.StandardUpdater(it, opt, loss_func=F.sum)\n"
+    )
     assert "OfLinks" in run("migrate", tmp_path, "--only", "training").stdout
 
 
@@ -305,7 +351,8 @@ def test_updaters_for_several_devices_on_one(tmp_path):
         "from chainer.training import updaters\n"
         "a = updaters.ParallelUpdater(it, opt, devices={'main': 0, 'second': 1})\n"
         "b = updaters.MultiprocessParallelUpdater([it, it], opt, devices=(0, 1))\n"
-        "c = updaters.ParallelUpdater(it, opt, models=models)\n")
+        "c = updaters.ParallelUpdater(it, opt, models=models)\n"
+    )
     several = run("migrate", tmp_path).stdout
     assert "devices={'main': 0, 'second': 1})" in several and "one_device" not in several
     done = run("migrate", tmp_path, "--parallel-updater", "single")
@@ -317,7 +364,8 @@ def test_updaters_for_several_devices_on_one(tmp_path):
     for name, wanted in (("ddp", True), ("single", False)):
         options = ["--parallel-updater", name, "--report", tmp_path / f"{name}.txt"]
         (tmp_path / "train.py").write_text(
-            "from chainer.training import updaters\na = updaters.ParallelUpdater(it, opt, devices={'main': 0})\n")
+            "from chainer.training import updaters\na = updaters.ParallelUpdater(it, opt, devices={'main': 0})\n"
+        )
         run("migrate", tmp_path, *options)
         assert (command in (tmp_path / f"{name}.txt").read_text()) == wanted
     done = run("migrate", tmp_path, "--parallel-updater", "single")
@@ -345,6 +393,7 @@ def test_select_and_ignore(project):
 
 # -- reports -------------------------------------------------------------------------------------------------------
 
+
 def test_json_report_version_1(project, tmp_path):
     (project / "hard.py").write_text(HARD)
     (project / "bad.py").write_text("import chainer\n(\n")
@@ -353,10 +402,20 @@ def test_json_report_version_1(project, tmp_path):
     assert report["version"] == 1
     assert report["totals"] == {"files": 4, "sites": 2, "exact": 1, "close": 0, "review": 0, "manual": 1}
     assert [(row["path"], row["status"]) for row in report["files"]] == [
-        ("bad.py", "error"), ("clean.py", "no chainer"), ("easy.py", "migrated"), ("hard.py", "partial")]
+        ("bad.py", "error"),
+        ("clean.py", "no chainer"),
+        ("easy.py", "migrated"),
+        ("hard.py", "partial"),
+    ]
     site = report["files"][2]["sites"][0]
-    assert site == {"line": 5, "column": 12, "symbol": "chainer.functions.relu", "state": "exact", "code": "C2T100",
-                    "message": site["message"]}
+    assert site == {
+        "line": 5,
+        "column": 12,
+        "symbol": "chainer.functions.relu",
+        "state": "exact",
+        "code": "C2T100",
+        "message": site["message"],
+    }
     assert report["symbols"]["chainer.functions.relu"]["exact"] == 1
     assert report["problems"][0]["code"] == "C2T004" and report["problems"][0]["line"] == 2
     again = run("report", ".", "--format", "json", cwd=project)
@@ -380,10 +439,13 @@ def test_two_runs_give_identical_bytes(project):
 
 # -- rules, explain, version ---------------------------------------------------------------------------------------
 
+
 def test_first_values_of_torch_are_chosen_and_told(project):
-    (project / "net.py").write_text("import chainer\nimport chainer.links as L\nclass N(chainer.Chain):\n"
-                                    "    def __init__(self):\n        super().__init__()\n"
-                                    "        with self.init_scope():\n            self.c = L.Convolution2D(1, 2, 3)\n")
+    (project / "net.py").write_text(
+        "import chainer\nimport chainer.links as L\nclass N(chainer.Chain):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        with self.init_scope():\n            self.c = L.Convolution2D(1, 2, 3)\n"
+    )
     ours, theirs = run("migrate", project / "net.py"), run("migrate", project / "net.py", "--init", "torch")
     assert "init_like_chainer" in ours.stdout and "init_like_chainer" not in theirs.stdout
     assert "PyTorch's own" in theirs.stderr and "PyTorch's own" not in ours.stderr
@@ -410,8 +472,10 @@ def test_rules_of_a_module_and_by_a_part_of_the_name():
 
 def test_every_code_that_is_used_is_explained():
     from chainer2torch.rules import codes
+
     known = set(codes.table())
     import re
+
     package = ROOT / "chainer2torch"
     used = {code for path in package.rglob("*.py") for code in re.findall(r"[\"'](C2T\d{3})[\"']", path.read_text())}
     used |= {code for path in (ROOT / "rules").rglob("*.toml") for code in re.findall(r"C2T\d{3}", path.read_text())}
@@ -438,13 +502,14 @@ def test_weights(tmp_path):
     torch = pytest.importorskip("torch")
     (tmp_path / "net.py").write_text(
         "import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n, m):\n        super().__init__()\n"
-        "        self.l1 = nn.Linear(n, m)\n")
+        "        self.l1 = nn.Linear(n, m)\n"
+    )
     arrays = {"l1/W": np.arange(6, dtype="f").reshape(2, 3), "l1/b": np.ones(2, "f")}
     np.savez(tmp_path / "good.npz", **arrays)
     done = run("weights", "good.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "net.pt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     state = torch.load(tmp_path / "net.pt")
-    assert torch.equal(state["l1.weight"], torch.arange(6.).reshape(2, 3)) and state["l1.bias"].tolist() == [1, 1]
+    assert torch.equal(state["l1.weight"], torch.arange(6.0).reshape(2, 3)) and state["l1.bias"].tolist() == [1, 1]
     done = run("weights", "good.npz", "--model", "net:Net", "--args", '{"n": 4, "m": 2}', "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "l1/W" in done.stderr and not (tmp_path / "x.pt").exists(), done.stderr
     np.savez(tmp_path / "short.npz", **{"l1/W": arrays["l1/W"]})
@@ -452,8 +517,9 @@ def test_weights(tmp_path):
         np.savez(tmp_path / "more.npz", **{**good, "old/W": np.zeros(2, "f")})
     done = run("weights", "more.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "old/W is in the file" in done.stderr and "--allow-extra" in done.stderr
-    done = run("weights", "more.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "more.pt", "--allow-extra",
-               cwd=tmp_path)
+    done = run(
+        "weights", "more.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "more.pt", "--allow-extra", cwd=tmp_path
+    )
     assert done.returncode == 0 and (tmp_path / "more.pt").exists()
     done = run("weights", "short.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "l1/b" in done.stderr

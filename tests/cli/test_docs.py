@@ -1,4 +1,5 @@
 """What the documents say is so: commands and options exist, links lead somewhere, the counts are those of the rules."""
+
 import importlib.util
 import re
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_commands_and_options_exist(path):
             assert words[1] in command.commands, words
             command = command.commands[words[1]]
         known = {option for parameter in command.params for option in parameter.opts}
-        own = words[:words.index("--")] if "--" in words else words
+        own = words[: words.index("--")] if "--" in words else words
         used = {word.split("=")[0] for word in own if re.match(r"-{1,2}[a-z]", word)}
         assert used <= known or isinstance(command, click.Group), (words, used - known)
 

@@ -1,4 +1,5 @@
 """The main job on the fixtures: migrate, run both versions from the same weights and batches, compare."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,14 @@ COMPLETE = {"mlp_trainer": ["train.py", "--epoch", "2"], "cnn_loop": ["train.py"
 
 
 def run(*arguments, cwd=ROOT):
-    return subprocess.run([sys.executable, "-m", "chainer2torch", *map(str, arguments)], cwd=cwd, text=True,
-                          capture_output=True, timeout=300, env=None)
+    return subprocess.run(
+        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
+        cwd=cwd,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        env=None,
+    )
 
 
 @pytest.mark.parametrize("name", sorted(COMPLETE))
@@ -24,8 +31,9 @@ def test_migrates_completely_runs_and_matches(name, tmp_path):
     assert " 0 manual" in done.stderr
     checked = run("check", out)
     assert (checked.returncode, checked.stdout) == (0, "")
-    ruff = subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,E9", out],
-                          capture_output=True, text=True)
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,E9", out], capture_output=True, text=True
+    )
     assert ruff.returncode == 0, ruff.stdout
     verified = run("verify", "script", source, out, "--", *COMPLETE[name])
     assert verified.returncode == 0 and "EQUAL:" in verified.stdout, verified.stdout

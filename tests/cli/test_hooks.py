@@ -1,4 +1,5 @@
 """pre-commit and the GitHub action, run as they are; and how fast a file without Chainer is let through."""
+
 import os
 import resource
 import shutil
@@ -13,16 +14,25 @@ import yaml
 from tests.cli.test_cli import CLEAN, EASY, HARD, ROOT
 
 
-
 def environment(**more):
-    return {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT),
-            "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
-            "GIT_CONFIG_GLOBAL": os.devnull, "HOME": os.environ.get("HOME", "/"), **more}
+    return {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(ROOT),
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "HOME": os.environ.get("HOME", "/"),
+        **more,
+    }
 
 
 def git(folder, *arguments):
-    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True,
-                          env=environment()).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, env=environment()
+    ).stdout
 
 
 @pytest.fixture
@@ -31,7 +41,7 @@ def command(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "chainer2torch"
-    script.write_text(f"#!/bin/sh\nexec {sys.executable} -m chainer2torch \"$@\"\n")
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m chainer2torch "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return folder
 
@@ -47,6 +57,7 @@ def scratch(tmp_path, files):
 
 
 # -- pre-commit ----------------------------------------------------------------------------------------------------
+
 
 def test_the_hooks_are_valid():
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
@@ -67,13 +78,26 @@ def test_pre_commit_on_a_scratch_repository(tmp_path, command):
     git(hooks, "commit", "-qm", "hooks")
     revision = git(hooks, "rev-parse", "HEAD").strip()
     config = f"repos:\n- repo: {hooks}\n  rev: {revision}\n  hooks:\n  - id: %s\n"
-    work = scratch(tmp_path, {"clean.py": CLEAN, "easy.py": EASY, "data.txt": "chainer", ".pre-commit-config.yaml":
-                              config % "chainer2torch-check"})
+    work = scratch(
+        tmp_path,
+        {
+            "clean.py": CLEAN,
+            "easy.py": EASY,
+            "data.txt": "chainer",
+            ".pre-commit-config.yaml": config % "chainer2torch-check",
+        },
+    )
     more = {"PATH": f"{command}:{environment()['PATH']}", "PRE_COMMIT_HOME": str(tmp_path / "home")}
 
     def run():
-        return subprocess.run([sys.executable, "-m", "pre_commit", "run", "--all-files"], cwd=work, text=True,
-                              capture_output=True, env=environment(**more), timeout=300)
+        return subprocess.run(
+            [sys.executable, "-m", "pre_commit", "run", "--all-files"],
+            cwd=work,
+            text=True,
+            capture_output=True,
+            env=environment(**more),
+            timeout=300,
+        )
 
     done = run()
     assert done.returncode == 1 and "easy.py:5:12: C2T100 exact chainer.functions.relu" in done.stdout, done.stdout
@@ -93,8 +117,12 @@ def test_a_file_without_chainer_costs_less_than_150_ms(tmp_path):
     times = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "chainer2torch", "check", "-q", "clean.py"], cwd=tmp_path, check=True,
-                       env=environment())
+        subprocess.run(
+            [sys.executable, "-m", "chainer2torch", "check", "-q", "clean.py"],
+            cwd=tmp_path,
+            check=True,
+            env=environment(),
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(times) < 0.15, times
@@ -102,16 +130,20 @@ def test_a_file_without_chainer_costs_less_than_150_ms(tmp_path):
 
 # -- the GitHub action ---------------------------------------------------------------------------------------------
 
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize("files, inputs, status, annotated", [
-    ({"clean.py": CLEAN}, {}, 0, False),
-    ({"easy.py": EASY}, {}, 0, False),
-    ({"hard.py": HARD}, {}, 1, True),
-    ({"hard.py": HARD}, {"FAIL_UNDER": "0"}, 0, True),
-    ({"hard.py": HARD, "easy.py": EASY}, {"PATHS": "easy.py clean.py", "FAIL_UNDER": "100"}, 2, True),
-    ({"hard.py": HARD}, {"BASELINE": "base.json"}, 0, False),
-    ({"bad.py": "import chainer\n(\n"}, {}, 2, True),
-])
+@pytest.mark.parametrize(
+    "files, inputs, status, annotated",
+    [
+        ({"clean.py": CLEAN}, {}, 0, False),
+        ({"easy.py": EASY}, {}, 0, False),
+        ({"hard.py": HARD}, {}, 1, True),
+        ({"hard.py": HARD}, {"FAIL_UNDER": "0"}, 0, True),
+        ({"hard.py": HARD, "easy.py": EASY}, {"PATHS": "easy.py clean.py", "FAIL_UNDER": "100"}, 2, True),
+        ({"hard.py": HARD}, {"BASELINE": "base.json"}, 0, False),
+        ({"bad.py": "import chainer\n(\n"}, {}, 2, True),
+    ],
+)
 def test_the_action(tmp_path, command, files, inputs, status, annotated):
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     step = next(step for step in action["runs"]["steps"] if step.get("name") == "Report")
@@ -122,8 +154,14 @@ def test_the_action(tmp_path, command, files, inputs, status, annotated):
     shell["PATH"] = f"{command}:{shell['PATH']}"
     if "BASELINE" in inputs:
         subprocess.run(["chainer2torch", "report", ".", "-o", "base.json"], cwd=work, env=shell)
-    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", step["run"]], cwd=work, env=shell, text=True,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
+        cwd=work,
+        env=shell,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert done.returncode == status, done.stdout + done.stderr
     assert (work / "chainer2torch.html").is_file() and (work / "chainer2torch.sarif").is_file()
     assert "# chainer2torch" in (tmp_path / "summary.md").read_text()

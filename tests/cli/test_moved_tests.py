@@ -1,4 +1,5 @@
 """A test module in Chainer's style runs under pytest after the migration, with PyTorch only, and still finds faults."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,14 @@ CHAINER_OF_TODAY = "from chainer2torch.verify.worker.chainer_patches import impo
 
 def pytest_of(folder, path=""):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not gpu", str(folder)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300,
-                          env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+    )
     return done.stdout.strip().splitlines()[-1], done.stdout
 
 
@@ -42,12 +49,15 @@ def test_the_same_tests_pass_in_both(migrated, tmp_path_factory):
     assert after.startswith("14 passed, 4 deselected"), log
 
 
-@pytest.mark.parametrize(("right", "wrong"), [
-    ("negative_slope=self.slope)\n\n\n@", "negative_slope=0.1)\n\n\n@"),  # the model
-    ("2 * x", "3 * x"),                                                  # what a numerical gradient is compared with
-    ("(3,), (2,)", "(2,), (3,)"),
-    ("compat.torch_dtype(self.dtype)", "torch.float64"),
-])
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("negative_slope=self.slope)\n\n\n@", "negative_slope=0.1)\n\n\n@"),  # the model
+        ("2 * x", "3 * x"),  # what a numerical gradient is compared with
+        ("(3,), (2,)", "(2,), (3,)"),
+        ("compat.torch_dtype(self.dtype)", "torch.float64"),
+    ],
+)
 def test_they_still_find_faults(migrated, right, wrong):
     path = migrated / "test_scaled.py"
     text = path.read_text()
@@ -61,8 +71,11 @@ def migrated_tree(folder, files):
     for name, text in files.items():
         (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "src" / name).write_text(text)
-    subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")],
-                   check=False, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")],
+        check=False,
+        capture_output=True,
+    )
     return folder / "out"
 
 
@@ -72,13 +85,14 @@ def test_a_script_and_the_package_that_it_imports_share_their_helpers(tmp_path):
         "net/__init__.py": "",
         "net/model.py": "import chainer.functions as F\n\n\ndef act(x):\n    return F.crelu(x)\n",
         "scripts/show.py": "import sys\nsys.path.append(sys.argv[1])\n"
-                           "import chainer.functions as F\nimport numpy as np\n"
-                           "from net.model import act\n\n\nx = F.maxout(np.arange(-2, 2, dtype='f')[None], 2)\n"
-                           "print(act(x).shape == (1, 4))\n",
+        "import chainer.functions as F\nimport numpy as np\n"
+        "from net.model import act\n\n\nx = F.maxout(np.arange(-2, 2, dtype='f')[None], 2)\n"
+        "print(act(x).shape == (1, 4))\n",
     }
     out = migrated_tree(tmp_path, files)
-    ran = subprocess.run([sys.executable, str(out / "scripts/show.py"), str(out)], capture_output=True, text=True,
-                         check=False)
+    ran = subprocess.run(
+        [sys.executable, str(out / "scripts/show.py"), str(out)], capture_output=True, text=True, check=False
+    )
     assert ran.stdout == "True\n", ran.stderr
     for root in ("", "scripts"):
         text = (out / root / compat_file.FILE_NAME).read_text()
@@ -86,7 +100,9 @@ def test_a_script_and_the_package_that_it_imports_share_their_helpers(tmp_path):
 
 
 def test_folders_side_by_side_have_helpers_of_their_own(tmp_path):
-    out = migrated_tree(tmp_path, {f"{name}/train.py": f"import chainer.functions as F\ny = F.{name}(x, 2)\n"
-                                   for name in ("crelu", "maxout")})
+    out = migrated_tree(
+        tmp_path,
+        {f"{name}/train.py": f"import chainer.functions as F\ny = F.{name}(x, 2)\n" for name in ("crelu", "maxout")},
+    )
     texts = {name: (out / name / compat_file.FILE_NAME).read_text() for name in ("crelu", "maxout")}
     assert "def crelu(" in texts["crelu"] and "def crelu(" not in texts["maxout"]

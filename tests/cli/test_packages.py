@@ -1,4 +1,5 @@
 """The wheel and the source distribution: built, installed into an empty folder, and run from there."""
+
 import os
 import subprocess
 import sys
@@ -30,8 +31,9 @@ def packages(tmp_path_factory):
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    done = subprocess.run([sys.executable, "-m", "build", "--outdir", str(out), str(source)], capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", str(out), str(source)], capture_output=True, text=True, timeout=300
+    )
     if done.returncode and "hatchling" in done.stdout + done.stderr:
         pytest.skip("the build backend cannot be fetched: no package index")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -40,29 +42,31 @@ def packages(tmp_path_factory):
 
 @pytest.mark.parametrize("form", ["whl", "tar.gz"])
 def test_it_runs_where_it_is_installed(packages, tmp_path, form):
-    file, = packages.glob(f"*.{form}")
+    (file,) = packages.glob(f"*.{form}")
     site = tmp_path / "site"
     _run(sys.executable, "-m", "pip", "install", "--no-deps", "--quiet", "--target", site, file)
     source = tmp_path / "source"
     source.mkdir()
     (source / "easy.py").write_text(EASY)
     environment = {**os.environ, "PYTHONPATH": str(site)}
-    where = _run(sys.executable, "-c", "import chainer2torch; print(chainer2torch.__file__)", cwd=tmp_path,
-                 env=environment).stdout
+    where = _run(
+        sys.executable, "-c", "import chainer2torch; print(chainer2torch.__file__)", cwd=tmp_path, env=environment
+    ).stdout
     assert where.startswith(str(site))
-    _run(sys.executable, "-m", "chainer2torch", "migrate", source, "-o", tmp_path / "out", cwd=tmp_path,
-         env=environment)
+    _run(
+        sys.executable, "-m", "chainer2torch", "migrate", source, "-o", tmp_path / "out", cwd=tmp_path, env=environment
+    )
     assert "torch" in (tmp_path / "out" / "easy.py").read_text()
     shown = _run(sys.executable, "-m", "chainer2torch", "rules", "F.relu", cwd=tmp_path, env=environment).stdout
     assert "chainer.functions.relu" in shown
 
 
 def test_what_is_inside(packages):
-    wheel, = packages.glob("*.whl")
+    (wheel,) = packages.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.endswith("_rules/core.toml") for name in names)
     assert not [name for name in names if name.startswith(("tests", "fixtures", "docs"))]
-    source, = packages.glob("*.tar.gz")
+    (source,) = packages.glob("*.tar.gz")
     with tarfile.open(source) as archive:
         inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"rules/core.toml", "chainer2torch/cli/app.py", "LICENSE", "README.md", "constraints.txt"} <= inside

@@ -1,4 +1,5 @@
 """What the README shows is what the program does."""
+
 import re
 import textwrap
 from pathlib import Path
@@ -15,11 +16,12 @@ def test_before_and_after():
     before = "\n".join(line[:column].rstrip() for line in block.splitlines())
     after = [line[column:].rstrip() for line in block.splitlines() if line[column:].strip()]
     result = migrate_source(IMPORTS + textwrap.dedent(before) + "\n", "net.py")
-    made = [line for line in result.code[result.code.index("class Net"):].splitlines() if line.strip()]
+    made = [line for line in result.code[result.code.index("class Net") :].splitlines() if line.strip()]
     assert made == after
 
 
 def test_every_command_of_the_readme_exists():
     from chainer2torch.cli.app import cli
+
     named = set(re.findall(r"^    chainer2torch (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert named == set(cli.commands)

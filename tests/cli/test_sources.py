@@ -1,4 +1,5 @@
 """Which files are looked at: what git ignores is not, the standard input is."""
+
 import subprocess
 import sys
 
@@ -10,8 +11,14 @@ from tests.cli.test_cli import EASY, HARD, ROOT, run
 
 def piped(text, *arguments, cwd):
     return subprocess.run(
-        [sys.executable, "-m", "chainer2torch", *arguments], input=text, cwd=cwd, capture_output=True, text=True,
-        timeout=120, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+        [sys.executable, "-m", "chainer2torch", *arguments],
+        input=text,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
 
 
 def test_standard_input_is_a_filter(tmp_path):
@@ -43,8 +50,18 @@ IGNORES = {
     ".gitignore": "/build/\n*_gen.py\n!keep_gen.py\n# x\n",
     "sub/.gitignore": "local.py\n!again_gen.py\n",
 }
-FILES = ["a.py", "x_gen.py", "keep_gen.py", "build/b.py", "sub/local.py", "sub/other.py", "sub/again_gen.py",
-         "sub/build/c.py", "sub/deep/local.py", "local.py"]
+FILES = [
+    "a.py",
+    "x_gen.py",
+    "keep_gen.py",
+    "build/b.py",
+    "sub/local.py",
+    "sub/other.py",
+    "sub/again_gen.py",
+    "sub/build/c.py",
+    "sub/deep/local.py",
+    "local.py",
+]
 
 
 @pytest.fixture
@@ -57,8 +74,13 @@ def repository(tmp_path):
 
 
 def test_the_same_files_as_git(repository):
-    listed = subprocess.run(["git", "ls-files", "-oc", "--exclude-standard", "*.py"], cwd=repository, text=True,
-                            capture_output=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["git", "ls-files", "-oc", "--exclude-standard", "*.py"],
+        cwd=repository,
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout.split()
     found = ignored.matcher(repository, [*IGNORES, *FILES])
     assert sorted(path for path in FILES if not found(path)) == sorted(listed) and len(listed) < len(FILES)
     below = ignored.matcher(repository / "sub", [".gitignore", "local.py"])

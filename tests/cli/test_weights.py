@@ -1,4 +1,5 @@
 """`chainer2torch weights` as a person types it: every format, both ways, and what is said about bad files."""
+
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 from chainer import links as L
 
-NET = '''
+NET = """
 import torch.nn as nn
 
 print_nothing = True
@@ -24,7 +25,7 @@ class Net(nn.Module):
 class Broken(nn.Module):
     def __init__(self):
         raise RuntimeError("first line\\nsecond line")
-'''
+"""
 
 
 class Link(chainer.Chain):
@@ -73,6 +74,7 @@ def test_safetensors(folder, link):
     done = run(folder, "in.npz", "out.safetensors")
     assert done.returncode == 0, done.stderr
     from safetensors.torch import load_file
+
     np.testing.assert_array_equal(load_file(str(folder / "out.safetensors"))["l1.bias"].numpy(), link.l1.b.array)
 
 
@@ -99,7 +101,7 @@ def test_a_part_of_a_snapshot(folder, link):
 
 def _truncate(folder):
     data = (folder / "in.npz").read_bytes()
-    (folder / "in.npz").write_bytes(data[:len(data) // 2])
+    (folder / "in.npz").write_bytes(data[: len(data) // 2])
 
 
 def _pickle(folder):
@@ -120,24 +122,27 @@ def _with(folder):
     np.savez(folder / "in.npz", **arrays, extra=np.ones(3))
 
 
-@pytest.mark.parametrize("spoil, more, out, model, message", [
-    (_truncate, (), "out.pt", "net:Net", "in.npz is not a complete .npz file"),
-    (_pickle, (), "out.pt", "net:Net", "l1/W holds pickled Python objects"),
-    (_without, (), "out.pt", "net:Net", "l1/b is not in the file"),
-    (_with, (), "out.pt", "net:Net", "extra is in the file"),
-    (None, ("--args", "[4, 2]"), "out.pt", "net:Net", "l1/W has shape (2, 3), the model's has (2, 4)"),
-    (None, ("--args", '{"k": 4}'), "out.pt", "net:Net", "unexpected keyword"),
-    (None, ("--args", "4"), "out.pt", "net:Net", "JSON list"),
-    (None, ("--args", "[4"), "out.pt", "net:Net", "not JSON"),
-    (None, (), "out.pt", "net", "MODULE:CLASS"),
-    (None, (), "out.pt", "nowhere:Net", "nowhere"),
-    (None, (), "out.pt", "net:Other", "Other"),
-    (None, (), "out.pt", "net:Broken", "first line second line"),
-    (None, ("--prefix", "updater/model:main/"), "out.pt", "net:Net", "updater/model:main/"),
-    (None, (), "out.onnx", "net:Net", "ends in"),
-    (lambda folder: (folder / "in.npz").unlink(), (), "out.pt", "net:Net", "in.npz"),
-    (None, (), "nowhere/out.pt", "net:Net", "nowhere"),
-])
+@pytest.mark.parametrize(
+    "spoil, more, out, model, message",
+    [
+        (_truncate, (), "out.pt", "net:Net", "in.npz is not a complete .npz file"),
+        (_pickle, (), "out.pt", "net:Net", "l1/W holds pickled Python objects"),
+        (_without, (), "out.pt", "net:Net", "l1/b is not in the file"),
+        (_with, (), "out.pt", "net:Net", "extra is in the file"),
+        (None, ("--args", "[4, 2]"), "out.pt", "net:Net", "l1/W has shape (2, 3), the model's has (2, 4)"),
+        (None, ("--args", '{"k": 4}'), "out.pt", "net:Net", "unexpected keyword"),
+        (None, ("--args", "4"), "out.pt", "net:Net", "JSON list"),
+        (None, ("--args", "[4"), "out.pt", "net:Net", "not JSON"),
+        (None, (), "out.pt", "net", "MODULE:CLASS"),
+        (None, (), "out.pt", "nowhere:Net", "nowhere"),
+        (None, (), "out.pt", "net:Other", "Other"),
+        (None, (), "out.pt", "net:Broken", "first line second line"),
+        (None, ("--prefix", "updater/model:main/"), "out.pt", "net:Net", "updater/model:main/"),
+        (None, (), "out.onnx", "net:Net", "ends in"),
+        (lambda folder: (folder / "in.npz").unlink(), (), "out.pt", "net:Net", "in.npz"),
+        (None, (), "nowhere/out.pt", "net:Net", "nowhere"),
+    ],
+)
 def test_errors(folder, link, spoil, more, out, model, message):
     (folder / "out.pt").write_bytes(b"kept")
     if spoil:

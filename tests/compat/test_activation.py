@@ -1,4 +1,5 @@
 """Activations against Chainer: kinks, options, odd shapes, second derivatives and errors."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -11,9 +12,14 @@ from tests.support import differential as diff
 
 T = torch.nn.functional
 PAIRS = {
-    "relu": (F.relu, T.relu), "relu6": (F.relu6, T.relu6), "sigmoid": (F.sigmoid, torch.sigmoid),
-    "tanh": (F.tanh, torch.tanh), "softplus": (F.softplus, T.softplus), "elu": (F.elu, T.elu),
-    "elu3": (lambda x: F.elu(x, 3), lambda x: T.elu(x, alpha=3)), "selu": (F.selu, T.selu),
+    "relu": (F.relu, T.relu),
+    "relu6": (F.relu6, T.relu6),
+    "sigmoid": (F.sigmoid, torch.sigmoid),
+    "tanh": (F.tanh, torch.tanh),
+    "softplus": (F.softplus, T.softplus),
+    "elu": (F.elu, T.elu),
+    "elu3": (lambda x: F.elu(x, 3), lambda x: T.elu(x, alpha=3)),
+    "selu": (F.selu, T.selu),
     "leaky_relu": (F.leaky_relu, activation.leaky_relu),
     "leaky_relu-0.3": (lambda x: F.leaky_relu(x, -0.3), lambda x: activation.leaky_relu(x, -0.3)),
     "leaky_relu0": (lambda x: F.leaky_relu(x, 0), lambda x: activation.leaky_relu(x, 0)),
@@ -46,8 +52,20 @@ def test_softplus_difference_is_below_its_note():
 
 
 @pytest.mark.parametrize("ours, chainers", [(activation.softmax, F.softmax), (activation.log_softmax, F.log_softmax)])
-@pytest.mark.parametrize("shape, axis", [((3, 4), 1), ((3, 4), 0), ((3, 4), -1), ((2, 3, 4, 5), 1), ((2, 3, 4), -2),
-                                         ((0, 3), 1), ((1, 1), 1), ((3, 1), 1), ((5,), 0)])
+@pytest.mark.parametrize(
+    "shape, axis",
+    [
+        ((3, 4), 1),
+        ((3, 4), 0),
+        ((3, 4), -1),
+        ((2, 3, 4, 5), 1),
+        ((2, 3, 4), -2),
+        ((0, 3), 1),
+        ((1, 1), 1),
+        ((3, 1), 1),
+        ((5,), 0),
+    ],
+)
 def test_softmax(ours, chainers, shape, axis):
     x = np.random.RandomState(0).randn(*shape) * 20
     diff.check(lambda x: chainers(x, axis=axis), lambda x: ours(x, axis=axis), [x], double_backward=True)
@@ -65,8 +83,18 @@ def test_crelu(axis):
     diff.check(lambda x: F.crelu(x, axis), lambda x: activation.crelu(x, axis), [x], double_backward=True)
 
 
-@pytest.mark.parametrize("shape, pool, axis", [((3, 8), 2, 1), ((3, 8), 8, 1), ((3, 8), 1, 1), ((6, 2), 3, 0),
-                                               ((2, 3, 4), 2, 2), ((2, 4, 6, 5), 3, -2), ((2, 4, 6), 2, -3)])
+@pytest.mark.parametrize(
+    "shape, pool, axis",
+    [
+        ((3, 8), 2, 1),
+        ((3, 8), 8, 1),
+        ((3, 8), 1, 1),
+        ((6, 2), 3, 0),
+        ((2, 3, 4), 2, 2),
+        ((2, 4, 6, 5), 3, -2),
+        ((2, 4, 6), 2, -3),
+    ],
+)
 def test_maxout(shape, pool, axis):
     x = np.random.RandomState(0).randint(0, 3, shape).astype("f")  # with ties
     diff.check(lambda x: F.maxout(x, pool, axis), lambda x: activation.maxout(x, pool, axis), [x], double_backward=True)
@@ -78,8 +106,9 @@ def test_maxout_errors(pool, axis):
 
 
 @pytest.mark.parametrize("chainers, ours", [(F.prelu, activation.prelu), (F.swish, activation.swish)])
-@pytest.mark.parametrize("x, w", [((4, 3), (3,)), ((4, 3), ()), ((4, 3, 2), (3, 2)), ((2, 3, 4, 4), (3,)),
-                                  ((0, 3), (3,)), ((1, 1), (1,))])
+@pytest.mark.parametrize(
+    "x, w", [((4, 3), (3,)), ((4, 3), ()), ((4, 3, 2), (3, 2)), ((2, 3, 4, 4), (3,)), ((0, 3), (3,)), ((1, 1), (1,))]
+)
 def test_per_channel(chainers, ours, x, w):
     rng = np.random.RandomState(0)
     diff.check(chainers, ours, [rng.randn(*x), np.asarray(rng.randn(*w))], double_backward=True)
@@ -100,6 +129,7 @@ def test_rrelu_with_given_slopes(train, return_r):
     r = np.random.RandomState(0).uniform(0.1, 0.3, (2, 3))
     with chainer.using_config("train", train), modes.using_train(train):
         for dtype in (np.float32, np.float64):
+
             def chainers(x):
                 y = F.rrelu(x, 0.1, 0.4, r=r.astype(x.dtype), return_r=return_r)
                 return y if return_r else [y]
@@ -107,6 +137,7 @@ def test_rrelu_with_given_slopes(train, return_r):
             def ours(x):
                 y = activation.rrelu(x, 0.1, 0.4, r=torch.tensor(r).to(x.dtype), return_r=return_r)
                 return y if return_r else [y]
+
             x = np.array([[-1, 0, 2], [-0.0, 3, -4]])
             diff.check(chainers, ours, [x.astype(dtype)], dtypes=[dtype], double_backward=True)
 
@@ -116,7 +147,7 @@ def test_rrelu_draws_uniformly_in_train_mode_only():
     x = -torch.ones(300, 300)
     y, r = activation.rrelu(x, 0.2, 0.6, return_r=True)
     assert torch.equal(y, -r) and 0.2 <= r.min() < 0.201 and 0.599 < r.max() <= 0.6
-    assert abs(r.mean() - 0.4) < 5 * 0.4 / 12 ** 0.5 / 300 and abs(r.std() - 0.4 / 12 ** 0.5) < 0.002
+    assert abs(r.mean() - 0.4) < 5 * 0.4 / 12**0.5 / 300 and abs(r.std() - 0.4 / 12**0.5) < 0.002
     with modes.eval_mode():
         assert torch.equal(activation.rrelu(x, 0.2, 0.6), torch.full_like(x, -0.4))
     assert torch.equal(activation.rrelu(x, 0.2, 0.6, training=False), torch.full_like(x, -0.4))

@@ -1,4 +1,5 @@
 """The array module against NumPy: every name, over dtypes, axes, empty arrays and views with other strides."""
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +10,10 @@ from chainer2torch.compat.backend.array_ufuncs import _UFUNCS
 
 XP = array_module("cpu")
 DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool"]
-pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"),
-              pytest.mark.filterwarnings("ignore:.*degrees of freedom")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*degrees of freedom"),
+]
 
 
 def draw(shape, dtype="float32", seed=0):
@@ -47,10 +50,12 @@ def same(actual, expected, rtol=1e-6):
 
 def compare(name, *args, **kwargs):
     """Runs a function of NumPy and ours; errors must be on both sides."""
+
     def find(module):
         for part in name.split("."):
             module = getattr(module, part)
         return module
+
     try:
         expected = find(np)(*args, **kwargs)
     except (ValueError, IndexError, TypeError):
@@ -90,9 +95,19 @@ def test_unary(name, dtype):
 
 
 @pytest.mark.parametrize("name", _BINARY)
-@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "float64"), ("float32", "int64"),
-                                    ("int32", "int64"), ("int32", "int32"), ("uint8", "int32"), ("bool", "bool"),
-                                    ("bool", "float32")])
+@pytest.mark.parametrize(
+    "dtypes",
+    [
+        ("float32", "float32"),
+        ("float32", "float64"),
+        ("float32", "int64"),
+        ("int32", "int64"),
+        ("int32", "int32"),
+        ("uint8", "int32"),
+        ("bool", "bool"),
+        ("bool", "float32"),
+    ],
+)
 def test_binary(name, dtypes):
     supported = _supported(name, *dtypes)
     if supported is None:
@@ -161,24 +176,55 @@ def test_reductions_with_a_dtype_and_special_values():
     compare("sum", [[1, 2], [3, 4]], 0)
 
 
-@pytest.mark.parametrize("name, args, kwargs", [
-    ("zeros", ((2, 3),), {}), ("zeros", (3,), {"dtype": "f"}), ("ones", ((2,), np.int32), {}), ("ones", ([2, 1],), {}),
-    ("zeros", (np.int64(3),), {}), ("zeros", ((),), {"dtype": np.float32}), ("zeros", ((0, 3), "i"), {}),
-    ("full", ((2, 3), 7), {}), ("full", (3, 0.5), {"dtype": "f"}), ("full", ((2,), True), {}),
-    ("full", ((2, 2), -1, np.int32), {}), ("full", ((2, 2), np.float32(3)), {}), ("full", ((2, 3), [1, 2, 3]), {}),
-    ("zeros_like", (draw((2, 3)),), {}), ("ones_like", (draw((2,), "int32"),), {"dtype": bool}),
-    ("full_like", (draw((2,), "int32"), 5), {}), ("full_like", (draw((2,), "int32"), 5.7), {}),
-    ("zeros_like", ([1, 2],), {}), ("arange", (4,), {}), ("arange", (1, 7, 2), {"dtype": np.int32}),
-    ("arange", (0, 1, 0.25), {}), ("arange", (5.0,), {}), ("arange", (3,), {"dtype": "f"}), ("arange", (5, 0, -2), {}),
-    ("arange", (2, 5), {}), ("linspace", (0, 1, 5), {}), ("linspace", (0, 1), {"num": 4, "endpoint": False}),
-    ("linspace", (0, 4, 5), {"dtype": np.int32}), ("eye", (3,), {}), ("eye", (2, 3, 1), {"dtype": "f"}),
-    ("identity", (2,), {"dtype": np.float32}), ("array", ([1, 2],), {}), ("array", ([[1.0], [2]],), {}),
-    ("array", (3,), {}), ("array", (2.5, "f"), {}), ("array", ([True, False],), {}), ("array", ([],), {}),
-    ("array", ([1, 2],), {"dtype": np.float32, "ndmin": 2}), ("asarray", ([1, 2], "i"), {}),
-    ("array", ([[draw((2,)), draw((2,))], [draw((2,)), draw((2,))]],), {}),
-    ("array", ([draw((2,)), [1, 2]],), {}), ("ascontiguousarray", (draw((3, 2)).T,), {}),
-    ("ascontiguousarray", (3.0,), {}), ("array", ([draw(()), 3],), {}),
-])
+@pytest.mark.parametrize(
+    "name, args, kwargs",
+    [
+        ("zeros", ((2, 3),), {}),
+        ("zeros", (3,), {"dtype": "f"}),
+        ("ones", ((2,), np.int32), {}),
+        ("ones", ([2, 1],), {}),
+        ("zeros", (np.int64(3),), {}),
+        ("zeros", ((),), {"dtype": np.float32}),
+        ("zeros", ((0, 3), "i"), {}),
+        ("full", ((2, 3), 7), {}),
+        ("full", (3, 0.5), {"dtype": "f"}),
+        ("full", ((2,), True), {}),
+        ("full", ((2, 2), -1, np.int32), {}),
+        ("full", ((2, 2), np.float32(3)), {}),
+        ("full", ((2, 3), [1, 2, 3]), {}),
+        ("zeros_like", (draw((2, 3)),), {}),
+        ("ones_like", (draw((2,), "int32"),), {"dtype": bool}),
+        ("full_like", (draw((2,), "int32"), 5), {}),
+        ("full_like", (draw((2,), "int32"), 5.7), {}),
+        ("zeros_like", ([1, 2],), {}),
+        ("arange", (4,), {}),
+        ("arange", (1, 7, 2), {"dtype": np.int32}),
+        ("arange", (0, 1, 0.25), {}),
+        ("arange", (5.0,), {}),
+        ("arange", (3,), {"dtype": "f"}),
+        ("arange", (5, 0, -2), {}),
+        ("arange", (2, 5), {}),
+        ("linspace", (0, 1, 5), {}),
+        ("linspace", (0, 1), {"num": 4, "endpoint": False}),
+        ("linspace", (0, 4, 5), {"dtype": np.int32}),
+        ("eye", (3,), {}),
+        ("eye", (2, 3, 1), {"dtype": "f"}),
+        ("identity", (2,), {"dtype": np.float32}),
+        ("array", ([1, 2],), {}),
+        ("array", ([[1.0], [2]],), {}),
+        ("array", (3,), {}),
+        ("array", (2.5, "f"), {}),
+        ("array", ([True, False],), {}),
+        ("array", ([],), {}),
+        ("array", ([1, 2],), {"dtype": np.float32, "ndmin": 2}),
+        ("asarray", ([1, 2], "i"), {}),
+        ("array", ([[draw((2,)), draw((2,))], [draw((2,)), draw((2,))]],), {}),
+        ("array", ([draw((2,)), [1, 2]],), {}),
+        ("ascontiguousarray", (draw((3, 2)).T,), {}),
+        ("ascontiguousarray", (3.0,), {}),
+        ("array", ([draw(()), 3],), {}),
+    ],
+)
 def test_creation(name, args, kwargs):
     compare(name, *args, **kwargs)
 
@@ -199,58 +245,131 @@ def test_array_copies_and_asarray_shares():
 _A, _B = draw((2, 3)), draw((2, 3), "float64", 1)
 
 
-@pytest.mark.parametrize("name, args, kwargs", [
-    ("concatenate", ([_A, _B],), {}), ("concatenate", ((_A, draw((2, 1), "int32")),), {"axis": 1}),
-    ("concatenate", ([_A, _B], -1), {}), ("concatenate", ([_A, _B[0]],), {"axis": None}),
-    ("concatenate", ([_A, draw((0,))],), {}), ("concatenate", ([_A, draw((3, 2))],), {}),
-    ("concatenate", ([[1, 2], [3]],), {}), ("concatenate", ([np.float32(1), np.float32(2)],), {}),
-    ("concatenate", ([],), {}), ("stack", ([_A, _B],), {}), ("stack", ([_A, _A], -1), {}),
-    ("stack", ([_A, _A[0]],), {}),
-    ("hstack", ([_A, _B],), {}), ("hstack", ((_A[0], 3.0),), {}), ("vstack", ((_A[0], _B[0]),), {}),
-    ("vstack", ([_A, _A[0]],), {}), ("split", (draw((6, 2)), 3), {}), ("split", (draw((5, 2)), 3), {}),
-    ("split", (draw((2, 5)), [1, 3]), {"axis": 1}), ("split", (draw((5,)), np.array([2, 2])), {}),
-    ("array_split", (draw((5, 2)), 3), {}), ("atleast_1d", (3.0,), {}), ("atleast_2d", (draw((3,)),), {}),
-    ("reshape", (_A, (3, -1)), {}), ("reshape", (_A, 6), {}), ("ravel", (_A.T,), {}),
-    ("transpose", (draw((2, 3, 4)),), {}),
-    ("transpose", (draw((2, 3, 4)), (1, 0, 2)), {}), ("swapaxes", (draw((2, 3, 4)), 0, -1), {}),
-    ("rollaxis", (draw((2, 3, 4)), 2), {}), ("rollaxis", (draw((2, 3, 4)), 0, 3), {}),
-    ("rollaxis", (draw((2, 3, 4)), 0, -1), {}), ("moveaxis", (draw((2, 3, 4)), 0, -1), {}),
-    ("expand_dims", (_A, 1), {}), ("expand_dims", (_A, -1), {}), ("squeeze", (draw((1, 3, 1)),), {}),
-    ("squeeze", (draw((1, 3, 1)), 0), {}), ("squeeze", (draw((1, 3, 1)), (0, -1)), {}), ("squeeze", (_A, 0), {}),
-    ("broadcast_to", (_A[0], (4, 3)), {}), ("broadcast_to", (_A, (4, 3)), {}), ("tile", (_A, 2), {}),
-    ("tile", (_A, (2, 1, 3)), {}), ("repeat", (_A, 2), {}), ("repeat", (_A, 2, 1), {}), ("repeat", (_A, [1, 2], 0), {}),
-    ("repeat", (_A, [1, 2, 3]), {"axis": 1}), ("flip", (_A, 0), {}), ("flip", (_A,), {}), ("roll", (_A, 1, 1), {}),
-    ("roll", (_A, 2), {}), ("meshgrid", (_A[0], _A[1, :2]), {}), ("meshgrid", (_A[0], _A[1]), {"indexing": "ij"}),
-    ("clip", (_A, 0, 1), {}), ("clip", (_A, -0.5, None), {}), ("clip", (draw((3,), "int32"), 0.5, 2), {}),
-    ("clip", (_A, None, _B), {}), ("clip", (_A, 1, 0), {}), ("clip", (_SPECIAL, -1, 1), {}),
-    ("clip", (draw((3,), "uint8"), 1, 2), {}), ("where", (_A > 0, _A, _B), {}), ("where", (_A > 0, _A, 0), {}),
-    ("where", (_A > 0, 1, 0), {}), ("where", (_A, 1.5, 0), {}), ("where", (_A > 0,), {}),
-    ("where", ([True, False], 1, _A[:, :2]), {}),
-    ("nonzero", (_A,), {}), ("sort", (_A,), {}), ("sort", (_A, 0), {}), ("sort", (_A, None), {}),
-    ("argsort", (draw((3, 5)).argsort().astype("f"),), {}), ("argsort", (np.array([[3, 1, 2.0]]), 1), {}),
-    ("argsort", (np.array([3, 1, 2.0]), None), {}), ("sort", (np.array([2, np.nan, 1]),), {}),
-    ("dot", (_A, _B.T), {}), ("dot", (_A, _B[0]), {}), ("dot", (_A[0], _B[0]), {}), ("dot", (_A, 2.0), {}),
-    ("dot", (draw((2, 3, 4)), draw((5, 4, 2))), {}), ("dot", (draw((2, 3)), draw((2, 3))), {}),
-    ("dot", (draw((3,), "int32"), draw((3, 2), "int64")), {}), ("matmul", (draw((5, 2, 3)), draw((3, 2))), {}),
-    ("inner", (_A, _B), {}), ("outer", (_A, _B[0]), {}), ("tensordot", (draw((2, 3, 4)), draw((3, 4, 5))), {}),
-    ("tensordot", (draw((2, 3, 4)), draw((4, 2)), ((2, 0), (0, 1))), {}), ("tensordot", (_A, _B, (1, 1)), {}),
-    ("einsum", ("ij,kj->ik", _A, _B), {}), ("copy", (_A,), {}),
-])
+@pytest.mark.parametrize(
+    "name, args, kwargs",
+    [
+        ("concatenate", ([_A, _B],), {}),
+        ("concatenate", ((_A, draw((2, 1), "int32")),), {"axis": 1}),
+        ("concatenate", ([_A, _B], -1), {}),
+        ("concatenate", ([_A, _B[0]],), {"axis": None}),
+        ("concatenate", ([_A, draw((0,))],), {}),
+        ("concatenate", ([_A, draw((3, 2))],), {}),
+        ("concatenate", ([[1, 2], [3]],), {}),
+        ("concatenate", ([np.float32(1), np.float32(2)],), {}),
+        ("concatenate", ([],), {}),
+        ("stack", ([_A, _B],), {}),
+        ("stack", ([_A, _A], -1), {}),
+        ("stack", ([_A, _A[0]],), {}),
+        ("hstack", ([_A, _B],), {}),
+        ("hstack", ((_A[0], 3.0),), {}),
+        ("vstack", ((_A[0], _B[0]),), {}),
+        ("vstack", ([_A, _A[0]],), {}),
+        ("split", (draw((6, 2)), 3), {}),
+        ("split", (draw((5, 2)), 3), {}),
+        ("split", (draw((2, 5)), [1, 3]), {"axis": 1}),
+        ("split", (draw((5,)), np.array([2, 2])), {}),
+        ("array_split", (draw((5, 2)), 3), {}),
+        ("atleast_1d", (3.0,), {}),
+        ("atleast_2d", (draw((3,)),), {}),
+        ("reshape", (_A, (3, -1)), {}),
+        ("reshape", (_A, 6), {}),
+        ("ravel", (_A.T,), {}),
+        ("transpose", (draw((2, 3, 4)),), {}),
+        ("transpose", (draw((2, 3, 4)), (1, 0, 2)), {}),
+        ("swapaxes", (draw((2, 3, 4)), 0, -1), {}),
+        ("rollaxis", (draw((2, 3, 4)), 2), {}),
+        ("rollaxis", (draw((2, 3, 4)), 0, 3), {}),
+        ("rollaxis", (draw((2, 3, 4)), 0, -1), {}),
+        ("moveaxis", (draw((2, 3, 4)), 0, -1), {}),
+        ("expand_dims", (_A, 1), {}),
+        ("expand_dims", (_A, -1), {}),
+        ("squeeze", (draw((1, 3, 1)),), {}),
+        ("squeeze", (draw((1, 3, 1)), 0), {}),
+        ("squeeze", (draw((1, 3, 1)), (0, -1)), {}),
+        ("squeeze", (_A, 0), {}),
+        ("broadcast_to", (_A[0], (4, 3)), {}),
+        ("broadcast_to", (_A, (4, 3)), {}),
+        ("tile", (_A, 2), {}),
+        ("tile", (_A, (2, 1, 3)), {}),
+        ("repeat", (_A, 2), {}),
+        ("repeat", (_A, 2, 1), {}),
+        ("repeat", (_A, [1, 2], 0), {}),
+        ("repeat", (_A, [1, 2, 3]), {"axis": 1}),
+        ("flip", (_A, 0), {}),
+        ("flip", (_A,), {}),
+        ("roll", (_A, 1, 1), {}),
+        ("roll", (_A, 2), {}),
+        ("meshgrid", (_A[0], _A[1, :2]), {}),
+        ("meshgrid", (_A[0], _A[1]), {"indexing": "ij"}),
+        ("clip", (_A, 0, 1), {}),
+        ("clip", (_A, -0.5, None), {}),
+        ("clip", (draw((3,), "int32"), 0.5, 2), {}),
+        ("clip", (_A, None, _B), {}),
+        ("clip", (_A, 1, 0), {}),
+        ("clip", (_SPECIAL, -1, 1), {}),
+        ("clip", (draw((3,), "uint8"), 1, 2), {}),
+        ("where", (_A > 0, _A, _B), {}),
+        ("where", (_A > 0, _A, 0), {}),
+        ("where", (_A > 0, 1, 0), {}),
+        ("where", (_A, 1.5, 0), {}),
+        ("where", (_A > 0,), {}),
+        ("where", ([True, False], 1, _A[:, :2]), {}),
+        ("nonzero", (_A,), {}),
+        ("sort", (_A,), {}),
+        ("sort", (_A, 0), {}),
+        ("sort", (_A, None), {}),
+        ("argsort", (draw((3, 5)).argsort().astype("f"),), {}),
+        ("argsort", (np.array([[3, 1, 2.0]]), 1), {}),
+        ("argsort", (np.array([3, 1, 2.0]), None), {}),
+        ("sort", (np.array([2, np.nan, 1]),), {}),
+        ("dot", (_A, _B.T), {}),
+        ("dot", (_A, _B[0]), {}),
+        ("dot", (_A[0], _B[0]), {}),
+        ("dot", (_A, 2.0), {}),
+        ("dot", (draw((2, 3, 4)), draw((5, 4, 2))), {}),
+        ("dot", (draw((2, 3)), draw((2, 3))), {}),
+        ("dot", (draw((3,), "int32"), draw((3, 2), "int64")), {}),
+        ("matmul", (draw((5, 2, 3)), draw((3, 2))), {}),
+        ("inner", (_A, _B), {}),
+        ("outer", (_A, _B[0]), {}),
+        ("tensordot", (draw((2, 3, 4)), draw((3, 4, 5))), {}),
+        ("tensordot", (draw((2, 3, 4)), draw((4, 2)), ((2, 0), (0, 1))), {}),
+        ("tensordot", (_A, _B, (1, 1)), {}),
+        ("einsum", ("ij,kj->ik", _A, _B), {}),
+        ("copy", (_A,), {}),
+    ],
+)
 def test_functions(name, args, kwargs):
     compare(name, *args, **kwargs)
 
 
-@pytest.mark.parametrize("name, args, kwargs", [
-    ("unique", (np.array([3, 1, 1]),), {}), ("bincount", (np.array([3, 1, 1]),), {"minlength": 6}),
-    ("unravel_index", (np.array([3, 1]), (2, 3)), {}), ("pad", (_A, ((0, 1), (2, 0)), "constant"), {}),
-    ("median", (_A,), {"axis": 0}), ("percentile", (_A, 30), {}), ("tril", (_A,), {}), ("diag", (_A,), {}),
-    ("take", (_A, np.array([2, 0])), {"axis": 1}), ("allclose", (_A, _A), {}), ("array_equal", (_A, _B), {}),
-    ("linalg.norm", (_A,), {}), ("linalg.norm", (_A, None, 1), {}), ("linalg.inv", (np.eye(2) * 4,), {}),
-    ("linalg.svd", (_A.astype("d"),), {"full_matrices": False}), ("searchsorted", (np.arange(4.0), _B[0]), {}),
-    ("isclose", (_A, _B), {}), ("count_nonzero", (_A, 1), {}), ("nan_to_num", (_SPECIAL,), {}),
-    ("cumprod", (_A, 0), {}),
-    ("unique", (np.array([3, 1, 1]),), {"return_counts": True}), ("append", (_A, _B), {"axis": 0}),
-])
+@pytest.mark.parametrize(
+    "name, args, kwargs",
+    [
+        ("unique", (np.array([3, 1, 1]),), {}),
+        ("bincount", (np.array([3, 1, 1]),), {"minlength": 6}),
+        ("unravel_index", (np.array([3, 1]), (2, 3)), {}),
+        ("pad", (_A, ((0, 1), (2, 0)), "constant"), {}),
+        ("median", (_A,), {"axis": 0}),
+        ("percentile", (_A, 30), {}),
+        ("tril", (_A,), {}),
+        ("diag", (_A,), {}),
+        ("take", (_A, np.array([2, 0])), {"axis": 1}),
+        ("allclose", (_A, _A), {}),
+        ("array_equal", (_A, _B), {}),
+        ("linalg.norm", (_A,), {}),
+        ("linalg.norm", (_A, None, 1), {}),
+        ("linalg.inv", (np.eye(2) * 4,), {}),
+        ("linalg.svd", (_A.astype("d"),), {"full_matrices": False}),
+        ("searchsorted", (np.arange(4.0), _B[0]), {}),
+        ("isclose", (_A, _B), {}),
+        ("count_nonzero", (_A, 1), {}),
+        ("nan_to_num", (_SPECIAL,), {}),
+        ("cumprod", (_A, 0), {}),
+        ("unique", (np.array([3, 1, 1]),), {"return_counts": True}),
+        ("append", (_A, _B), {"axis": 0}),
+    ],
+)
 def test_functions_on_the_host(name, args, kwargs):
     expected = np
     for part in name.split("."):
@@ -271,13 +390,27 @@ def test_the_names_on_the_host_are_numpys(name):
         assert callable(getattr(XP, name))
 
 
-@pytest.mark.parametrize("name, args, kwargs", [
-    ("rand", (2, 3), {}), ("randn", (2,), {}), ("normal", (0, 2, (2, 3)), {}), ("uniform", (), {"low": -1, "size": 3}),
-    ("randint", (0, 9, 4), {}), ("permutation", (5,), {}), ("permutation", (np.arange(4),), {}),
-    ("choice", (5, 3), {"replace": False}), ("choice", (np.array([1.5, 2.5]), 3), {"p": np.array([0.1, 0.9])}),
-    ("random_sample", ((2,),), {}), ("standard_normal", ((2, 2),), {}), ("gumbel", (), {"size": 3}), ("rand", (), {}),
-    ("binomial", (1, np.full((2, 3), 0.5)), {}), ("uniform", (), {}), ("randint", (5,), {}),
-])
+@pytest.mark.parametrize(
+    "name, args, kwargs",
+    [
+        ("rand", (2, 3), {}),
+        ("randn", (2,), {}),
+        ("normal", (0, 2, (2, 3)), {}),
+        ("uniform", (), {"low": -1, "size": 3}),
+        ("randint", (0, 9, 4), {}),
+        ("permutation", (5,), {}),
+        ("permutation", (np.arange(4),), {}),
+        ("choice", (5, 3), {"replace": False}),
+        ("choice", (np.array([1.5, 2.5]), 3), {"p": np.array([0.1, 0.9])}),
+        ("random_sample", ((2,),), {}),
+        ("standard_normal", ((2, 2),), {}),
+        ("gumbel", (), {"size": 3}),
+        ("rand", (), {}),
+        ("binomial", (1, np.full((2, 3), 0.5)), {}),
+        ("uniform", (), {}),
+        ("randint", (5,), {}),
+    ],
+)
 def test_random_has_numpys_numbers(name, args, kwargs):
     np.random.seed(3)
     expected = getattr(np.random, name)(*args, **kwargs)
@@ -308,8 +441,9 @@ def test_shuffle_in_place():
     assert again.tolist() == host.tolist()
 
 
-@pytest.mark.parametrize("index", [np.array([0, 0, 2]), (slice(None), np.array([1, 1])), 1,
-                                   (np.array([1, 1]), np.array([0, 0]))])
+@pytest.mark.parametrize(
+    "index", [np.array([0, 0, 2]), (slice(None), np.array([1, 1])), 1, (np.array([1, 1]), np.array([0, 0]))]
+)
 def test_add_at(index):
     host, tensor = draw((3, 4)), torch.from_numpy(draw((3, 4))).T.contiguous().T  # other strides
     np.add.at(host, index, 1.5)
@@ -391,14 +525,27 @@ def test_copyto_and_ufunc_of_lists():
     same(XP.add([1, 2], [0.5, 1]), np.add([1, 2], [0.5, 1]))
 
 
-@pytest.mark.parametrize(("name", "args", "dtype", "into"), [
-    ("exp", ("f4",), None, "f4"), ("exp", ("f4",), None, "f8"), ("exp", ("f8",), None, "f4"),
-    ("exp", ("f4",), "f8", "f4"),
-    ("exp", ("i4",), None, "i4"), ("square", ("i4",), None, "f4"), ("square", ("i4",), "f8", "f8"),
-    ("maximum", ("f4", 0), "f4", "f4"), ("maximum", ("f4", "f8"), None, "f4"), ("maximum", ("i4", 0.5), None, "i8"),
-    ("add", ("i8", "i4"), "f4", "f8"), ("add", ("i4", "i4"), "i8", "i4"), ("isnan", ("f4",), None, "f4"),
-    ("greater", ("f4", 0), None, "?"), ("true_divide", ("i4", "i4"), None, "i4"), ("add", (1, 2), None, "f4"),
-])
+@pytest.mark.parametrize(
+    ("name", "args", "dtype", "into"),
+    [
+        ("exp", ("f4",), None, "f4"),
+        ("exp", ("f4",), None, "f8"),
+        ("exp", ("f8",), None, "f4"),
+        ("exp", ("f4",), "f8", "f4"),
+        ("exp", ("i4",), None, "i4"),
+        ("square", ("i4",), None, "f4"),
+        ("square", ("i4",), "f8", "f8"),
+        ("maximum", ("f4", 0), "f4", "f4"),
+        ("maximum", ("f4", "f8"), None, "f4"),
+        ("maximum", ("i4", 0.5), None, "i8"),
+        ("add", ("i8", "i4"), "f4", "f8"),
+        ("add", ("i4", "i4"), "i8", "i4"),
+        ("isnan", ("f4",), None, "f4"),
+        ("greater", ("f4", 0), None, "?"),
+        ("true_divide", ("i4", "i4"), None, "i4"),
+        ("add", (1, 2), None, "f4"),
+    ],
+)
 @pytest.mark.parametrize("shape", [(2, 3), (4, 2, 3), (3,), (2, 1)])
 def test_results_that_go_into_an_array(name, args, dtype, into, shape):
     """`xp.exp(y, out=y)`: cast as NumPy casts, refused where it refuses."""

@@ -3,6 +3,7 @@
 Its source distribution comes from the package index, as in tests/sdists; where there is none these tests are skipped,
 and say so (with CHAINER2TORCH_NEED_INDEX=1 they fail).
 """
+
 import functools
 import io
 import os
@@ -30,9 +31,9 @@ for _image in range(6):
     _wanted = _rng.rand(4, 4).astype("f") * 20
     _wanted[:, 2:] += _wanted[:, :2] + 3
     _near = np.concatenate([_wanted, _wanted[:2]]) + _rng.randn(6, 4).astype("f")
-    FOUND.append(_near[:_image + 1])
-    LABELS.append(_rng.randint(0, 3, 6)[:_image + 1])
-    SCORES.append(_rng.rand(6).astype("f")[:_image + 1])
+    FOUND.append(_near[: _image + 1])
+    LABELS.append(_rng.randint(0, 3, 6)[: _image + 1])
+    SCORES.append(_rng.rand(6).astype("f")[: _image + 1])
     TRUE.append(_wanted)
     TRUE_LABELS.append(np.array([0, 1, 1, 4]))
     HARD.append(_rng.rand(4) > 0.7)
@@ -57,58 +58,106 @@ SEGMENTS = [np.random.RandomState(i).randint(-1, 3 + i, (4, 5)) for i in range(4
 CASES = {
     "transforms.flip": [(IMAGE,), (IMAGE, True), (IMAGE, False, True), (IMAGE, True, True, True), (IMAGE[0],)],
     "transforms.random_flip": [(IMAGE, y, x, True, copy) for y in (0, 1) for x in (0, 1) for copy in (0, 1)],
-    "transforms.center_crop": [(IMAGE, (4, 4)), (IMAGE, (3, 2), True, True), (IMAGE, (9, 7)), (IMAGE, (10, 2)),
-                               (WIDE, (5, 16), True)],
+    "transforms.center_crop": [
+        (IMAGE, (4, 4)),
+        (IMAGE, (3, 2), True, True),
+        (IMAGE, (9, 7)),
+        (IMAGE, (10, 2)),
+        (WIDE, (5, 16), True),
+    ],
     "transforms.random_crop": [(IMAGE, (4, 4)), (IMAGE, (3, 2), True, True), (IMAGE, (9, 7)), (IMAGE, (9, 8))],
-    "transforms.random_sized_crop": [*[(WIDE, (0.08, 1), (3 / 4, 4 / 3), True)] * 8, (IMAGE,),
-                                     *[(WIDE, (0.9, 1), (0.2, 0.3), True, True)] * 4],
+    "transforms.random_sized_crop": [
+        *[(WIDE, (0.08, 1), (3 / 4, 4 / 3), True)] * 8,
+        (IMAGE,),
+        *[(WIDE, (0.9, 1), (0.2, 0.3), True, True)] * 4,
+    ],
     "transforms.ten_crop": [(IMAGE, (4, 3)), (WIDE, (8, 21)), (IMAGE, (10, 3))],
-    "transforms.random_expand": [(IMAGE,), (IMAGE, 2.5, 7, True), (IMAGE, 3, (1, 2, 3)), (IMAGE, 1, 0, True),
-                                 (IMAGE, 0.5), (IMAGE.astype("i"), 2, 1.7)],
-    "transforms.pca_lighting": [(IMAGE, 25), (IMAGE, 0), (IMAGE, -1.), (IMAGE, .1, np.ones(3), np.eye(3) * 2),
-                                (IMAGE.astype("d"), 3.)],
+    "transforms.random_expand": [
+        (IMAGE,),
+        (IMAGE, 2.5, 7, True),
+        (IMAGE, 3, (1, 2, 3)),
+        (IMAGE, 1, 0, True),
+        (IMAGE, 0.5),
+        (IMAGE.astype("i"), 2, 1.7),
+    ],
+    "transforms.pca_lighting": [
+        (IMAGE, 25),
+        (IMAGE, 0),
+        (IMAGE, -1.0),
+        (IMAGE, 0.1, np.ones(3), np.eye(3) * 2),
+        (IMAGE.astype("d"), 3.0),
+    ],
     "transforms.random_rotate": [(IMAGE, True)] * 6 + [(IMAGE,)],
     "transforms.resize": [(IMAGE, (4, 11), way) for way in range(4)] + [(GREY, (8, 3)), (IMAGE[:0], (2, 2))],
-    "transforms.scale": [(image, size, short) for image in (IMAGE, WIDE, GREY) for size in (5, 7, 9, 13)
-                         for short in (True, False)],
+    "transforms.scale": [
+        (image, size, short) for image in (IMAGE, WIDE, GREY) for size in (5, 7, 9, 13) for short in (True, False)
+    ],
     "transforms.resize_contain": [(IMAGE, (4, 12)), (IMAGE, (20, 13), 3, 0, True), (WIDE, (7, 7), (1, 2, 3), 2, True)],
     "transforms.flip_bbox": [(b, (30, 40), y, x) for b in (BOXES, WHOLE) for y in (0, 1) for x in (0, 1)],
     "transforms.resize_bbox": [(BOXES, (30, 40), (15, 100)), (WHOLE, (30, 40), (17, 100)), (BOXES[:0], (1, 2), (2, 3))],
     "transforms.translate_bbox": [(BOXES, 2, -3.5), (WHOLE, 2, 1), (BOXES,), (WHOLE, 0.5)],
-    "transforms.rotate_bbox": [(b, angle, (30, 40)) for b in (BOXES, WHOLE)
-                               for angle in (0, 90, 180, 270, 360, -90, 450, 45, 90.)],
+    "transforms.rotate_bbox": [
+        (b, angle, (30, 40)) for b in (BOXES, WHOLE) for angle in (0, 90, 180, 270, 360, -90, 450, 45, 90.0)
+    ],
     "transforms.crop_bbox": [(BOXES, slice(3, 20), slice(4, 15), inside, True) for inside in (True, False)]
-    + [(BOXES, slice(None, 9), None, False), (BOXES,), (BOXES, None, slice(8, None), True, True), (WHOLE, slice(2, 9)),
-       (WHOLE, slice(2, 9), slice(1, 30), True, True)],
+    + [
+        (BOXES, slice(None, 9), None, False),
+        (BOXES,),
+        (BOXES, None, slice(8, None), True, True),
+        (WHOLE, slice(2, 9)),
+        (WHOLE, slice(2, 9), slice(1, 30), True, True),
+    ],
     "transforms.flip_point": [(p, (30, 40), y, x) for p in (POINTS, LISTED) for y in (0, 1) for x in (0, 1)],
     "transforms.resize_point": [(p, (30, 40), (15, 100)) for p in (POINTS, LISTED, POINTS.astype("i"))],
     "transforms.translate_point": [(p, 2, -3.5) for p in (POINTS, LISTED)] + [(POINTS.astype("i"), 0.5)],
-    "utils.bbox_iou": [(BOXES, box(5, 2)), (WHOLE, BOXES), (BOXES[:0], BOXES), (BOXES.astype("d"), BOXES[::-1]),
-                       (BOXES[:, :3], BOXES), (np.zeros((2, 4), "f"), BOXES)],
+    "utils.bbox_iou": [
+        (BOXES, box(5, 2)),
+        (WHOLE, BOXES),
+        (BOXES[:0], BOXES),
+        (BOXES.astype("d"), BOXES[::-1]),
+        (BOXES[:, :3], BOXES),
+        (np.zeros((2, 4), "f"), BOXES),
+    ],
     "utils.mask_iou": [(MASKS, MASKS[1:]), (MASKS[:0], MASKS), (MASKS, MASKS[:, :2])],
     "utils.mask_to_bbox": [(MASKS,), (np.zeros((2, 3, 3), bool),), (MASKS[:0],), (numbers(5, 4, 6) > 19,)],
-    "utils.non_maximum_suppression": [(BOXES, thresh, score, limit) for thresh in (0., 0.1, 0.5, 1.)
-                                      for score in (None, numbers(12, seed=5)) for limit in (None, 2)]
-    + [(BOXES[:0], 0.5), (np.concatenate([BOXES, BOXES]), 1.), (np.array([[0, 0, 2, 2], [0, 0, 2, 1.]]), 0.5)],
+    "utils.non_maximum_suppression": [
+        (BOXES, thresh, score, limit)
+        for thresh in (0.0, 0.1, 0.5, 1.0)
+        for score in (None, numbers(12, seed=5))
+        for limit in (None, 2)
+    ]
+    + [(BOXES[:0], 0.5), (np.concatenate([BOXES, BOXES]), 1.0), (np.array([[0, 0, 2, 2], [0, 0, 2, 1.0]]), 0.5)],
     "utils.generate_random_bbox": [(5, (30, 20), 2, 8), (0, (3, 3), 1, 2)],
     "utils.tile_images": [(numbers(n, 3, 4, 5), 3, pad, fill) for n in (1, 3, 7) for pad, fill in ((2, 0), ((1, 3), 9))]
     + [(numbers(4, 3, 2, 2), 2, 0, (1, 2, 3))],
     "evaluations.calc_semantic_segmentation_confusion": [
-        (SEGMENTS[:2], SEGMENTS[1:3]), ([abs(s) for s in SEGMENTS], SEGMENTS), (SEGMENTS[:1], SEGMENTS), ([], []),
-        (SEGMENTS, SEGMENTS[:1]), ([SEGMENTS[0][:2]], SEGMENTS[:1]), ([SEGMENTS[0][0]], [SEGMENTS[0][0]])],
+        (SEGMENTS[:2], SEGMENTS[1:3]),
+        ([abs(s) for s in SEGMENTS], SEGMENTS),
+        (SEGMENTS[:1], SEGMENTS),
+        ([], []),
+        (SEGMENTS, SEGMENTS[:1]),
+        ([SEGMENTS[0][:2]], SEGMENTS[:1]),
+        ([SEGMENTS[0][0]], [SEGMENTS[0][0]]),
+    ],
     "evaluations.calc_semantic_segmentation_iou": [(np.array([[3, 1, 0], [2, 5, 0], [0, 0, 0]]),)],
     "evaluations.eval_semantic_segmentation": [([abs(s) for s in SEGMENTS], SEGMENTS)],
     "evaluations.calc_detection_voc_prec_rec": [
-        (FOUND, LABELS, SCORES, TRUE, TRUE_LABELS, hard, thresh)
-        for hard in (None, HARD) for thresh in (0.3, 0.5, 0.9)],
+        (FOUND, LABELS, SCORES, TRUE, TRUE_LABELS, hard, thresh) for hard in (None, HARD) for thresh in (0.3, 0.5, 0.9)
+    ],
     "evaluations.calc_detection_voc_ap": [
-        ([np.array([1, .5, .6]), None, np.array([np.nan, .5])], [np.array([.3, .3, 1.]), np.ones(2), None], year)
-        for year in (False, True)],
+        ([np.array([1, 0.5, 0.6]), None, np.array([np.nan, 0.5])], [np.array([0.3, 0.3, 1.0]), np.ones(2), None], year)
+        for year in (False, True)
+    ],
     "evaluations.eval_detection_voc": [
         (FOUND, LABELS, SCORES, TRUE, TRUE_LABELS, hard, thresh, year)
-        for hard in (None, HARD) for thresh in (0.3, 0.5) for year in (False, True)]
-    + [(iter(FOUND), iter(LABELS), iter(SCORES), iter(TRUE), iter(TRUE_LABELS)), (FOUND[1:], LABELS, SCORES, TRUE,
-                                                                                 TRUE_LABELS)],
+        for hard in (None, HARD)
+        for thresh in (0.3, 0.5)
+        for year in (False, True)
+    ]
+    + [
+        (iter(FOUND), iter(LABELS), iter(SCORES), iter(TRUE), iter(TRUE_LABELS)),
+        (FOUND[1:], LABELS, SCORES, TRUE, TRUE_LABELS),
+    ],
 }
 
 
@@ -142,6 +191,7 @@ def chainercv(request, tmp_path_factory):
             warnings.simplefilter("ignore")
             import chainercv
             from chainercv import evaluations, transforms, utils  # noqa: F401
+
             yield chainercv
     finally:
         sys.path.remove(str(root))
@@ -201,10 +251,13 @@ def test_helper(name, chainercv):
         if function in OPENCV:  # where it is installed, both take Pillow all the same
             patch.setattr(image_transforms.importlib.util, "find_spec", lambda name: None)
         for i, args in enumerate(CASES[name]):
+
             def copied():
                 return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)  # noqa: B023
-            theirs = outcome(original, copied() if not hasattr(args[0], "__next__") else (
-                FOUND, LABELS, SCORES, TRUE, TRUE_LABELS))
+
+            theirs = outcome(
+                original, copied() if not hasattr(args[0], "__next__") else (FOUND, LABELS, SCORES, TRUE, TRUE_LABELS)
+            )
             same(theirs, outcome(ours, copied()), f"{name} case {i}:")
 
 

@@ -1,4 +1,5 @@
 """chainer.functions.connection: the rows' examples, and searches over sizes, strides, pads, dilation and groups."""
+
 import chainer.functions as F
 import numpy as np
 import pytest
@@ -19,8 +20,10 @@ def test_example(name, index, variant):
 
 
 def _both(name, *args, **kwargs):
-    return (lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
-            lambda *xs: getattr(convolutions, name)(*xs, *args, **kwargs))
+    return (
+        lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
+        lambda *xs: getattr(convolutions, name)(*xs, *args, **kwargs),
+    )
 
 
 _SMALL = st.integers(1, 3)
@@ -38,8 +41,10 @@ def test_convolution_search(n, data, cover_all, groups, bias):
     inputs = [rng.randn(1, 2, *size), rng.randn(2, 2 // groups, *ksize)] + [rng.randn(2)] * bias
     name = f"convolution_{n}d"
     options = {"stride": stride, "pad": pad, "cover_all": cover_all, "dilate": dilate, "groups": groups}
-    outs = [get_conv_outsize(d, k, s, p, cover_all, e)
-            for d, k, s, p, e in zip(size, ksize, stride, pad, dilate, strict=True)]
+    outs = [
+        get_conv_outsize(d, k, s, p, cover_all, e)
+        for d, k, s, p, e in zip(size, ksize, stride, pad, dilate, strict=True)
+    ]
     if min(outs) <= 0:
         check_raises(*_both(name, **options), inputs)
         return
@@ -54,8 +59,7 @@ def test_deconvolution_search(n, data, groups, bias, dilate):
 
     size, ksize, stride = numbers(st.integers(1, 4)), numbers(_SMALL), numbers(_SMALL)
     pad = numbers(st.integers(0, 2))
-    default = [get_deconv_outsize(d, k, s, p, d=dilate)
-               for d, k, s, p in zip(size, ksize, stride, pad, strict=True)]
+    default = [get_deconv_outsize(d, k, s, p, d=dilate) for d, k, s, p in zip(size, ksize, stride, pad, strict=True)]
     outsize = data.draw(st.none() | st.tuples(*[st.integers(max(out - 1, 1), max(out + 2, 1)) for out in default]))
     rng = np.random.RandomState(0)
     inputs = [rng.randn(1, 2, *size), rng.randn(2, 2 // groups, *ksize)] + [rng.randn(2 // groups * groups)] * bias
@@ -71,15 +75,17 @@ def test_deconvolution_search(n, data, groups, bias, dilate):
     check(*fns, inputs, dtypes=[np.float64], strided=False, grad=not smaller)
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 2, "pad": 1}, {"cover_all": True, "stride": 2}, {"dilate": 2},
-                                     {"groups": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2, "pad": 1}, {"cover_all": True, "stride": 2}, {"dilate": 2}, {"groups": 2}]
+)
 def test_convolution_over_four_axes(options):
     groups = options.get("groups", 1)
     check(*_both("convolution_nd", **options), ["f32[1,2,4,3,4,3]", f"f32[2,{2 // groups},2,2,2,2]", "f32[2]"])
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 2, "pad": 1}, {"outsize": (5, 5, 5, 4), "stride": 2},
-                                     {"groups": 2}, {"dilate": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2, "pad": 1}, {"outsize": (5, 5, 5, 4), "stride": 2}, {"groups": 2}, {"dilate": 2}]
+)
 def test_deconvolution_over_four_axes(options):
     groups = options.get("groups", 1)
     check(*_both("deconvolution_nd", **options), ["f32[1,2,2,2,2,2]", f"f32[2,{2 // groups},2,2,2,2]", "f32[2]"])
@@ -92,13 +98,21 @@ def test_second_derivatives(name):
     check(*_both(name, stride=2, pad=1, **other), ["f32[1,2,4,4]", "f32[2,2,3,3]", "f32[2]"], double_backward=True)
 
 
-@pytest.mark.parametrize("name, inputs, args", [
-    ("convolution_1d", ["f32[1,2,4,4]", "f32[2,2,3,3]"], ()), ("convolution_2d", ["f32[1,2,4,4]", "f32[2,3,3,3]"], ()),
-    ("convolution_2d", ["f32[1,2,4]", "f32[2,2,3]"], ()), ("deconvolution_2d", ["f32[1,2,4,4]", "f32[3,2,3,3]"], ()),
-    ("linear", ["f32[2,3]", "f32[4,2]"], ()), ("linear", ["f32[2,3]", "f32[4,3]"], (None, 0)),
-    ("shift", ["f32[1,9,3,3]"], (2,)), ("shift", ["f32[1,8,3,3]"], ()),
-    ("bilinear", ["f32[2,3]", "f32[2,2]", "f32[3,2,4]", "f32[3,4]"], ()),
-    ("deformable_convolution_2d_sampler", ["f32[1,2,4,4]", "f32[1,8,2,2]", "f32[2,2,3,3]"], ())])
+@pytest.mark.parametrize(
+    "name, inputs, args",
+    [
+        ("convolution_1d", ["f32[1,2,4,4]", "f32[2,2,3,3]"], ()),
+        ("convolution_2d", ["f32[1,2,4,4]", "f32[2,3,3,3]"], ()),
+        ("convolution_2d", ["f32[1,2,4]", "f32[2,2,3]"], ()),
+        ("deconvolution_2d", ["f32[1,2,4,4]", "f32[3,2,3,3]"], ()),
+        ("linear", ["f32[2,3]", "f32[4,2]"], ()),
+        ("linear", ["f32[2,3]", "f32[4,3]"], (None, 0)),
+        ("shift", ["f32[1,9,3,3]"], (2,)),
+        ("shift", ["f32[1,8,3,3]"], ()),
+        ("bilinear", ["f32[2,3]", "f32[2,2]", "f32[3,2,4]", "f32[3,4]"], ()),
+        ("deformable_convolution_2d_sampler", ["f32[1,2,4,4]", "f32[1,8,2,2]", "f32[2,2,3,3]"], ()),
+    ],
+)
 def test_errors_stay_errors(name, inputs, args):
     check_raises(*_both(name, *args), inputs)
 
@@ -136,5 +150,7 @@ def test_deformable_convolution(stride, pad):
     pairs = [v if isinstance(v, tuple) else (v, v) for v in (stride, pad)]
     outs = [get_conv_outsize(d, k, s, p) for d, k, s, p in zip((6, 7), (3, 2), *pairs, strict=True)]
     offset = np.random.RandomState(0).randn(2, 12, *outs)
-    check(*_both("deformable_convolution_2d_sampler", stride=stride, pad=pad),
-          ["f32[2,3,6,7]", offset, "f32[4,3,3,2]", "f32[4]"])
+    check(
+        *_both("deformable_convolution_2d_sampler", stride=stride, pad=pad),
+        ["f32[2,3,6,7]", offset, "f32[4,3,3,2]", "f32[4]"],
+    )

@@ -1,4 +1,5 @@
 """Copies of modules that keep what they computed, beside Chainer's own."""
+
 import copy
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Models that are updated one after the other on one graph, cut in between: as in Chainer."""
+
 import collections
 
 import chainer

@@ -1,4 +1,5 @@
 """Datasets, converters and data set files against Chainer's."""
+
 import gzip
 import hashlib
 import pickle
@@ -55,19 +56,23 @@ def same(make, *keys):
 SLICES = (slice(2, 7), slice(None, None, -1), slice(0, 0), -1, -10, -11, 10)
 
 
-@pytest.mark.parametrize("make", [
-    lambda m: m.TupleDataset(X, T),
-    lambda m: m.DictDataset(x=X, t=T),
-    lambda m: m.SubDataset(X, 3, 8),
-    lambda m: m.SubDataset(m.TupleDataset(X, T), 3, 8, np.arange(10)[::-1]),
-    lambda m: m.ConcatenatedDataset(X, X[:3]),
-    lambda m: m.TransformDataset(m.TupleDataset(X, T), lambda pair: (pair[0] * 2, pair[1])),
-    lambda m: m.split_dataset(X, 4)[1],
-    lambda m: m.split_dataset(X, 10)[1],
-    lambda m: m.split_dataset_random(X, 4, seed=1)[0],
-    lambda m: m.split_dataset_n(X, 3)[2],
-    lambda m: m.split_dataset_n_random(X, 3, seed=4)[1],
-], ids=range(11))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: m.TupleDataset(X, T),
+        lambda m: m.DictDataset(x=X, t=T),
+        lambda m: m.SubDataset(X, 3, 8),
+        lambda m: m.SubDataset(m.TupleDataset(X, T), 3, 8, np.arange(10)[::-1]),
+        lambda m: m.ConcatenatedDataset(X, X[:3]),
+        lambda m: m.TransformDataset(m.TupleDataset(X, T), lambda pair: (pair[0] * 2, pair[1])),
+        lambda m: m.split_dataset(X, 4)[1],
+        lambda m: m.split_dataset(X, 10)[1],
+        lambda m: m.split_dataset_random(X, 4, seed=1)[0],
+        lambda m: m.split_dataset_n(X, 3)[2],
+        lambda m: m.split_dataset_n_random(X, 3, seed=4)[1],
+    ],
+    ids=range(11),
+)
 def test_examples(make):
     same(make, *SLICES)
 
@@ -87,11 +92,21 @@ def test_cross_validation(n_folds, random):
         check(lambda m: m.get_cross_validation_datasets(X, n_fold=n_folds, order=T[::-1]))
 
 
-@pytest.mark.parametrize("call", [
-    lambda m: m.TupleDataset(), lambda m: m.TupleDataset(X, T[:3]), lambda m: m.DictDataset(),
-    lambda m: m.DictDataset(x=X, t=T[:3]), lambda m: m.split_dataset(X, -1), lambda m: m.split_dataset(X, 11),
-    lambda m: m.split_dataset(X, 2.0), lambda m: m.SubDataset(X, 0, 11), lambda m: m.SubDataset(X, 0, 5, T[:5]),
-], ids=range(9))
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.TupleDataset(),
+        lambda m: m.TupleDataset(X, T[:3]),
+        lambda m: m.DictDataset(),
+        lambda m: m.DictDataset(x=X, t=T[:3]),
+        lambda m: m.split_dataset(X, -1),
+        lambda m: m.split_dataset(X, 11),
+        lambda m: m.split_dataset(X, 2.0),
+        lambda m: m.SubDataset(X, 0, 11),
+        lambda m: m.SubDataset(X, 0, 5, T[:5]),
+    ],
+    ids=range(9),
+)
 def test_errors_are_those_of_chainer(call):
     with pytest.raises(Exception) as theirs:  # noqa: PT011 - the type is compared below
         call(chainer.datasets)
@@ -107,8 +122,9 @@ def test_mixin():
         def get_example(self, i):
             return i * i
 
-    theirs, ours = (type("Dataset", (Squares, base), {})()
-                    for base in (chainer.dataset.DatasetMixin, datasets.DatasetMixin))
+    theirs, ours = (
+        type("Dataset", (Squares, base), {})() for base in (chainer.dataset.DatasetMixin, datasets.DatasetMixin)
+    )
     for key in (2, slice(1, 4), slice(None, None, -2), [0, 3], np.array([1, 1])):
         assert theirs[key] == ours[key]
 
@@ -140,18 +156,23 @@ def test_concat_examples(name, device):
     assert all(isinstance(leaf, torch.Tensor) for leaf in leaves)
 
 
-@pytest.mark.parametrize("batch, padding", [
-    ([np.ones(2, "f"), np.ones(3, "f")], 0),
-    ([1, 2], 0),
-    ([np.ones((2, 3), "i"), np.ones((4, 1), "i")], -1),
-    ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], (0, -1)),
-    ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], 7),
-    ([{"a": T[:2]}, {"a": T[:3]}], {"a": -1}),
-    ([{"a": T[:2]}, {"a": T[:3]}], 5),
-], ids=range(7))
+@pytest.mark.parametrize(
+    "batch, padding",
+    [
+        ([np.ones(2, "f"), np.ones(3, "f")], 0),
+        ([1, 2], 0),
+        ([np.ones((2, 3), "i"), np.ones((4, 1), "i")], -1),
+        ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], (0, -1)),
+        ([(np.ones(2, "f"), T[:3]), (np.ones(3, "f"), T[:1])], 7),
+        ([{"a": T[:2]}, {"a": T[:3]}], {"a": -1}),
+        ([{"a": T[:2]}, {"a": T[:3]}], 5),
+    ],
+    ids=range(7),
+)
 def test_concat_examples_with_padding(batch, padding):
     assert plain(convert.concat_examples(batch, padding=padding)) == plain(
-        chainer_convert.concat_examples(batch, padding=padding))
+        chainer_convert.concat_examples(batch, padding=padding)
+    )
 
 
 @pytest.mark.parametrize("batch", [[], [np.ones(2), np.ones(3)]], ids=["empty", "shapes"])
@@ -175,13 +196,31 @@ def test_converters_get_what_chainer_gives_them():
     for batch in ([X[0], X[1]], [(X[0], T[0]), (X[1], T[1])], [{"x": X[0]}, {"x": X[1]}]):
         for device in (None, -1):
             assert plain(convert.ConcatWithAsyncTransfer()(batch, device)) == plain(
-                chainer.dataset.ConcatWithAsyncTransfer()(batch, device))
+                chainer.dataset.ConcatWithAsyncTransfer()(batch, device)
+            )
 
 
-@pytest.mark.parametrize("spec, expected", [
-    (-1, "cpu"), (0, "cuda:0"), (3, "cuda:3"), ("-1", "cpu"), ("2", "cuda:2"), ("@numpy", "cpu"), ("@intel64", "cpu"),
-    ("@cupy:1", "cuda:1"), ("native", "cpu"), ("native:0", "cpu"), ("cuda:1", "cuda:1"), ("cuda", "cuda:0"),
-    ("cpu", "cpu"), (("native", 0), "cpu"), (np.int64(-1), "cpu"), (torch.device("cpu"), "cpu")])
+@pytest.mark.parametrize(
+    "spec, expected",
+    [
+        (-1, "cpu"),
+        (0, "cuda:0"),
+        (3, "cuda:3"),
+        ("-1", "cpu"),
+        ("2", "cuda:2"),
+        ("@numpy", "cpu"),
+        ("@intel64", "cpu"),
+        ("@cupy:1", "cuda:1"),
+        ("native", "cpu"),
+        ("native:0", "cpu"),
+        ("cuda:1", "cuda:1"),
+        ("cuda", "cuda:0"),
+        ("cpu", "cpu"),
+        (("native", 0), "cpu"),
+        (np.int64(-1), "cpu"),
+        (torch.device("cpu"), "cpu"),
+    ],
+)
 def test_get_device(spec, expected):
     assert str(devices.get_device(spec)) == expected
 
@@ -233,16 +272,32 @@ def write(root, name, **arrays):
     np.savez_compressed(path, **arrays)
 
 
-@pytest.mark.parametrize("options", [{}, {"ndim": 2}, {"ndim": 3}, {"ndim": 3, "rgb_format": True},
-                                     {"withlabel": False}, {"scale": 255.0}, {"dtype": np.float64},
-                                     {"label_dtype": np.int64}])
-@pytest.mark.parametrize("name, directory", [("get_mnist", "mnist"), ("get_fashion_mnist", "fashion-mnist"),
-                                             ("get_kuzushiji_mnist", "kuzushiji_mnist")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ndim": 2},
+        {"ndim": 3},
+        {"ndim": 3, "rgb_format": True},
+        {"withlabel": False},
+        {"scale": 255.0},
+        {"dtype": np.float64},
+        {"label_dtype": np.int64},
+    ],
+)
+@pytest.mark.parametrize(
+    "name, directory",
+    [("get_mnist", "mnist"), ("get_fashion_mnist", "fashion-mnist"), ("get_kuzushiji_mnist", "kuzushiji_mnist")],
+)
 def test_mnist_like(root, name, directory, options):
     rng = np.random.RandomState(0)
     for part in ("train", "test"):
-        write(root, f"{directory}/{part}.npz", x=rng.randint(0, 256, (6, 784)).astype(np.uint8),
-              y=rng.randint(0, 10, 6).astype(np.uint8))
+        write(
+            root,
+            f"{directory}/{part}.npz",
+            x=rng.randint(0, 256, (6, 784)).astype(np.uint8),
+            y=rng.randint(0, 10, 6).astype(np.uint8),
+        )
     pairs = zip(getattr(chainer.datasets, name)(**options), getattr(dataset_files, name)(**options), strict=True)
     for theirs, ours in pairs:
         assert plain(theirs[:]) == plain(ours[:])
@@ -252,9 +307,15 @@ def test_mnist_like(root, name, directory, options):
 @pytest.mark.parametrize("name, file", [("get_cifar10", "cifar-10"), ("get_cifar100", "cifar-100")])
 def test_cifar(root, name, file, options):
     rng = np.random.RandomState(0)
-    write(root, f"cifar/{file}.npz", **{
-        f"{part}_{kind}": rng.randint(0, 100, shape).astype(np.uint8)
-        for part in ("train", "test") for kind, shape in (("x", (4, 3072)), ("y", (4,)))})
+    write(
+        root,
+        f"cifar/{file}.npz",
+        **{
+            f"{part}_{kind}": rng.randint(0, 100, shape).astype(np.uint8)
+            for part in ("train", "test")
+            for kind, shape in (("x", (4, 3072)), ("y", (4,)))
+        },
+    )
     pairs = zip(getattr(chainer.datasets, name)(**options), getattr(dataset_files, name)(**options), strict=True)
     for theirs, ours in pairs:
         assert plain(theirs[:]) == plain(ours[:])
@@ -265,8 +326,12 @@ def test_svhn(root, options):
     pytest.importorskip("scipy")
     rng = np.random.RandomState(0)
     for part in ("train", "test", "extra"):
-        write(root, f"svhn/{part}.npz", x=rng.randint(0, 256, (32, 32, 3, 4)).astype(np.uint8),
-              y=rng.randint(1, 11, (4, 1)).astype(np.uint8))
+        write(
+            root,
+            f"svhn/{part}.npz",
+            x=rng.randint(0, 256, (32, 32, 3, 4)).astype(np.uint8),
+            y=rng.randint(1, 11, (4, 1)).astype(np.uint8),
+        )
     theirs, ours = chainer.datasets.get_svhn(**options), dataset_files.get_svhn(**options)
     assert len(theirs) == len(ours)
     for a, b in zip(theirs, ours, strict=True):
@@ -283,8 +348,11 @@ def test_mnist_from_downloaded_archives(root):
     base = "http://yann.lecun.com/exdb/mnist/"
     x = np.arange(3 * 784).astype(np.uint8)
     for prefix in ("train", "t10k"):
-        cache(root, base + prefix + "-images-idx3-ubyte.gz",
-              gzip.compress(struct.pack(">4i", 2051, 3, 28, 28) + x.tobytes()))
+        cache(
+            root,
+            base + prefix + "-images-idx3-ubyte.gz",
+            gzip.compress(struct.pack(">4i", 2051, 3, 28, 28) + x.tobytes()),
+        )
         cache(root, base + prefix + "-labels-idx1-ubyte.gz", gzip.compress(struct.pack(">2i", 2049, 3) + b"\1\2\3"))
     ours = [part[:] for part in dataset_files.get_mnist()]
     assert (root / "pfnet/chainer/mnist/train.npz").exists()
@@ -347,13 +415,15 @@ def test_images(tmp_path):
         for name in names:
             archive.write(tmp_path / name, name)
     archive = str(tmp_path / "images.zip")
-    for make in (lambda m: m.ImageDataset(names, str(tmp_path)),
-                 lambda m: m.ImageDataset(str(tmp_path / "list.txt"), str(tmp_path), dtype=np.uint8),
-                 lambda m: m.LabeledImageDataset([("0.png", 1)], str(tmp_path)),
-                 lambda m: m.LabeledImageDataset(str(tmp_path / "pairs.txt"), str(tmp_path), label_dtype=np.int64),
-                 lambda m: m.ZippedImageDataset(archive),
-                 lambda m: m.MultiZippedImageDataset([archive, archive]),
-                 lambda m: m.LabeledZippedImageDataset(archive, str(tmp_path / "pairs.txt"))):
+    for make in (
+        lambda m: m.ImageDataset(names, str(tmp_path)),
+        lambda m: m.ImageDataset(str(tmp_path / "list.txt"), str(tmp_path), dtype=np.uint8),
+        lambda m: m.LabeledImageDataset([("0.png", 1)], str(tmp_path)),
+        lambda m: m.LabeledImageDataset(str(tmp_path / "pairs.txt"), str(tmp_path), label_dtype=np.int64),
+        lambda m: m.ZippedImageDataset(archive),
+        lambda m: m.MultiZippedImageDataset([archive, archive]),
+        lambda m: m.LabeledZippedImageDataset(archive, str(tmp_path / "pairs.txt")),
+    ):
         theirs, ours = make(chainer.datasets), make(image_datasets)
         assert plain(theirs[:]) == plain(ours[:])
         assert len(pickle.loads(pickle.dumps(ours))[:]) == len(theirs)
@@ -374,9 +444,11 @@ def test_pickle_and_text_files(tmp_path):
     one, two = tmp_path / "1.txt", tmp_path / "2.txt"
     one.write_text("a\nb\n\nd\n", encoding="utf-8")
     two.write_text("\u3042\nb\nc\nd", encoding="utf-8")
-    for args, options in (((str(one),), {}), (([str(one), str(two)],), {"encoding": "utf-8"}),
-                          (([str(one), str(two)],), {"encoding": ["utf-8", "utf-8"],
-                                                     "filter_func": lambda a, b: a == b})):
+    for args, options in (
+        ((str(one),), {}),
+        (([str(one), str(two)],), {"encoding": "utf-8"}),
+        (([str(one), str(two)],), {"encoding": ["utf-8", "utf-8"], "filter_func": lambda a, b: a == b}),
+    ):
         theirs, ours = (m.TextDataset(*args, **options) for m in (chainer.datasets, file_datasets))
         assert theirs[:] == ours[:] and len(ours) > 0
         for dataset in (theirs, ours):

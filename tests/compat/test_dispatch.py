@@ -1,4 +1,5 @@
 """The helpers for receivers of unknown kind: tensors and modules as Chainer's, other objects their own way."""
+
 import types
 from typing import Any
 
@@ -35,12 +36,26 @@ def test_array() -> None:
     assert dispatch.array_of(Other()) == "mine"
 
 
-@pytest.mark.parametrize("name, args", [
-    ("cleargrads", ()), ("zerograds", ()), ("namedparams", (True,)), ("namedlinks", (False,)),
-    ("copyparams", ("link", True)), ("unchain", ()), ("unchain_backward", ()), ("params", ()),
-    ("params", (False,)), ("links", ()),
-    ("links", (True,)), ("children", ()), ("count_params", ()), ("addgrads", ("link",)), ("copy", ("init",)),
-])
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("cleargrads", ()),
+        ("zerograds", ()),
+        ("namedparams", (True,)),
+        ("namedlinks", (False,)),
+        ("copyparams", ("link", True)),
+        ("unchain", ()),
+        ("unchain_backward", ()),
+        ("params", ()),
+        ("params", (False,)),
+        ("links", ()),
+        ("links", (True,)),
+        ("children", ()),
+        ("count_params", ()),
+        ("addgrads", ("link",)),
+        ("copy", ("init",)),
+    ],
+)
 def test_other_objects_keep_their_methods(name: str, args: tuple[Any, ...]) -> None:
     other = Other()
     getattr(dispatch, f"{name}_of")(other, *args)
@@ -123,10 +138,16 @@ def test_array_modules() -> None:
         dispatch.xp_of(3)
 
 
-@pytest.mark.parametrize("shape, dtype, src", [
-    ((2, 3), "f4", np.arange(6, dtype="f8").reshape(2, 3)), ((2, 3), "f4", np.arange(3)), ((2, 3), "i4", 4),
-    ((3,), "f8", np.float32(2.5)), ((2, 3), "f4", 1.5),
-])
+@pytest.mark.parametrize(
+    "shape, dtype, src",
+    [
+        ((2, 3), "f4", np.arange(6, dtype="f8").reshape(2, 3)),
+        ((2, 3), "f4", np.arange(3)),
+        ((2, 3), "i4", 4),
+        ((3,), "f8", np.float32(2.5)),
+        ((2, 3), "f4", 1.5),
+    ],
+)
 def test_copyto_is_numpys(shape: tuple[int, ...], dtype: str, src: Any) -> None:
     expected = np.zeros(shape, dtype)
     np.copyto(expected, src)

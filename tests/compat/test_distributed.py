@@ -3,6 +3,7 @@
 ChainerMN runs here between threads (tests/support/thread_mpi.py takes the place of mpi4py); where an MPI is
 installed, tests/compat/test_distributed_mpi.py runs it under mpirun as well.
 """
+
 import functools
 import importlib.util
 import re
@@ -49,6 +50,7 @@ def run_migrated(code):
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
     import chainer_compat as compat
+
     module = types.ModuleType("migrated")
     sys.modules["migrated"] = module
     with warnings.catch_warnings():
@@ -71,8 +73,9 @@ def run_original(size):
         spec = importlib.util.spec_from_file_location("original_programs", PROGRAMS)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        by_program = [thread_mpi.run_ranks(size, lambda comm, name=name: plain(getattr(module, name)(comm)))
-                      for name in NAMES]
+        by_program = [
+            thread_mpi.run_ranks(size, lambda comm, name=name: plain(getattr(module, name)(comm))) for name in NAMES
+        ]
         return [dict(zip(NAMES, results)) for results in zip(*by_program)]
 
 

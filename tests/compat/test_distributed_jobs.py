@@ -1,4 +1,5 @@
 """What a job does when something is wrong, how ranks are found, and the parts that ChainerMN only has on GPUs."""
+
 import os
 import signal
 import subprocess
@@ -27,26 +28,35 @@ WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="says what ha
 # -- who am I? ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variables, expected", [
-    ({}, (0, 1)),
-    ({"RANK": "2", "WORLD_SIZE": "4"}, (2, 4)),
-    ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"}, (1, 3)),
-    ({"MV2_COMM_WORLD_RANK": "1", "MV2_COMM_WORLD_SIZE": "3"}, (1, 3)),
-    ({"PMI_RANK": "0", "PMI_SIZE": "2"}, (0, 2)),
-    ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "WORLD_SIZE": "3"}, (1, 3)),
-    ({"RANK": "5", "WORLD_SIZE": "8", "PMI_RANK": "1", "PMI_SIZE": "2"}, (5, 8)),  # torchrun on each node of srun
-])
+@pytest.mark.parametrize(
+    "variables, expected",
+    [
+        ({}, (0, 1)),
+        ({"RANK": "2", "WORLD_SIZE": "4"}, (2, 4)),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"}, (1, 3)),
+        ({"MV2_COMM_WORLD_RANK": "1", "MV2_COMM_WORLD_SIZE": "3"}, (1, 3)),
+        ({"PMI_RANK": "0", "PMI_SIZE": "2"}, (0, 2)),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "WORLD_SIZE": "3"}, (1, 3)),
+        ({"RANK": "5", "WORLD_SIZE": "8", "PMI_RANK": "1", "PMI_SIZE": "2"}, (5, 8)),  # torchrun on each node of srun
+    ],
+)
 def test_the_launcher_says_who_this_is(variables, expected):
     assert launched_rank(variables) == expected
 
 
-@pytest.mark.parametrize("variables, message", [
-    ({"RANK": "4", "WORLD_SIZE": "4"}, "RANK=4 does not fit a world of 4"),
-    ({"RANK": "first", "WORLD_SIZE": "4"}, "RANK=first is not a whole number"),
-    ({"WORLD_SIZE": "4"}, "RANK and WORLD_SIZE must be set together"),
-    ({"OMPI_COMM_WORLD_RANK": "0"}, "must be set together"),
-    ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "WORLD_SIZE": "4"}, "the world size does not match"),
-])
+@pytest.mark.parametrize(
+    "variables, message",
+    [
+        ({"RANK": "4", "WORLD_SIZE": "4"}, "RANK=4 does not fit a world of 4"),
+        ({"RANK": "first", "WORLD_SIZE": "4"}, "RANK=first is not a whole number"),
+        ({"WORLD_SIZE": "4"}, "RANK and WORLD_SIZE must be set together"),
+        ({"OMPI_COMM_WORLD_RANK": "0"}, "must be set together"),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "WORLD_SIZE": "4"},
+            "the world size does not match",
+        ),
+    ],
+)
 def test_contradictions_are_told(variables, message):
     with pytest.raises(ValueError, match=message):
         launched_rank(variables)
@@ -75,8 +85,13 @@ def test_ranks_within_nodes():
     assert run_ranks(3, places, environment=two_nodes) == [(0, 3, 0, 2, 0, 2), (1, 3, 1, 2, 0, 2), (2, 3, 0, 1, 1, 2)]
 
 
-@pytest.mark.parametrize("variables", [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-                                       ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE")])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+        ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE"),
+    ],
+)
 def test_ranks_of_mpirun(variables):
     def environment(rank, size, port):
         return {**dict(zip(variables, (str(rank), str(size), str(size)))), "MASTER_PORT": str(port)}
@@ -121,8 +136,9 @@ def test_names_of_communicators():
 
 
 @WITHOUT_GPU
-@pytest.mark.parametrize("name", ["flat", "hierarchical", "two_dimensional", "single_node", "non_cuda_aware",
-                                  "pure_nccl", "dummy"])
+@pytest.mark.parametrize(
+    "name", ["flat", "hierarchical", "two_dimensional", "single_node", "non_cuda_aware", "pure_nccl", "dummy"]
+)
 def test_names_that_need_a_gpu(name):
     with pytest.raises(RuntimeError, match=f"'{name}' needs a GPU and NCCL.*'naive' works on the CPU"):
         communicators.create_communicator(name)
@@ -248,8 +264,15 @@ def test_a_script_that_raises_ends(tmp_path, hook):
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT).format(root=root, before=before))
     port = free_port()
     start = time.monotonic()
-    ranks = [subprocess.Popen([sys.executable, str(tmp_path / "script.py")], stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, **torchrun_environment(rank, 2, port)}) for rank in (0, 1)]
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(tmp_path / "script.py")],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **torchrun_environment(rank, 2, port)},
+        )
+        for rank in (0, 1)
+    ]
     errors = [rank.communicate(timeout=90)[1] for rank in ranks]
     # a thread that is inside gloo when the interpreter ends makes C++ abort, after everything of Python's has run
     failed = [1, 1] if hook else [1 if "terminate called" not in error else -signal.SIGABRT for error in errors]
@@ -306,7 +329,9 @@ def gradients_in_float16():
     half = torch.full((1, 2), 1 / 3).half() + torch.full((1, 2), 1 / 3 + 1).half()
     torch.testing.assert_close(layer.weight.grad, (half * 0.5).float())
     assert comm.get_config("allreduce_grad_dtype") == torch.float16 and set(comm.get_config()) == {
-        "batched_copy", "allreduce_grad_dtype"}
+        "batched_copy",
+        "allreduce_grad_dtype",
+    }
     comm.set_config("allreduce_grad_dtype", None)
     half = layer.half()
     half.weight.grad = torch.full((1, 2), 60000.0 * comm.rank).half()  # their sum would overflow

@@ -2,6 +2,7 @@
 
 CHAINERMN_PYTHON names the interpreter that has Chainer and mpi4py, when it is not this one.
 """
+
 import functools
 import os
 import pickle
@@ -40,10 +41,16 @@ def under_mpi(tmp_path_factory):
         out = folder / f"results{size}"
         options = ["--allow-run-as-root", "--oversubscribe"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
-        done = subprocess.run(["mpirun", *options, "-n", str(size), PYTHON, str(SCRIPT), str(out)],
-                              capture_output=True, text=True, timeout=120, env=environment)
+        done = subprocess.run(
+            ["mpirun", *options, "-n", str(size), PYTHON, str(SCRIPT), str(out)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         return [pickle.loads(Path(f"{out}.{rank}").read_bytes()) for rank in range(size)]
+
     return run
 
 

@@ -1,4 +1,5 @@
 """The distributions against chainer.distributions: values, gradients, samples, divergences."""
+
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -41,8 +42,18 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "Uniform": [{"low": (-2, -1), "high": (1, 2)}, {"loc": (-2, -1), "scale": (1, 2)}],
 }
 CASES = [(name, i) for name, ways in PARAMETERS.items() for i in range(len(ways))]
-WITH_GRADIENT = {"Normal", "Laplace", "Gumbel", "Cauchy", "Uniform", "Exponential", "Gamma", "LogNormal", "Pareto",
-                 "MultivariateNormal"}
+WITH_GRADIENT = {
+    "Normal",
+    "Laplace",
+    "Gumbel",
+    "Cauchy",
+    "Uniform",
+    "Exponential",
+    "Gamma",
+    "LogNormal",
+    "Pareto",
+    "MultivariateNormal",
+}
 ATTRIBUTES = ("mean", "variance", "stddev", "entropy", "mode", "covariance", "batch_shape", "event_shape", "support")
 METHODS = ("log_prob", "prob", "cdf", "icdf", "log_cdf", "survival_function", "log_survival_function", "perplexity")
 
@@ -50,6 +61,7 @@ METHODS = ("log_prob", "prob", "cdf", "icdf", "log_cdf", "survival_function", "l
 @pytest.fixture(autouse=True)
 def chainer_for_numpy_2(monkeypatch: pytest.MonkeyPatch) -> None:
     """np.meshgrid gave a list when Chainer was written."""
+
     class Old:
         def __getattr__(self, name: str) -> Any:
             return getattr(np, name)
@@ -59,6 +71,7 @@ def chainer_for_numpy_2(monkeypatch: pytest.MonkeyPatch) -> None:
             return list(np.meshgrid(*args, **kwargs))
 
     from chainer.distributions import categorical
+
     monkeypatch.setattr(categorical, "numpy", Old())
 
 
@@ -112,8 +125,9 @@ def same(expected: Any, found: Any, what: str, dtype: str) -> None:
         return
     assert found.shape == expected.shape, what
     assert str(found.dtype).split(".")[1] == str(expected.dtype), what
-    np.testing.assert_allclose(found.detach().numpy(), expected.array, rtol=RTOL[np.dtype(dtype)],
-                               atol=ATOL[np.dtype(dtype)], err_msg=what)
+    np.testing.assert_allclose(
+        found.detach().numpy(), expected.array, rtol=RTOL[np.dtype(dtype)], atol=ATOL[np.dtype(dtype)], err_msg=what
+    )
 
 
 def same_gradients(expected: Any, found: Any, sources: list[tuple[Any, Any]], what: str, dtype: str) -> None:
@@ -122,20 +136,31 @@ def same_gradients(expected: Any, found: Any, sources: list[tuple[Any, Any]], wh
     keep = np.isfinite(expected.array)
     weights = np.where(keep, weights, 0).astype(expected.dtype)
     c_grads = chainer.grad([expected], [c for c, _ in sources], [chainer.Variable(weights)])
-    t_grads = torch.autograd.grad(found, [t for _, t in sources], torch.as_tensor(weights), allow_unused=True) \
-        if found.requires_grad else [None] * len(sources)
+    t_grads = (
+        torch.autograd.grad(found, [t for _, t in sources], torch.as_tensor(weights), allow_unused=True)
+        if found.requires_grad
+        else [None] * len(sources)
+    )
     for c, t in zip(c_grads, t_grads, strict=True):
         c_value = None if c is None or not np.any(c.array) else c.array
         t_value = None if t is None or not np.any(t.numpy()) else t.numpy()
         assert (c_value is None) == (t_value is None), what
         if c_value is not None:
             scale = 10 if dtype == "f4" else 1
-            np.testing.assert_allclose(t_value, c_value, rtol=scale * RTOL[np.dtype(dtype)],
-                                       atol=scale * ATOL[np.dtype(dtype)], err_msg=what)
+            np.testing.assert_allclose(
+                t_value, c_value, rtol=scale * RTOL[np.dtype(dtype)], atol=scale * ATOL[np.dtype(dtype)], err_msg=what
+            )
 
 
-def check(c_call: Any, t_call: Any, c_params: dict[str, Any], t_params: dict[str, Any], what: str, dtype: str,
-          extra: tuple[Any, Any] | None = None) -> bool:
+def check(
+    c_call: Any,
+    t_call: Any,
+    c_params: dict[str, Any],
+    t_params: dict[str, Any],
+    what: str,
+    dtype: str,
+    extra: tuple[Any, Any] | None = None,
+) -> bool:
     """Compares one result and its gradients; returns whether there was one."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -153,8 +178,12 @@ def check(c_call: Any, t_call: Any, c_params: dict[str, Any], t_params: dict[str
     return True
 
 
-COMPUTED = (("Categorical", "log_p"), ("OneHotCategorical", "log_p"), ("Dirichlet", "alpha0"),
-            ("MultivariateNormal", "d"))
+COMPUTED = (
+    ("Categorical", "log_p"),
+    ("OneHotCategorical", "log_p"),
+    ("Dirichlet", "alpha0"),
+    ("MultivariateNormal", "d"),
+)
 
 
 def own_attributes(name: str) -> list[str]:
@@ -180,13 +209,27 @@ def test_attributes(name: str, way: int, dtype: str) -> None:
     there = []
     for attribute in ATTRIBUTES:
         c, t, c_params, t_params = pair(name, params)
-        there.append(check(lambda: getattr(c, attribute), lambda: getattr(t, attribute),  # noqa: B023
-                           c_params, t_params, attribute, dtype))
+        there.append(
+            check(
+                lambda: getattr(c, attribute),  # noqa: B023
+                lambda: getattr(t, attribute),  # noqa: B023
+                c_params,
+                t_params,
+                attribute,
+                dtype,
+            )
+        )
     assert sum(there) >= 3
     for attribute in own_attributes(name):
         c, t, c_params, t_params = pair(name, params)
-        assert check(lambda: getattr(c, attribute), lambda: getattr(t, attribute),  # noqa: B023
-                     c_params, t_params, attribute, dtype)
+        assert check(
+            lambda: getattr(c, attribute),  # noqa: B023
+            lambda: getattr(t, attribute),  # noqa: B023
+            c_params,
+            t_params,
+            attribute,
+            dtype,
+        )
     c, t, _, _ = pair(name, params)
     assert set(t.params) == set(c.params)
     assert c.xp is np and t.xp.exp(torch.ones(2)).shape == (2,)
@@ -210,8 +253,17 @@ def test_methods(name: str, way: int, dtype: str, as_array: bool) -> None:
         differentiable = x.dtype.kind == "f" and not as_array
         c_x = x if as_array else chainer.Variable(x.copy())
         t_x = x if as_array else torch.tensor(x, requires_grad=differentiable)
-        there.append(check(lambda: getattr(c, method)(c_x), lambda: getattr(t, method)(t_x),  # noqa: B023
-                           c_params, t_params, method, dtype, (c_x, t_x) if differentiable else None))
+        there.append(
+            check(
+                lambda: getattr(c, method)(c_x),  # noqa: B023
+                lambda: getattr(t, method)(t_x),  # noqa: B023
+                c_params,
+                t_params,
+                method,
+                dtype,
+                (c_x, t_x) if differentiable else None,
+            )
+        )
     assert sum(there) >= 1
 
 
@@ -227,8 +279,14 @@ def test_kl_divergence(name: str, way: int, dtype: str) -> None:
     c2, t2, c_others, t_others = pair(name, arrays(name, way, 1, dtype))
     c_all = {**c_params, **{f"{k}2": v for k, v in c_others.items()}}
     t_all = {**t_params, **{f"{k}2": v for k, v in t_others.items()}}
-    assert check(lambda: chainer.kl_divergence(c1, c2), lambda: distribution_base.kl_divergence(t1, t2), c_all, t_all,
-                 "kl", dtype)
+    assert check(
+        lambda: chainer.kl_divergence(c1, c2),
+        lambda: distribution_base.kl_divergence(t1, t2),
+        c_all,
+        t_all,
+        "kl",
+        dtype,
+    )
 
 
 @pytest.mark.parametrize(("name", "way"), CASES)
@@ -260,19 +318,30 @@ def test_moments_of_samples(name: str, way: int) -> None:
         assert np.abs(gap).max() / 20000 < 0.025
 
 
-@pytest.mark.parametrize(("name", "params"), [
-    ("Normal", ("loc", "scale")), ("Laplace", ("loc", "scale")), ("Gumbel", ("loc", "scale")),
-    ("Cauchy", ("loc", "scale")), ("Uniform", ("low", "high")), ("Exponential", ("lam",)), ("Gamma", ("theta",)),
-    ("LogNormal", ("mu", "sigma")), ("Pareto", ("scale",)), ("MultivariateNormal", ("loc", "scale_tril")),
-])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("Normal", ("loc", "scale")),
+        ("Laplace", ("loc", "scale")),
+        ("Gumbel", ("loc", "scale")),
+        ("Cauchy", ("loc", "scale")),
+        ("Uniform", ("low", "high")),
+        ("Exponential", ("lam",)),
+        ("Gamma", ("theta",)),
+        ("LogNormal", ("mu", "sigma")),
+        ("Pareto", ("scale",)),
+        ("MultivariateNormal", ("loc", "scale_tril")),
+    ],
+)
 def test_samples_have_gradients(name: str, params: tuple[str, ...]) -> None:
     """Of the same parameters as in Chainer; their means agree where the mean of the sample has a derivative."""
     c, t, c_params, t_params = pair(name, arrays(name, 0, dtype="f4"))
     np.random.seed(0)
     torch.manual_seed(0)
     n = 20000
-    expected = chainer.grad([chainer.functions.tanh(c.sample_n(n))], list(c_params.values()),
-                            [chainer.Variable(np.ones((n, *SHAPE), "f"))])
+    expected = chainer.grad(
+        [chainer.functions.tanh(c.sample_n(n))], list(c_params.values()), [chainer.Variable(np.ones((n, *SHAPE), "f"))]
+    )
     found = torch.autograd.grad(torch.tanh(t.sample_n(n)).sum(), list(t_params.values()), allow_unused=True)
     for key, e, f in zip(c_params, expected, found, strict=True):
         assert (e is not None) == (f is not None) == (key in params), key
@@ -296,8 +365,14 @@ def test_independent(name: str, n: int | None) -> None:
     for attribute in ATTRIBUTES:
         if attribute == "covariance" and c.reinterpreted_batch_ndims == 0:
             continue  # Chainer fails
-        check(lambda: getattr(c, attribute), lambda: getattr(t, attribute), c_params, t_params,  # noqa: B023
-              attribute, "f4")
+        check(
+            lambda: getattr(c, attribute),  # noqa: B023
+            lambda: getattr(t, attribute),  # noqa: B023
+            c_params,
+            t_params,  # noqa: B023
+            attribute,
+            "f4",
+        )
     x = drawn(name, params)
     for method in METHODS:
         if method == "icdf":
@@ -305,13 +380,24 @@ def test_independent(name: str, n: int | None) -> None:
                 with pytest.raises(RuntimeError):
                     one.icdf(x)
             continue
-        check(lambda: getattr(c, method)(x), lambda: getattr(t, method)(x), c_params, t_params,  # noqa: B023
-              method, "f4")
+        check(
+            lambda: getattr(c, method)(x),  # noqa: B023
+            lambda: getattr(t, method)(x),  # noqa: B023
+            c_params,
+            t_params,  # noqa: B023
+            method,
+            "f4",
+        )
     assert t.sample((4,)).shape == c.sample((4,)).shape
     other_c, other_t, _, _ = pair(name, arrays(name, 0, 1, "f4"))
-    check(lambda: chainer.kl_divergence(c, D.Independent(other_c, n)),
-          lambda: distribution_base.kl_divergence(t, distribution_base.IndependentDistribution(other_t, n)),
-          c_params, t_params, "kl", "f4")
+    check(
+        lambda: chainer.kl_divergence(c, D.Independent(other_c, n)),
+        lambda: distribution_base.kl_divergence(t, distribution_base.IndependentDistribution(other_t, n)),
+        c_params,
+        t_params,
+        "kl",
+        "f4",
+    )
 
 
 def test_covariance_of_independent_vectors() -> None:
@@ -319,8 +405,14 @@ def test_covariance_of_independent_vectors() -> None:
     c, t, c_params, t_params = pair("MultivariateNormal", params)
     for n in (1, 2):
         independent = D.Independent(c, n), distribution_base.IndependentDistribution(t, n)
-        assert check(lambda: independent[0].covariance, lambda: independent[1].covariance,  # noqa: B023
-                     c_params, t_params, "covariance", "f4")
+        assert check(
+            lambda: independent[0].covariance,  # noqa: B023
+            lambda: independent[1].covariance,  # noqa: B023
+            c_params,
+            t_params,
+            "covariance",
+            "f4",
+        )
 
 
 def both(chainer_call: Any, compat_call: Any, error: type[Exception]) -> None:
@@ -332,10 +424,17 @@ def both(chainer_call: Any, compat_call: Any, error: type[Exception]) -> None:
 def test_errors() -> None:
     x = np.ones((3, 2), "f")
     refused: list[tuple[str, dict[str, Any]]] = [
-        ("Normal", {"loc": x}), ("Normal", {"loc": x, "scale": x, "log_scale": x}), ("Bernoulli", {}),
-        ("Bernoulli", {"p": x, "logit": x}), ("Categorical", {}), ("Categorical", {"p": x, "logit": x}),
-        ("Uniform", {"low": x}), ("Uniform", {}), ("Uniform", {"low": x, "high": x, "loc": x, "scale": x}),
-        ("MultivariateNormal", {"loc": x})]
+        ("Normal", {"loc": x}),
+        ("Normal", {"loc": x, "scale": x, "log_scale": x}),
+        ("Bernoulli", {}),
+        ("Bernoulli", {"p": x, "logit": x}),
+        ("Categorical", {}),
+        ("Categorical", {"p": x, "logit": x}),
+        ("Uniform", {"low": x}),
+        ("Uniform", {}),
+        ("Uniform", {"low": x, "high": x, "loc": x, "scale": x}),
+        ("MultivariateNormal", {"loc": x}),
+    ]
     for name, arguments in refused:
         both(lambda: getattr(D, name)(**arguments), lambda: compat_class(name)(**arguments), ValueError)  # noqa: B023
     with pytest.raises(TypeError):
@@ -350,8 +449,10 @@ def test_errors() -> None:
 
 def test_bernoulli_at_its_ends() -> None:
     x = np.array([0, 1, 0, 1, 0.5, 0.5], "f")
-    for params in ({"p": np.array([0, 0, 1, 1, 0.5, 0.2], "f")},
-                   {"logit": np.array([-np.inf, -np.inf, np.inf, np.inf, 3, -3], "f")}):
+    for params in (
+        {"p": np.array([0, 0, 1, 1, 0.5, 0.2], "f")},
+        {"logit": np.array([-np.inf, -np.inf, np.inf, np.inf, 3, -3], "f")},
+    ):
         for binary_check in (False, True):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -362,8 +463,8 @@ def test_bernoulli_at_its_ends() -> None:
                 expected, found = c.log_prob(x), t.log_prob(x)
                 np.testing.assert_allclose(found.detach().numpy(), expected.array, rtol=1e-5)
                 np.testing.assert_allclose(t.prob(x).detach().numpy(), c.prob(x).array, rtol=1e-5, atol=1e-6)
-                e, = chainer.grad([chainer.functions.sum(expected)], list(c_params.values()))
-                f, = torch.autograd.grad(found.sum(), list(t_params.values()))
+                (e,) = chainer.grad([chainer.functions.sum(expected)], list(c_params.values()))
+                (f,) = torch.autograd.grad(found.sum(), list(t_params.values()))
                 np.testing.assert_allclose(f.numpy(), e.array, rtol=1e-4)
 
 
@@ -374,17 +475,19 @@ def test_laplace_at_its_centre() -> None:
         c_x, t_x = chainer.Variable(np.full(1, at, "f")), torch.full((1,), at, requires_grad=True)
         expected, found = getattr(c, method)(c_x), getattr(t, method)(t_x)
         np.testing.assert_allclose(found.detach().numpy(), expected.array)
-        e, = chainer.grad([expected], [c_x])
-        f, = torch.autograd.grad(found, t_x)
+        (e,) = chainer.grad([expected], [c_x])
+        (f,) = torch.autograd.grad(found, t_x)
         np.testing.assert_allclose(f.numpy(), e.array)
 
 
 @pytest.mark.parametrize("api", ["chainer", "compat"])
 def test_own_distribution(api: str) -> None:
     """A distribution of one's own, with a divergence of its own."""
-    base, register, divergence = (chainer.Distribution, chainer.register_kl, chainer.kl_divergence) \
-        if api == "chainer" else (distribution_base.Distribution, distribution_base.register_kl,
-                                  distribution_base.kl_divergence)
+    base, register, divergence = (
+        (chainer.Distribution, chainer.register_kl, chainer.kl_divergence)
+        if api == "chainer"
+        else (distribution_base.Distribution, distribution_base.register_kl, distribution_base.kl_divergence)
+    )
 
     class Constant(base):  # type: ignore[misc, valid-type]
         batch_shape = (2,)

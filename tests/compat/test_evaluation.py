@@ -1,4 +1,5 @@
 """Scores of predictions against Chainer."""
+
 import warnings
 
 import chainer.functions as F
@@ -20,8 +21,17 @@ def _both(name, **options):
     return (lambda *a: getattr(F, name)(*a, **options)), (lambda *a: getattr(evaluation, name)(*a, **options))
 
 
-@pytest.mark.parametrize("y, t", [((7, 4), (7,)), ((7, 4, 3), (7, 3)), ((5, 4, 1, 1), (5,)), ((2, 3, 4, 5), (2, 4, 5)),
-                                  ((1, 1), (1,)), ((4, 3, 1), (4, 1))])
+@pytest.mark.parametrize(
+    "y, t",
+    [
+        ((7, 4), (7,)),
+        ((7, 4, 3), (7, 3)),
+        ((5, 4, 1, 1), (5,)),
+        ((2, 3, 4, 5), (2, 4, 5)),
+        ((1, 1), (1,)),
+        ((4, 3, 1), (4, 1)),
+    ],
+)
 @pytest.mark.parametrize("ignore_label", [None, -1, 0, 2])
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
 def test_accuracy(y, t, ignore_label, dtype):
@@ -38,8 +48,17 @@ def test_accuracy_edges():
     _check(*_both("accuracy"), [RNG.randn(300, 3), RNG.randint(0, 3, 300)], dtypes=[np.float16])
 
 
-@pytest.mark.parametrize("y, t", [("f32[4,3]", "i32[2,2]<3"), ("f32[4,3]", "i32[3]<3"), ("f32[4,3,2]", "i32[4]<3"),
-                                  ("f32[4,3]", "f32[4]"), ("i32[4,3]", "i32[4]<3"), ("f32[4]", "i32[4,1]<3")])
+@pytest.mark.parametrize(
+    "y, t",
+    [
+        ("f32[4,3]", "i32[2,2]<3"),
+        ("f32[4,3]", "i32[3]<3"),
+        ("f32[4,3,2]", "i32[4]<3"),
+        ("f32[4,3]", "f32[4]"),
+        ("i32[4,3]", "i32[4]<3"),
+        ("f32[4]", "i32[4,1]<3"),
+    ],
+)
 @pytest.mark.parametrize("name", ["accuracy", "classification_summary"])
 def test_labels_that_do_not_fit(name, y, t):
     diff.check_raises(*_both(name), [y, t])
@@ -62,8 +81,17 @@ def test_binary_accuracy_refuses():
 
 @pytest.mark.parametrize("name", ["classification_summary", "precision", "recall", "f1_score"])
 @pytest.mark.parametrize("y, t", [((30, 4), (30,)), ((9, 4, 3), (9, 3)), ((5, 4, 1), (5,))])
-@pytest.mark.parametrize("options", [{}, {"label_num": 4}, {"label_num": 2}, {"label_num": 6}, {"ignore_label": 0},
-                                     {"label_num": 3, "ignore_label": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"label_num": 4},
+        {"label_num": 2},
+        {"label_num": 6},
+        {"ignore_label": 0},
+        {"label_num": 3, "ignore_label": 3},
+    ],
+)
 def test_classification_summary(name, y, t, options):
     labels = RNG.randint(-1 if options.get("ignore_label", -1) == -1 else 0, 4, t).astype("i")
     with np.errstate(all="ignore"):

@@ -1,4 +1,5 @@
 """Function hooks against Chainer's: which calls they see, with which arrays, forward and backward."""
+
 import io
 import re
 import sys
@@ -93,6 +94,7 @@ def test_a_network_forward_and_backward():
     original, migrated = both(HOOK + NET, left=["chainer.FunctionHook"])
     theirs, ours = original["Net"](), migrated["Net"]()
     from chainer2torch.compat.serializers.serializers import load_npz
+
     load_npz(npz_of(theirs), ours)
     x, t = np.random.RandomState(0).randn(2, 3, 8, 8).astype("f"), np.random.RandomState(1).randn(2, 5).astype("f")
     for backward in (False, True):
@@ -105,15 +107,49 @@ def test_a_network_forward_and_backward():
 
 # Calls that are one function on both sides, with the same inputs.
 ONE_EACH = {
-    "F.relu(x)": 1, "F.leaky_relu(x)": 1, "F.elu(x)": 1, "F.sigmoid(x)": 1, "F.tanh(x)": 1, "F.softplus(x)": 1,
-    "F.softmax(x)": 1, "F.log_softmax(x)": 1, "F.exp(x)": 1, "F.log(x * x)": 2, "F.sqrt(x * x)": 2, "F.square(x)": 1,
-    "F.sum(x)": 1, "F.sum(x, axis=1)": 1, "F.transpose(x)": 1, "x.T": 1, "F.reshape(x, (6,))": 1, "x[0]": 1,
-    "x[:, 1:]": 1, "F.concat([x, x], axis=0)": 1, "F.stack([x, x])": 1, "F.expand_dims(x, 0)": 1, "F.squeeze(x[:1])": 2,
-    "x + x": 1, "x - 1": 1, "1 - x": 1, "x * 2": 1, "x / 2": 1, "2 / x": 1, "x ** 2": 1, "-x": 1, "abs(x)": 1,
-    "F.dropout(x, 0.5)": 1, "F.linear(x, x)": 1, "F.mean_squared_error(x, x)": 1,
-    "F.split_axis(x, 3, axis=1)": 1, "F.clip(x, -1.0, 1.0)": 1, "F.max_pooling_2d(x[None, None], 2)": 2,
-    "F.convolution_2d(x[None, None], x[None, None])": 3, "F.swapaxes(x, 0, 1)": 1, "F.sin(x) + F.cos(x)": 3,
-    "F.cast(x, 'float64')": 1, "F.where(c, x, x)": 1,
+    "F.relu(x)": 1,
+    "F.leaky_relu(x)": 1,
+    "F.elu(x)": 1,
+    "F.sigmoid(x)": 1,
+    "F.tanh(x)": 1,
+    "F.softplus(x)": 1,
+    "F.softmax(x)": 1,
+    "F.log_softmax(x)": 1,
+    "F.exp(x)": 1,
+    "F.log(x * x)": 2,
+    "F.sqrt(x * x)": 2,
+    "F.square(x)": 1,
+    "F.sum(x)": 1,
+    "F.sum(x, axis=1)": 1,
+    "F.transpose(x)": 1,
+    "x.T": 1,
+    "F.reshape(x, (6,))": 1,
+    "x[0]": 1,
+    "x[:, 1:]": 1,
+    "F.concat([x, x], axis=0)": 1,
+    "F.stack([x, x])": 1,
+    "F.expand_dims(x, 0)": 1,
+    "F.squeeze(x[:1])": 2,
+    "x + x": 1,
+    "x - 1": 1,
+    "1 - x": 1,
+    "x * 2": 1,
+    "x / 2": 1,
+    "2 / x": 1,
+    "x ** 2": 1,
+    "-x": 1,
+    "abs(x)": 1,
+    "F.dropout(x, 0.5)": 1,
+    "F.linear(x, x)": 1,
+    "F.mean_squared_error(x, x)": 1,
+    "F.split_axis(x, 3, axis=1)": 1,
+    "F.clip(x, -1.0, 1.0)": 1,
+    "F.max_pooling_2d(x[None, None], 2)": 2,
+    "F.convolution_2d(x[None, None], x[None, None])": 3,
+    "F.swapaxes(x, 0, 1)": 1,
+    "F.sin(x) + F.cos(x)": 3,
+    "F.cast(x, 'float64')": 1,
+    "F.where(c, x, x)": 1,
 }
 
 
@@ -127,8 +163,9 @@ def test_functions_that_are_one_call(expression):
     again = migrate_source("import chainer\nimport chainer.functions as F\n" + HOOK + source, hints=hints)
     namespace = {"__name__": "migrated"}
     exec(compile(again.code, "<migrated>", "exec"), namespace)
-    ours = namespace["run"](torch.from_numpy(x).requires_grad_(), torch.from_numpy(t), torch.from_numpy(c),
-                            namespace["Seen"]())
+    ours = namespace["run"](
+        torch.from_numpy(x).requires_grad_(), torch.from_numpy(t), torch.from_numpy(c), namespace["Seen"]()
+    )
     drop = [[call for call in calls if call[0] == "before"] for calls in (ours, theirs)]
     assert plain(drop[0]) == plain(drop[1]) and len(drop[0]) == ONE_EACH[expression]
 
@@ -246,7 +283,9 @@ def test_what_is_no_function():
     assert events[2:] == ["b before", "b after"]
 
 
-OWN = HOOK + """
+OWN = (
+    HOOK
+    + """
 class Mul(chainer.FunctionNode):
     label = 'my product'
 
@@ -285,14 +324,19 @@ def run(x, y, hook, local):
     function.apply((x, y))
     return hook.calls, local.calls, kept.kept, list(function.local_function_hooks)
 """
+)
 
 
 def test_functions_of_one_s_own_are_themselves():
     original, migrated = both(OWN, left=["chainer.FunctionHook", "chainer.FunctionNode.label"])
     x, y = np.random.RandomState(0).randn(2, 3).astype("f"), np.random.RandomState(1).randn(2, 3).astype("f")
     theirs = original["run"](chainer.Variable(x), chainer.Variable(y), original["Seen"](), original["Seen"]())
-    ours = migrated["run"](torch.from_numpy(x).requires_grad_(), torch.from_numpy(y).requires_grad_(),
-                           migrated["Seen"](), migrated["Seen"]())
+    ours = migrated["run"](
+        torch.from_numpy(x).requires_grad_(),
+        torch.from_numpy(y).requires_grad_(),
+        migrated["Seen"](),
+        migrated["Seen"](),
+    )
     assert_same_calls(ours[0], theirs[0])
     # the gradient of Mul computes with functions, which its own hook does not see on either side
     assert_same_calls(ours[1], theirs[1])
@@ -353,11 +397,13 @@ def test_print():
     hook = PrintHook(end="|", file=io.StringIO())
     ours = _printed(hook, torch.from_numpy(x).requires_grad_(), torch.square, torch.sum)
     assert [line for line in ours if line.startswith("function")] == [
-        "function\t" + name for name in ("square", "sum", "sum", "square")]
+        "function\t" + name for name in ("square", "sum", "sum", "square")
+    ]
     forward = ours.index("output gradient") - 6  # where the backward pass begins
     assert forward == 12 and [line.replace("function\tS", "function\ts") for line in theirs[:forward]] == ours[:forward]
-    blocks = [[side[i + 1:i + 5] for i, line in enumerate(side) if line == "output gradient"]
-              for side in (ours, theirs)]
+    blocks = [
+        [side[i + 1 : i + 5] for i, line in enumerate(side) if line == "output gradient"] for side in (ours, theirs)
+    ]
     assert blocks[0] == blocks[1] and len(blocks[0]) == 2 and blocks[0][0][3].startswith("- grad: mean=1.0")
     assert "(removed)" in theirs and "(removed)" not in ours
     with pytest.warns(DeprecationWarning):
@@ -377,8 +423,10 @@ def test_print_where_there_is_no_gradient():
 
 def test_without_a_gpu_there_is_an_error_as_in_chainer(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for ours, theirs in ((function_reports.CUDAProfileHook, chainer.function_hooks.CUDAProfileHook),
-                         (function_reports.CudaMemoryProfileHook, chainer.function_hooks.CupyMemoryProfileHook)):
+    for ours, theirs in (
+        (function_reports.CUDAProfileHook, chainer.function_hooks.CUDAProfileHook),
+        (function_reports.CudaMemoryProfileHook, chainer.function_hooks.CupyMemoryProfileHook),
+    ):
         for hook in (ours, theirs):
             with pytest.raises(RuntimeError, match="CUDA environment is not correctly set up"):
                 hook()
@@ -388,12 +436,13 @@ def test_ranges_and_bytes_of_a_gpu(monkeypatch):
     """What is asked of torch.cuda; the numbers are made up, a GPU is not needed."""
     events, memory = [], [0, 0]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "nvtx", types.SimpleNamespace(
-        range_push=events.append, range_pop=lambda: events.append("end")))
+    monkeypatch.setattr(
+        torch.cuda, "nvtx", types.SimpleNamespace(range_push=events.append, range_pop=lambda: events.append("end"))
+    )
 
     def statistics():
         memory[0] += 1024
-        memory[1] += 2 ** 21
+        memory[1] += 2**21
         return {"requested_bytes.all.allocated": memory[0], "reserved_bytes.all.allocated": memory[1]}
 
     monkeypatch.setattr(torch.cuda, "memory_stats", statistics)
@@ -401,9 +450,9 @@ def test_ranges_and_bytes_of_a_gpu(monkeypatch):
     with function_reports.CUDAProfileHook(), hook:
         torch.relu(torch.ones((), requires_grad=True)).backward()
     assert events == ["relu.forward", "end", "relu.backward", "end"]
-    assert hook.call_history == [("relu", 1024, 2 ** 21, 0)] * 2
-    assert (hook.total_used_bytes(), hook.total_acquired_bytes()) == (2048, 2 ** 22)
-    assert hook.summary() == {"relu": {"used_bytes": 2048, "acquired_bytes": 2 ** 22, "occurrence": 2}}
+    assert hook.call_history == [("relu", 1024, 2**21, 0)] * 2
+    assert (hook.total_used_bytes(), hook.total_acquired_bytes()) == (2048, 2**22)
+    assert hook.summary() == {"relu": {"used_bytes": 2048, "acquired_bytes": 2**22, "occurrence": 2}}
     texts = {}
     theirs = chainer.function_hooks.CupyMemoryProfileHook.__new__(chainer.function_hooks.CupyMemoryProfileHook)
     theirs.call_history = hook.call_history + [("add", 5, 0, 0)]

@@ -1,4 +1,5 @@
 """Chainer's function classes as objects: names and calls of old versions, which Chainer 7.8.1 has no more."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -23,21 +24,25 @@ def migrated(text: str, options: Options | None = None) -> tuple[str, list[str]]
     return result.code.rstrip().splitlines()[-1], [s.state for s in result.sites if s.line == line]
 
 
-@pytest.mark.parametrize("before, after", [
-    ("f = F.ReLU()", "f = compat.FunctionObject(F.relu)"),
-    ("f = F.ReLU(False)", "f = compat.FunctionObject(F.relu)"),
-    ("f = F.Sigmoid(use_cudnn=True)", "f = compat.FunctionObject(torch.sigmoid)"),
-    ("f = F.LeakyReLU(0.1)", "f = compat.FunctionObject(F.leaky_relu, negative_slope=0.1)"),
-    ("f = F.Softmax()", "f = compat.FunctionObject(F.softmax, dim=1)"),
-    ("f = F.MaxPooling2D(3, 2, 1)", "f = compat.MaxPooling2D(3, stride=2, pad=1)"),
-    ("f = F.MaxPooling2D(3, 2, use_cudnn=False)",
-     "f = compat.MaxPooling2D(3, stride=2)"),
-    ("n = F.MaxPooling2D(2, 2).indexes.shape", "n = compat.MaxPooling2D(2, stride=2).indexes.shape"),
-    ("f = F.SoftmaxCrossEntropy(False, False)",
-     "f = compat.FunctionObject(compat.softmax_cross_entropy, normalize=False)"),
-    ("f = F.Concat(axis=2)", "f = compat.JoiningFunctionObject(torch.cat, dim=2)"),
-    ("f = F.Reshape((2, 3))", "f = compat.FunctionObject(compat.reshape, shape=(2, 3))"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("f = F.ReLU()", "f = compat.FunctionObject(F.relu)"),
+        ("f = F.ReLU(False)", "f = compat.FunctionObject(F.relu)"),
+        ("f = F.Sigmoid(use_cudnn=True)", "f = compat.FunctionObject(torch.sigmoid)"),
+        ("f = F.LeakyReLU(0.1)", "f = compat.FunctionObject(F.leaky_relu, negative_slope=0.1)"),
+        ("f = F.Softmax()", "f = compat.FunctionObject(F.softmax, dim=1)"),
+        ("f = F.MaxPooling2D(3, 2, 1)", "f = compat.MaxPooling2D(3, stride=2, pad=1)"),
+        ("f = F.MaxPooling2D(3, 2, use_cudnn=False)", "f = compat.MaxPooling2D(3, stride=2)"),
+        ("n = F.MaxPooling2D(2, 2).indexes.shape", "n = compat.MaxPooling2D(2, stride=2).indexes.shape"),
+        (
+            "f = F.SoftmaxCrossEntropy(False, False)",
+            "f = compat.FunctionObject(compat.softmax_cross_entropy, normalize=False)",
+        ),
+        ("f = F.Concat(axis=2)", "f = compat.JoiningFunctionObject(torch.cat, dim=2)"),
+        ("f = F.Reshape((2, 3))", "f = compat.FunctionObject(compat.reshape, shape=(2, 3))"),
+    ],
+)
 def test_names_of_version_1(before, after):
     line, states = migrated(before, Options(chainer_version=1) if "False" in before else None)
     assert line.replace("torch.nn.functional.", "F.").replace("nn.functional.", "F.") == after
@@ -58,23 +63,29 @@ def test_a_function_and_a_link_of_one_name_are_told_apart():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape, options", [
-    ((2, 3, 6, 7), {"ksize": 2}), ((2, 3, 7, 7), {"ksize": 3, "stride": 2, "pad": 1}),
-    ((1, 2, 8, 5), {"ksize": (3, 2), "stride": 2, "cover_all": False})])
+@pytest.mark.parametrize(
+    "shape, options",
+    [
+        ((2, 3, 6, 7), {"ksize": 2}),
+        ((2, 3, 7, 7), {"ksize": 3, "stride": 2, "pad": 1}),
+        ((1, 2, 8, 5), {"ksize": (3, 2), "stride": 2, "cover_all": False}),
+    ],
+)
 def test_max_pooling(dtype, shape, options):
     values = np.random.RandomState(0).randn(*shape).astype(dtype)
     x = chainer.Variable(values.copy())
-    y, = MaxPoolingND(2, **options).apply((x,))
+    (y,) = MaxPoolingND(2, **options).apply((x,))
     F.sum(y * y).backward()
     t = torch.from_numpy(values.copy()).requires_grad_()
-    ours, = MaxPooling2D(**options).apply((t,))
+    (ours,) = MaxPooling2D(**options).apply((t,))
     (ours * ours).sum().backward()
     np.testing.assert_array_equal(ours.detach().numpy(), y.array)
     np.testing.assert_allclose(t.grad.numpy(), x.grad, rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", [
-    {"ksize": 2}, {"ksize": 3, "stride": 2, "pad": 1}, {"ksize": (3, 2), "stride": 2, "cover_all": False}])
+@pytest.mark.parametrize(
+    "options", [{"ksize": 2}, {"ksize": 3, "stride": 2, "pad": 1}, {"ksize": (3, 2), "stride": 2, "cover_all": False}]
+)
 def test_what_upsampling_asks_of_a_max_pooling(options):
     """The object keeps where the maxima were, and forgets it with the next input."""
     values = np.random.RandomState(1).randn(2, 3, 7, 8).astype("f")
@@ -85,8 +96,13 @@ def test_what_upsampling_asks_of_a_max_pooling(options):
         y, indexes = F.max_pooling_2d(data, return_indices=True, **options)
         ours = pool(torch.from_numpy(data).requires_grad_())
         np.testing.assert_array_equal(pool.indexes.numpy(), indexes)
-        args = {"ksize": (pool.kh, pool.kw), "stride": (pool.sy, pool.sx), "pad": (pool.ph, pool.pw),
-                "outsize": (7, 8), "cover_all": pool.cover_all}
+        args = {
+            "ksize": (pool.kh, pool.kw),
+            "stride": (pool.sy, pool.sx),
+            "pad": (pool.ph, pool.pw),
+            "outsize": (7, 8),
+            "cover_all": pool.cover_all,
+        }
         theirs = F.upsampling_2d(y, indexes, **args)
         np.testing.assert_array_equal(upsampling_2d(ours, pool.indexes, **args).detach().numpy(), theirs.array)
     pool.indexes = pool.indexes[:, :, :1, :1]

@@ -1,4 +1,5 @@
 """Functions that a program chooses by their names."""
+
 from __future__ import annotations
 
 import inspect
@@ -25,8 +26,10 @@ def test_a_function_under_its_name_computes_the_same(name: str, dtype: str, shap
     with chainer.using_config("train", name != "rrelu"):
         theirs = getattr(F, name)(x, *arguments)
     ours = getattr(FunctionsByName, name)(
-        y, *(torch.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments),
-        **({"training": False} if name == "rrelu" else {}))
+        y,
+        *(torch.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments),
+        **({"training": False} if name == "rrelu" else {}),
+    )
     np.testing.assert_allclose(ours.detach(), theirs.array, rtol=1e-5, atol=1e-6)
     weight = np.random.RandomState(1).randn(*theirs.shape).astype(dtype)
     F.sum(theirs * weight).backward()
@@ -36,8 +39,9 @@ def test_a_function_under_its_name_computes_the_same(name: str, dtype: str, shap
 
 def test_the_names_are_those_of_the_activation_functions() -> None:
     package = "chainer.functions.activation."
-    activations = {name for name, value in vars(F).items()
-                   if inspect.isfunction(value) and value.__module__.startswith(package)}
+    activations = {
+        name for name, value in vars(F).items() if inspect.isfunction(value) and value.__module__.startswith(package)
+    }
     of_state = {"lstm", "slstm", "tree_lstm"}  # which are no function of one value
     assert set(NAMES) == activations - of_state | {"identity"}
 
@@ -49,12 +53,15 @@ def test_other_names_are_errors(name: str) -> None:
 
 
 def test_a_network_whose_activation_has_a_name() -> None:
-    original, migrated = both("""
+    original, migrated = both(
+        """
         def act(x, name):
             return getattr(F, name)(x) * 2
         x = chainer.Variable(np.linspace(-3, 3, 12, dtype='f').reshape(3, 4))
         values = [act(x, name) for name in ('relu', 'tanh', 'log_softmax')]
-        """, left=["chainer.functions"])
+        """,
+        left=["chainer.functions"],
+    )
     for theirs, ours in zip(original["values"], migrated["values"], strict=True):
         np.testing.assert_allclose(ours.detach(), theirs.array, rtol=1e-6, atol=1e-6)
     assert "getattr(compat.FunctionsByName, name)(x)" in migrated["__code__"]

@@ -1,4 +1,5 @@
 """Checks of gradients: right and wrong gradients, against chainer.gradient_check itself."""
+
 from typing import Any
 
 import chainer
@@ -30,16 +31,16 @@ def scaled_square(api: str, factor: float, second: float = 2.0) -> Any:
     class Square(base):  # type: ignore[misc, valid-type]
         def forward(self, inputs: Any) -> Any:
             self.retain_inputs((0,))
-            return inputs[0] * inputs[0],
+            return (inputs[0] * inputs[0],)
 
         def backward(self, indexes: Any, grad_outputs: Any) -> Any:
-            x, = self.get_retained_inputs()
+            (x,) = self.get_retained_inputs()
             return Gradient().apply((x, grad_outputs[0]))
 
     class Gradient(base):  # type: ignore[misc, valid-type]
         def forward(self, inputs: Any) -> Any:
             self.retain_inputs((0, 1))
-            return factor * inputs[0] * inputs[1],
+            return (factor * inputs[0] * inputs[1],)
 
         def backward(self, indexes: Any, grad_outputs: Any) -> Any:
             x, gy = self.get_retained_inputs()
@@ -81,8 +82,9 @@ def test_several_inputs_and_outputs(api: str) -> None:
     x, y, i = draw(2, 3), draw(2, 3, seed=1), np.arange(3)
     of(api).check_backward(f, (x, i, y), (draw(2, 3, seed=2), draw(2, 3, seed=3)), **TOLERANCE)
     of(api).check_backward(f, [x, i, y], [draw(2, 3, seed=2), None], **TOLERANCE)
-    of(api).check_double_backward(f, (x, i, y), (draw(2, 3, seed=2), draw(2, 3, seed=3)),
-                                  (draw(2, 3, seed=4), draw(2, 3, seed=5)))
+    of(api).check_double_backward(
+        f, (x, i, y), (draw(2, 3, seed=2), draw(2, 3, seed=3)), (draw(2, 3, seed=4), draw(2, 3, seed=5))
+    )
 
 
 @BOTH
@@ -120,17 +122,24 @@ def test_parameters(api: str) -> None:
         # the bias counts twice, but its gradient once
         b = params[1]
         return link(x) + (b.array if api == "chainer" else b.detach())
+
     with pytest.raises(AssertionError):
         of(api).check_backward(wrong, x, gy, params, eps=1e-2, **TOLERANCE)
     of(api).check_backward(wrong, x, gy, (), eps=1e-2, **TOLERANCE)
 
 
 @BOTH
-@pytest.mark.parametrize(("x", "gy", "options", "error"), [
-    (draw(3), draw(2), {}, ValueError), (draw(3), draw(3, dtype="f4"), {}, ValueError),
-    (draw(3), (draw(3), draw(3)), {}, ValueError), (draw(3), draw(3), {"dtype": np.int32}, ValueError),
-    (draw(3), draw(3), {"no_grads": [False, True]}, ValueError), (draw(3), draw(3), {"no_grads": [True]}, RuntimeError),
-])
+@pytest.mark.parametrize(
+    ("x", "gy", "options", "error"),
+    [
+        (draw(3), draw(2), {}, ValueError),
+        (draw(3), draw(3, dtype="f4"), {}, ValueError),
+        (draw(3), (draw(3), draw(3)), {}, ValueError),
+        (draw(3), draw(3), {"dtype": np.int32}, ValueError),
+        (draw(3), draw(3), {"no_grads": [False, True]}, ValueError),
+        (draw(3), draw(3), {"no_grads": [True]}, RuntimeError),
+    ],
+)
 def test_errors(api: str, x: Any, gy: Any, options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         of(api).check_backward(lambda x: x * 2, x, gy, **options)
@@ -161,7 +170,8 @@ def test_the_direction_is_drawn_alike(api: str) -> None:
     def numeric(error: Any) -> float:
         text = str(error.value)
         key = "gradients (numeric):" if "gradients (numeric):" in text else "numeric gradient"
-        return float(text[text.index(key) + len(key):].split()[0].rstrip(","))
+        return float(text[text.index(key) + len(key) :].split()[0].rstrip(","))
+
     assert numeric(caught) == pytest.approx(numeric(other_caught), rel=1e-9)
 
 
@@ -178,8 +188,13 @@ def test_numerical_grad(detect: bool, scalar: bool, dtype: str) -> None:
     expected = gradient_check.numerical_grad(f, (x, y), (gz, None), eps=1e-2, detect_nondifferentiable=detect)
     found = compat.numerical_grad(f, (x, y), (gz, None), eps=1e-2, detect_nondifferentiable=detect)
     tensors = torch.as_tensor(x.copy()), torch.as_tensor(y.copy())
-    of_tensors = compat.numerical_grad(lambda: (torch.exp(tensors[0]) * tensors[1], None), tensors, (gz, None),
-                                       eps=1e-2, detect_nondifferentiable=detect)
+    of_tensors = compat.numerical_grad(
+        lambda: (torch.exp(tensors[0]) * tensors[1], None),
+        tensors,
+        (gz, None),
+        eps=1e-2,
+        detect_nondifferentiable=detect,
+    )
     for e, g, t in zip(expected, found, of_tensors, strict=True):
         assert g.dtype == e.dtype and t.dtype == torch.as_tensor(e).dtype
         np.testing.assert_allclose(g, e, rtol=1e-9 if dtype == "f8" else 1e-6)

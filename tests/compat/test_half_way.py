@@ -1,4 +1,5 @@
 """Two fixtures half way: at every stage the losses of the original, with weights that go both ways."""
+
 import copy
 import sys
 import types
@@ -93,13 +94,13 @@ def test_every_stage_trains_as_the_original(models):
 def test_weights_go_both_ways_between_the_stages(models):
     link, module, batches, compat, folder = models
     half = link.copy("copy")
-    in_torch(seams.link_as_module(half), batches[:3])        # trained with the script migrated
+    in_torch(seams.link_as_module(half), batches[:3])  # trained with the script migrated
     serializers.save_npz(str(folder / "half.npz"), half)
-    compat.load_npz(str(folder / "half.npz"), module)        # goes on with the model migrated, too
+    compat.load_npz(str(folder / "half.npz"), module)  # goes on with the model migrated, too
     in_torch(module, batches[3:])
     compat.save_npz(str(folder / "done.npz"), module)
     back = link.copy("copy")
-    serializers.load_npz(str(folder / "done.npz"), back)     # and back
+    serializers.load_npz(str(folder / "done.npz"), back)  # and back
     with chainer.using_config("train", False), torch.no_grad():
         x = batches[0][0]
         np.testing.assert_allclose(back(x).array, module.eval()(torch.from_numpy(x)).numpy(), rtol=1e-4, atol=1e-5)

@@ -1,4 +1,5 @@
 """The adapters of a project that is half way, against the same training in Chainer alone."""
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -83,8 +84,7 @@ def close(a, b, dtype="float32"):
 @DTYPES
 def test_a_link_under_an_optimizer_of_torch(name, dtype):
     ours, theirs = net(dtype), net(dtype)  # neither has the shape of its first weight yet
-    want = steps(theirs, getattr(chainer.optimizers, name)().setup(theirs), dtype,
-                 chainer.optimizer_hooks.WeightDecay)
+    want = steps(theirs, getattr(chainer.optimizers, name)().setup(theirs), dtype, chainer.optimizer_hooks.WeightDecay)
     optimizer = getattr(optimizers, name)().setup(half_way_links.as_torch_model(ours))
     close(steps(ours, optimizer, dtype, hooks.WeightDecay), want, dtype)
     for (_, a), (_, b) in zip(sorted(ours.namedparams()), sorted(theirs.namedparams())):
@@ -196,8 +196,10 @@ def trainer_of(kind, out, file, epochs=4):
         ours = [SerialIterator(dataset, 10, shuffle=False), SerialIterator(dataset, 10, repeat=False, shuffle=False)]
         iterators = [half_way_training.as_chainer_iterator(iterator) for iterator in ours]
     else:
-        iterators = [chainer.iterators.SerialIterator(dataset, 10, shuffle=False),
-                     chainer.iterators.SerialIterator(dataset, 10, repeat=False, shuffle=False)]
+        iterators = [
+            chainer.iterators.SerialIterator(dataset, 10, shuffle=False),
+            chainer.iterators.SerialIterator(dataset, 10, repeat=False, shuffle=False),
+        ]
     if kind == "training":
         optimizer = optimizers.Adam().setup(half_way_links.as_torch_model(model))
         updater = half_way_training.StandardUpdaterOfLinks(iterators[0], optimizer, device=-1)
@@ -247,8 +249,9 @@ def test_a_snapshot_of_one_stage_is_resumed_at_another(first, then, tmp_path):
     begun.run()
     (file,) = (tmp_path / "begun").glob("snapshot_iter_*")
     resumed, model = trainer_of(then, tmp_path / "resumed", tmp_path / "start.npz")
-    for array in (p.array if then != "models" else p.data for p in
-                  (model.params() if then != "models" else model.parameters())):
+    for array in (
+        p.array if then != "models" else p.data for p in (model.params() if then != "models" else model.parameters())
+    ):
         array[...] = 0.5  # so that only the file can bring the weights
     load = serializers.load_npz if then == "training" else chainer.serializers.load_npz
     load(str(file), resumed)
@@ -291,8 +294,11 @@ def test_an_updater_of_the_users_with_a_loss_of_chainers(tmp_path):
         np.random.seed(5)
         each.l1.W.initialize((8, 5))
     dataset = chainer.datasets.TupleDataset(X.astype("f"), T)
-    updater = TwoLosses(chainer.iterators.SerialIterator(dataset, 8, shuffle=False),
-                        optimizers.SGD(0.1).setup(half_way_links.as_torch_model(link)), device="cpu")
+    updater = TwoLosses(
+        chainer.iterators.SerialIterator(dataset, 8, shuffle=False),
+        optimizers.SGD(0.1).setup(half_way_links.as_torch_model(link)),
+        device="cpu",
+    )
     optimizer = chainer.optimizers.SGD(0.1).setup(reference)
     for i in range(4):
         updater.update()
@@ -321,10 +327,12 @@ def test_a_module_under_an_optimizer_of_chainer(name, scale, tmp_path):
             optimizer.set_loss_scale(scale)
         losses[target] = []
         for _ in range(10):
+
             def loss(target=target):
                 value = F.softmax_cross_entropy(target(X.astype("f")), T)
                 losses[target].append(float(value.array))
                 return value
+
             optimizer.update(loss)
     close(losses[wrapped], losses[link])
     # the rules divide by roots of small squares: what is left of a rounding grows there, and hardly shows in the losses

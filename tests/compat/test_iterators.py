@@ -1,4 +1,5 @@
 """Iterators against Chainer's: the same batches and the same counters for the same NumPy seed."""
+
 import chainer
 import numpy as np
 import pytest
@@ -39,8 +40,10 @@ def test_same_batches_and_counters(name, options, size, batch_size, repeat, shuf
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_multiprocess_gives_the_batches_of_the_serial_iterator(repeat, shuffle):
     rows = []
-    for cls, options in ((chainer.iterators.SerialIterator, {}),
-                         (compat.MultiprocessIterator, {"n_processes": 2, "n_prefetch": 2})):
+    for cls, options in (
+        (chainer.iterators.SerialIterator, {}),
+        (compat.MultiprocessIterator, {"n_processes": 2, "n_prefetch": 2}),
+    ):
         np.random.seed(3)
         iterator = cls(np.arange(10) * 2, 4, repeat=repeat, shuffle=shuffle, **options)
         rows.append(trace(iterator, 7))
@@ -50,6 +53,7 @@ def test_multiprocess_gives_the_batches_of_the_serial_iterator(repeat, shuffle):
 
 def test_multiprocess_state_is_that_of_the_last_batch_and_torch_seed_stays():
     import torch
+
     torch.manual_seed(0)
     expected = torch.rand(1)
     torch.manual_seed(0)
@@ -76,8 +80,10 @@ class Reversed(compat.OrderSampler):
 
 
 def test_order_sampler():
-    rows = [trace(module.SerialIterator(list(range(5)), 2, order_sampler=Reversed()), 4)
-            for module in (chainer.iterators, compat)]
+    rows = [
+        trace(module.SerialIterator(list(range(5)), 2, order_sampler=Reversed()), 4)
+        for module in (chainer.iterators, compat)
+    ]
     assert rows[0] == rows[1]
     assert rows[0][0][0] == [4, 3]
 

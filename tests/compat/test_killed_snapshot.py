@@ -1,4 +1,5 @@
 """A training that is killed while it writes a snapshot leaves the one before whole, and goes on from it."""
+
 import os
 import signal
 import subprocess
@@ -59,8 +60,9 @@ np.savez(os.path.join(sys.argv[1], "final.npz"), w=model.l.weight.detach().numpy
 
 def _run(script, out, kill):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    return subprocess.run([sys.executable, str(script), str(out), str(kill)], capture_output=True, text=True,
-                          timeout=200, env=environment)
+    return subprocess.run(
+        [sys.executable, str(script), str(out), str(kill)], capture_output=True, text=True, timeout=200, env=environment
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="SIGKILL is a signal of POSIX systems")

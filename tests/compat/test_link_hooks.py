@@ -1,4 +1,5 @@
 """Hooks of links against Chainer's, over several training steps and in test mode."""
+
 import copy
 import io
 import sys
@@ -29,13 +30,21 @@ LAYERS = {
     "lazy linear": (lambda: L.Linear(None, 4), lambda: nn.LazyLinear(4), "f32[5,6]"),
     "convolution": (lambda: L.Convolution2D(3, 4, 3), lambda: nn.Conv2d(3, 4, 3), "f32[2,3,5,5]"),
     "transposed": (lambda: L.Deconvolution2D(3, 4, 3), lambda: nn.ConvTranspose2d(3, 4, 3), "f32[2,3,5,5]"),
-    "compat transposed": (lambda: L.DeconvolutionND(1, 3, 4, 3),
-                          lambda: convolution_links.DeconvolutionND(1, 3, 4, 3), "f32[2,3,5]"),
+    "compat transposed": (
+        lambda: L.DeconvolutionND(1, 3, 4, 3),
+        lambda: convolution_links.DeconvolutionND(1, 3, 4, 3),
+        "f32[2,3,5]",
+    ),
     "embedding": (lambda: L.EmbedID(7, 4), lambda: nn.Embedding(7, 4), "i32[5]<7"),
 }
-HOOKS = [("SpectralNormalization", {}), ("SpectralNormalization", {"n_power_iteration": 3, "eps": 0.1}),
-         ("SpectralNormalization", {"use_gamma": True}), ("SpectralNormalization", {"factor": 0.3}),
-         ("WeightStandardization", {}), ("WeightStandardization", {"eps": 0.5})]
+HOOKS = [
+    ("SpectralNormalization", {}),
+    ("SpectralNormalization", {"n_power_iteration": 3, "eps": 0.1}),
+    ("SpectralNormalization", {"use_gamma": True}),
+    ("SpectralNormalization", {"factor": 0.3}),
+    ("WeightStandardization", {}),
+    ("WeightStandardization", {"eps": 0.5}),
+]
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -68,8 +77,11 @@ def test_weights_without_shape(hook, options, layer):
     make_link, make_module, x = {
         "compat linear": (lambda: L.Linear(None, 4), lambda: linear.Linear(None, 4), (5, 6)),
         "lazy linear": (lambda: L.Linear(None, 4), lambda: nn.LazyLinear(4), (5, 6)),
-        "convolution without input size": (lambda: L.Convolution2D(None, 4, 3),
-                                           lambda: convolution_links.Convolution2D(None, 4, 3), (2, 3, 5, 5)),
+        "convolution without input size": (
+            lambda: L.Convolution2D(None, 4, 3),
+            lambda: convolution_links.Convolution2D(None, 4, 3),
+            (2, 3, 5, 5),
+        ),
     }[layer]
     link = make_link().add_hook(getattr(CH, hook)(**options))
     module = link_hooks.add_hook(make_module(), getattr(link_hooks, hook)(**options))
@@ -78,6 +90,7 @@ def test_weights_without_shape(hook, options, layer):
     module(torch.from_numpy(data))
     from chainer2torch.compat.serializers.serializers import load_npz
     from tests.support.links import npz_of
+
     load_npz(npz_of(link), module)
     np.testing.assert_allclose(module(torch.from_numpy(data)).detach().numpy(), link(data).array, rtol=2e-5, atol=1e-6)
 
@@ -121,7 +134,8 @@ def test_a_copy_has_a_hook_of_its_own():
 
 
 def test_a_discriminator_end_to_end():
-    code = check_class("""
+    code = check_class(
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -136,7 +150,9 @@ def test_a_discriminator_end_to_end():
                 h = F.leaky_relu(self.c0(x))
                 h = F.leaky_relu(self.c1(h))
                 return self.l2(h) * 0.1
-        """, ["f32[2,3,4,4]"])
+        """,
+        ["f32[2,3,4,4]"],
+    )
     assert "compat.SpectralNormalization()" in code
 
 
@@ -163,7 +179,9 @@ class Counter(chainer.LinkHook):
 
 
 def test_hooks_of_the_users_own():
-    original, migrated = both(COUNTER + """
+    original, migrated = both(
+        COUNTER
+        + """
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -189,7 +207,8 @@ def run(x):
         model(x, scale=2)
     model(x)
     return inside.seen, local.seen, other.seen
-""")
+"""
+    )
     x = np.zeros((5, 3), "f")
     theirs = original["run"](x)
     assert migrated["run"](torch.from_numpy(x)) == theirs
@@ -220,12 +239,15 @@ def test_blocks_inside_blocks():
     assert ours == run(chainer.LinkHook, L.Linear(3, 2), np.zeros((1, 3), "f")) and len(ours) == 4
 
 
-@pytest.mark.parametrize("difference, body", {
-    "looks at the layer": "    def forward_preprocess(self, args):\n        print(args.link)\n",
-    "hands it on": "    def forward_preprocess(self, args):\n        print(args)\n",
-    "looks where it is added": "    def added(self, link):\n        print(link)\n",
-    "a link with __call__": "    pass\n\nclass Net(chainer.Chain):\n    def __call__(self, x):\n        return x\n",
-}.items())
+@pytest.mark.parametrize(
+    "difference, body",
+    {
+        "looks at the layer": "    def forward_preprocess(self, args):\n        print(args.link)\n",
+        "hands it on": "    def forward_preprocess(self, args):\n        print(args)\n",
+        "looks where it is added": "    def added(self, link):\n        print(link)\n",
+        "a link with __call__": "    pass\n\nclass Net(chainer.Chain):\n    def __call__(self, x):\n        return x\n",
+    }.items(),
+)
 def test_hooks_that_may_notice_a_difference(difference, body):
     source = "import chainer\nclass Hook(chainer.LinkHook):\n" + body
     states = {s.symbol: s.state for s in migrate_source(source).sites}
@@ -252,8 +274,11 @@ def _events(base):
     return Events()
 
 
-ROWS = [name for name, row in load_rules().rows.items() if name.startswith("chainer.links.") and name.count(".") == 2
-        and row.examples and row.state == "exact"]
+ROWS = [
+    name
+    for name, row in load_rules().rows.items()
+    if name.startswith("chainer.links.") and name.count(".") == 2 and row.examples and row.state == "exact"
+]
 
 
 @pytest.mark.parametrize("name", ROWS)

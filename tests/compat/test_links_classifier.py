@@ -1,4 +1,5 @@
 """Classifier against Chainer: results, label keys, what is reported."""
+
 import chainer
 import chainer.functions as CF
 import numpy as np
@@ -14,8 +15,12 @@ from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.links import check_link, npz_of
 
 X = np.random.RandomState(0).randn(6, 5).astype("f")
-LABELS = [np.array([0, 1, 2, 0, 1, 2], "i"), np.array([0, -1, 2, 0, -1, 2], "i4"), np.full(6, -1, "i8"),
-          np.array([2, 2, 2, 0, 0, 1], "i8")]
+LABELS = [
+    np.array([0, 1, 2, 0, 1, 2], "i"),
+    np.array([0, -1, 2, 0, -1, 2], "i4"),
+    np.full(6, -1, "i8"),
+    np.array([2, 2, 2, 0, 0, 1], "i8"),
+]
 
 
 @pytest.mark.parametrize("t", LABELS)
@@ -44,15 +49,24 @@ def test_maps_of_labels():
 
 def test_training_steps():
     check_link(lambda: L.Classifier(L.Linear(5, 3)), lambda: Classifier(nn.Linear(5, 3)), ["f32[6,5]", "i32[6]<3"])
-    check_link(lambda: L.Classifier(L.Linear(5, 3), CF.mean_squared_error, CF.mean_absolute_error),
-               lambda: Classifier(nn.Linear(5, 3), F.mse_loss, F.l1_loss), ["f32[6,5]", "f32[6,3]"])
+    check_link(
+        lambda: L.Classifier(L.Linear(5, 3), CF.mean_squared_error, CF.mean_absolute_error),
+        lambda: Classifier(nn.Linear(5, 3), F.mse_loss, F.l1_loss),
+        ["f32[6,5]", "f32[6,3]"],
+    )
 
 
-@pytest.mark.parametrize("key,args,kwargs", [
-    (-1, ("x", "t"), {}), (0, ("t", "x"), {}), (1, ("x", "t"), {}), ("t", ("x",), {"t": "t"}),
-    ("t", (), {"x": "x", "t": "t"}),
-    (-2, ("t", "x"), {}),
-])
+@pytest.mark.parametrize(
+    "key,args,kwargs",
+    [
+        (-1, ("x", "t"), {}),
+        (0, ("t", "x"), {}),
+        (1, ("x", "t"), {}),
+        ("t", ("x",), {"t": "t"}),
+        ("t", (), {"x": "x", "t": "t"}),
+        (-2, ("t", "x"), {}),
+    ],
+)
 def test_label_keys(key, args, kwargs):
     t = LABELS[0]
     link, module = L.Classifier(L.Linear(5, 3), label_key=key), Classifier(nn.Linear(5, 3), label_key=key)

@@ -1,4 +1,5 @@
 """Convolution links, against Chainer: torch's own layers and the helpers with Chainer's arguments."""
+
 import chainer
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ X = "f32[2,4,7,6]"
 
 TORCH = [
     (lambda: L.Convolution2D(4, 3, 3), lambda: nn.Conv2d(4, 3, 3), X),
-    (lambda: L.Convolution2D(None, 3, (3, 2), (2, 1), (1, 0), True, dilate=2),
-     lambda: nn.LazyConv2d(3, (3, 2), (2, 1), (1, 0), dilation=2, bias=False), X),
+    (
+        lambda: L.Convolution2D(None, 3, (3, 2), (2, 1), (1, 0), True, dilate=2),
+        lambda: nn.LazyConv2d(3, (3, 2), (2, 1), (1, 0), dilation=2, bias=False),
+        X,
+    ),
     (lambda: L.Convolution2D(6, 3, groups=2), lambda: nn.LazyConv2d(6, 3, groups=2), X),
     (lambda: L.Convolution1D(4, 3, 3, pad=1), lambda: nn.Conv1d(4, 3, 3, padding=1), "f32[2,4,7]"),
     (lambda: L.Convolution1D(None, 4, 3, groups=2), lambda: nn.LazyConv1d(4, 3, groups=2), "f32[2,4,7]"),
@@ -22,10 +26,16 @@ TORCH = [
     (lambda: L.ConvolutionND(3, None, 3, (2, 1, 2)), lambda: nn.LazyConv3d(3, (2, 1, 2)), "f32[2,2,4,5,4]"),
     (lambda: L.DilatedConvolution2D(4, 3, 3, pad=2, dilate=2), lambda: nn.Conv2d(4, 3, 3, padding=2, dilation=2), X),
     (lambda: L.Deconvolution2D(4, 3, 3), lambda: nn.ConvTranspose2d(4, 3, 3), X),
-    (lambda: L.Deconvolution2D(None, 6, (4, 3), 2, 1, groups=2),
-     lambda: nn.LazyConvTranspose2d(6, (4, 3), 2, 1, groups=2), X),
-    (lambda: L.Deconvolution1D(4, 3, 3, 2, nobias=True), lambda: nn.ConvTranspose1d(4, 3, 3, 2, bias=False),
-     "f32[2,4,5]"),
+    (
+        lambda: L.Deconvolution2D(None, 6, (4, 3), 2, 1, groups=2),
+        lambda: nn.LazyConvTranspose2d(6, (4, 3), 2, 1, groups=2),
+        X,
+    ),
+    (
+        lambda: L.Deconvolution1D(4, 3, 3, 2, nobias=True),
+        lambda: nn.ConvTranspose1d(4, 3, 3, 2, bias=False),
+        "f32[2,4,5]",
+    ),
     (lambda: L.Deconvolution3D(2, 3, 2, dilate=2), lambda: nn.ConvTranspose3d(2, 3, 2, dilation=2), "f32[2,2,3,2,3]"),
     (lambda: L.DeconvolutionND(1, None, 3, 3), lambda: nn.LazyConvTranspose1d(3, 3), "f32[2,4,5]"),
 ]
@@ -38,20 +48,26 @@ def test_torch_layers(link, module, spec):
 
 W2 = np.random.RandomState(0).randn(3, 4, 2, 2)
 HELPERS = [
-    (lambda m: m.Convolution2D(4, 3, 3), X), (lambda m: m.Convolution2D(None, 3, 3, 2, 1, True), X),
-    (lambda m: m.Convolution2D(6, (2, 3)), X), (lambda m: m.Convolution2D(6, 3, groups=2, stride=(1, 2)), X),
+    (lambda m: m.Convolution2D(4, 3, 3), X),
+    (lambda m: m.Convolution2D(None, 3, 3, 2, 1, True), X),
+    (lambda m: m.Convolution2D(6, (2, 3)), X),
+    (lambda m: m.Convolution2D(6, 3, groups=2, stride=(1, 2)), X),
     (lambda m: m.Convolution2D(None, 4, (3, 2), pad=(1, 2), dilate=(2, 1), groups=4), X),
     (lambda m: m.Convolution2D(4, 3, 2, initialW=W2, initial_bias=np.arange(3)), X),
     (lambda m: m.Convolution2D(4, 3, 2, initialW=0.1, initial_bias=0.2), X),
     (lambda m: m.Convolution1D(None, 3, 3, 2, 1), "f32[2,4,8]"),
     (lambda m: m.Convolution1D(4, 3, 3, 2, cover_all=True), "f32[2,4,8]"),
     (lambda m: m.ConvolutionND(2, 4, 3, 3, (3, 2), (1, 0), cover_all=True, dilate=(1, 2)), "f32[2,4,8,8]"),
-    (lambda m: m.Convolution3D(2, 3, 2, 2, 1), "f32[2,2,3,4,3]"), (lambda m: m.ConvolutionND(1, 3, 3), "f32[2,4,8]"),
+    (lambda m: m.Convolution3D(2, 3, 2, 2, 1), "f32[2,2,3,4,3]"),
+    (lambda m: m.ConvolutionND(1, 3, 3), "f32[2,4,8]"),
     (lambda m: m.ConvolutionND(3, 2, 4, 2, groups=2, initialW=0.3), "f32[2,2,3,4,3]"),
-    (lambda m: m.DilatedConvolution2D(4, 3, 3, 1, 2, 2), X), (lambda m: m.DilatedConvolution2D(3, 2, dilate=2), X),
+    (lambda m: m.DilatedConvolution2D(4, 3, 3, 1, 2, 2), X),
+    (lambda m: m.DilatedConvolution2D(3, 2, dilate=2), X),
     (lambda m: m.DilatedConvolution2D(None, 3, (2, 3), nobias=True, initialW=0.2), X),
-    (lambda m: m.Deconvolution2D(4, 3, 3, 2, 1), X), (lambda m: m.Deconvolution2D(None, 3, 3, nobias=True), X),
-    (lambda m: m.Deconvolution2D(6, 3, groups=2), X), (lambda m: m.Deconvolution2D(4, 3, 3, dilate=2), X),
+    (lambda m: m.Deconvolution2D(4, 3, 3, 2, 1), X),
+    (lambda m: m.Deconvolution2D(None, 3, 3, nobias=True), X),
+    (lambda m: m.Deconvolution2D(6, 3, groups=2), X),
+    (lambda m: m.Deconvolution2D(4, 3, 3, dilate=2), X),
     (lambda m: m.Deconvolution2D(4, 3, 3, 2, 1, outsize=(14, 12), initial_bias=1), X),
     (lambda m: m.Deconvolution2D(4, 3, 3, 3, outsize=(20, 18)), X),
     (lambda m: m.Deconvolution2D(4, 3, 3, 2, outsize=(14, 12)), X),
@@ -60,7 +76,8 @@ HELPERS = [
     (lambda m: m.Deconvolution3D(2, 3, 2, 2, 1), "f32[2,2,3,2,3]"),
     (lambda m: m.DeconvolutionND(2, 4, 3, (3, 2), (2, 3), (1, 0), outsize=(14, 19)), X),
     (lambda m: m.DeconvolutionND(1, 3, 3), "f32[2,4,5]"),
-    (lambda m: m.DepthwiseConvolution2D(4, 2, 3), X), (lambda m: m.DepthwiseConvolution2D(None, 3, (2, 3), 2, 1), X),
+    (lambda m: m.DepthwiseConvolution2D(4, 2, 3), X),
+    (lambda m: m.DepthwiseConvolution2D(None, 3, (2, 3), 2, 1), X),
     (lambda m: m.DepthwiseConvolution2D(4, 1, 3, (1, 2), nobias=True), X),
     (lambda m: m.DepthwiseConvolution2D(None, 2, 2, initialW=0.3, initial_bias=np.arange(8)), X),
 ]
@@ -72,8 +89,12 @@ def test_helpers(make, spec):
 
 
 def test_helpers_fill_themselves_like_chainer():
-    for make in (lambda m: m.Convolution2D(40, 50, 5), lambda m: m.Deconvolution2D(40, 50, 5),
-                 lambda m: m.DepthwiseConvolution2D(100, 20, 5), lambda m: m.Convolution2D(None, 60, 5, groups=2)):
+    for make in (
+        lambda m: m.Convolution2D(40, 50, 5),
+        lambda m: m.Deconvolution2D(40, 50, 5),
+        lambda m: m.DepthwiseConvolution2D(100, 20, 5),
+        lambda m: m.Convolution2D(None, 60, 5, groups=2),
+    ):
         np.random.seed(0)
         torch.manual_seed(0)
         link, module = make(L), make(T)
@@ -84,13 +105,17 @@ def test_helpers_fill_themselves_like_chainer():
         assert float(weight.std()) == pytest.approx(link.W.array.std(), rel=0.02)
 
 
-@pytest.mark.parametrize("make,shape", [
-    (lambda m: m.Convolution2D(4, 3, 3), (4, 7, 6)), (lambda m: m.Convolution2D(4, 3, 3), (2, 5, 7, 6)),
-    (lambda m: m.Deconvolution2D(4, 3, 3), (4, 7, 6)),
-    (lambda m: m.Deconvolution2D(4, 3, 3, 2, outsize=(9, 9)), (2, 4, 7, 6)),
-    (lambda m: m.Deconvolution2D(4, 3, 3, 2, outsize=(17, 13)), (2, 4, 7, 6)),
-    (lambda m: m.Convolution2D(None, 4, 3, groups=2), (2, 3, 7, 6)),
-])
+@pytest.mark.parametrize(
+    "make,shape",
+    [
+        (lambda m: m.Convolution2D(4, 3, 3), (4, 7, 6)),
+        (lambda m: m.Convolution2D(4, 3, 3), (2, 5, 7, 6)),
+        (lambda m: m.Deconvolution2D(4, 3, 3), (4, 7, 6)),
+        (lambda m: m.Deconvolution2D(4, 3, 3, 2, outsize=(9, 9)), (2, 4, 7, 6)),
+        (lambda m: m.Deconvolution2D(4, 3, 3, 2, outsize=(17, 13)), (2, 4, 7, 6)),
+        (lambda m: m.Convolution2D(None, 4, 3, groups=2), (2, 3, 7, 6)),
+    ],
+)
 def test_errors(make, shape):
     with pytest.raises((chainer.utils.type_check.InvalidType, ValueError)):
         make(L)(np.zeros(shape, "f"))

@@ -1,4 +1,5 @@
 """Chainer's initializers and the initial values of torch's own layers, against Chainer."""
+
 import copy
 import pickle
 
@@ -13,9 +14,19 @@ from chainer import links as L
 from chainer2torch.compat.initializers import initializers as ti
 from chainer2torch.compat.initializers.layer_init import init_like_chainer, initialize
 
-RANDOM = [("Normal", {}), ("Normal", {"scale": 2.0}), ("LeCunNormal", {}), ("LeCunNormal", {"scale": 0.5}),
-          ("GlorotNormal", {}), ("HeNormal", {}), ("HeNormal", {"fan_option": "fan_out", "scale": 3.0}),
-          ("Uniform", {}), ("LeCunUniform", {}), ("GlorotUniform", {"scale": 2.0}), ("HeUniform", {})]
+RANDOM = [
+    ("Normal", {}),
+    ("Normal", {"scale": 2.0}),
+    ("LeCunNormal", {}),
+    ("LeCunNormal", {"scale": 0.5}),
+    ("GlorotNormal", {}),
+    ("HeNormal", {}),
+    ("HeNormal", {"fan_option": "fan_out", "scale": 3.0}),
+    ("Uniform", {}),
+    ("LeCunUniform", {}),
+    ("GlorotUniform", {"scale": 2.0}),
+    ("HeUniform", {}),
+]
 SHAPES = [(7, 5), (6, 4, 3, 2), (4, 9, 3)]
 
 
@@ -58,8 +69,9 @@ def test_orthogonal(shape):
     torch.testing.assert_close(gram, 4 * torch.eye(len(gram), dtype=torch.float64))
 
 
-@pytest.mark.parametrize("mode,shape", [
-    ("projection", (5, 3)), ("embedding", (3, 5)), ("basis", (3, 5)), ("basis", (5, 3))])
+@pytest.mark.parametrize(
+    "mode,shape", [("projection", (5, 3)), ("embedding", (3, 5)), ("basis", (3, 5)), ("basis", (5, 3))]
+)
 def test_orthogonal_errors(mode, shape):
     for fill, empty in ((ci.Orthogonal(mode=mode), np.empty), (ti.Orthogonal(mode=mode), torch.empty)):
         with pytest.raises(ValueError):
@@ -68,14 +80,23 @@ def test_orthogonal_errors(mode, shape):
         ti.Orthogonal(mode="nothing")
 
 
-@pytest.mark.parametrize("make,shape", [
-    (lambda m: m.Constant(3.5), (2, 3)), (lambda m: m.Constant(np.arange(3)), (2, 3)), (lambda m: m.Zero(), (3,)),
-    (lambda m: m.One(), (3, 1)), (lambda m: m.NaN(), (2,)), (lambda m: m.Identity(), (4, 4)),
-    (lambda m: m.Identity(scale=0.3), (4, 4)), (lambda m: m.Constant(np.arange(3.)[::-1]), (3,)),
-    (lambda m: m.UpsamplingDeconvFilter(), (3, 3, 4, 4)), (lambda m: m.UpsamplingDeconvFilter(), (3, 1, 3)),
-    (lambda m: m.DownsamplingConvFilter(), (2, 2, 3, 3, 3)),
-    (lambda m: m.DownsamplingConvFilter('linear'), (2, 1, 4, 4)),
-])
+@pytest.mark.parametrize(
+    "make,shape",
+    [
+        (lambda m: m.Constant(3.5), (2, 3)),
+        (lambda m: m.Constant(np.arange(3)), (2, 3)),
+        (lambda m: m.Zero(), (3,)),
+        (lambda m: m.One(), (3, 1)),
+        (lambda m: m.NaN(), (2,)),
+        (lambda m: m.Identity(), (4, 4)),
+        (lambda m: m.Identity(scale=0.3), (4, 4)),
+        (lambda m: m.Constant(np.arange(3.0)[::-1]), (3,)),
+        (lambda m: m.UpsamplingDeconvFilter(), (3, 3, 4, 4)),
+        (lambda m: m.UpsamplingDeconvFilter(), (3, 1, 3)),
+        (lambda m: m.DownsamplingConvFilter(), (2, 2, 3, 3, 3)),
+        (lambda m: m.DownsamplingConvFilter("linear"), (2, 1, 4, 4)),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_exact_values(make, shape, dtype):
     expected, actual = np.empty(shape, dtype), torch.empty(shape, dtype=getattr(torch, dtype))
@@ -84,15 +105,19 @@ def test_exact_values(make, shape, dtype):
     np.testing.assert_array_equal(actual.numpy(), expected)
 
 
-@pytest.mark.parametrize("make,shape,error", [
-    (lambda m: m.Identity(), (2, 3), ValueError), (lambda m: m.LeCunNormal(), (3,), ValueError),
-    (lambda m: m.HeNormal(fan_option="x"), (3, 3), ValueError),
-    (lambda m: m.UpsamplingDeconvFilter(), (2, 2, 3, 4), ValueError),
-    (lambda m: m.UpsamplingDeconvFilter(), (4, 2, 3, 3), AssertionError),
-    (lambda m: m.Normal(dtype=np.float32), (3, 3), AssertionError),
-    (lambda m: m.Zero(dtype=np.float32), (3, 3), AssertionError),
-    (lambda m: m.Constant(np.zeros(4)), (3, 3), (ValueError, RuntimeError)),
-])
+@pytest.mark.parametrize(
+    "make,shape,error",
+    [
+        (lambda m: m.Identity(), (2, 3), ValueError),
+        (lambda m: m.LeCunNormal(), (3,), ValueError),
+        (lambda m: m.HeNormal(fan_option="x"), (3, 3), ValueError),
+        (lambda m: m.UpsamplingDeconvFilter(), (2, 2, 3, 4), ValueError),
+        (lambda m: m.UpsamplingDeconvFilter(), (4, 2, 3, 3), AssertionError),
+        (lambda m: m.Normal(dtype=np.float32), (3, 3), AssertionError),
+        (lambda m: m.Zero(dtype=np.float32), (3, 3), AssertionError),
+        (lambda m: m.Constant(np.zeros(4)), (3, 3), (ValueError, RuntimeError)),
+    ],
+)
 def test_errors_are_errors_in_both(make, shape, error):
     with pytest.raises(error):
         make(ci)(np.empty(shape))
@@ -192,7 +217,7 @@ def test_copies_and_pickles_of_a_lazy_layer_are_filled_themselves():
     assert isinstance(original.layer.weight, nn.UninitializedParameter)  # filling the copies has not filled this one
 
 
-@pytest.mark.parametrize("value", [2, 0.5, np.float32(3), np.arange(12.).reshape(4, 3), torch.ones(4, 3), ti.One()])
+@pytest.mark.parametrize("value", [2, 0.5, np.float32(3), np.arange(12.0).reshape(4, 3), torch.ones(4, 3), ti.One()])
 def test_initialize_takes_what_initialW_takes(value):
     layer = initialize(nn.Linear(3, 4), W=value, b=np.arange(4))
     if not isinstance(value, (torch.Tensor, ti.Initializer)):

@@ -1,4 +1,5 @@
 """Fully connected links and element-wise links with parameters, against Chainer."""
+
 import chainer
 import chainer.functions as CF
 import numpy as np
@@ -25,10 +26,16 @@ PLAIN = [
     (lambda: L.PReLU((6,)), lambda: nn.PReLU(6), ["f32[4,6,2]"]),
 ]
 LINEAR = [
-    ((6, 3), {}, [X]), ((6, 3), {"nobias": True}, [X]), ((None, 3), {}, [X]), ((3,), {}, [X]),
+    ((6, 3), {}, [X]),
+    ((6, 3), {"nobias": True}, [X]),
+    ((None, 3), {}, [X]),
+    ((3,), {}, [X]),
     ((3,), {"nobias": True}, [X]),
-    ((12, 3), {}, ["f32[4,2,3,2]"]), ((None, 3), {}, ["f32[4,2,3,2]"]), ((None, 3), {}, ["f32[4,6,1,1]"]),
-    ((6, 3), {"initialW": W, "initial_bias": np.arange(3)}, [X]), ((6, 3), {"initialW": 0.5, "initial_bias": 2}, [X]),
+    ((12, 3), {}, ["f32[4,2,3,2]"]),
+    ((None, 3), {}, ["f32[4,2,3,2]"]),
+    ((None, 3), {}, ["f32[4,6,1,1]"]),
+    ((6, 3), {"initialW": W, "initial_bias": np.arange(3)}, [X]),
+    ((6, 3), {"initialW": 0.5, "initial_bias": 2}, [X]),
 ]
 
 
@@ -83,8 +90,11 @@ OTHERS = [
     (lambda: L.Bias(1), lambda: T.Bias(1), ["f32[4,5,3]", "f32[5]"]),
     (lambda: L.Scale(1, (6,)), lambda: T.Scale(1, (6,)), [X]),
     (lambda: L.Scale(1, (6,), True), lambda: T.Scale(1, (6,), True), ["f32[4,6,2]"]),
-    (lambda: L.Scale(1, bias_term=True, bias_shape=(5,)), lambda: T.Scale(1, bias_term=True, bias_shape=(5,)),
-     ["f32[4,5,3]", "f32[5,3]"]),
+    (
+        lambda: L.Scale(1, bias_term=True, bias_shape=(5,)),
+        lambda: T.Scale(1, bias_term=True, bias_shape=(5,)),
+        ["f32[4,5,3]", "f32[5,3]"],
+    ),
     (lambda: L.Scale(0), lambda: T.Scale(0), ["f32[4,5]", "f32[4]"]),
     (lambda: L.EmbedID(9, 4, ignore_label=-1), lambda: T.EmbedID(9, 4, ignore_label=-1), ["i32[7] in [-1,9)"]),
     (lambda: L.EmbedID(9, 4, ignore_label=3), lambda: T.EmbedID(9, 4, ignore_label=3), ["i64[3,5]<9"]),
@@ -96,12 +106,18 @@ OTHERS = [
     (lambda: L.Swish(None, 0.7), lambda: T.Swish(None, 0.7), ["f32[4,6,2]"]),
     (lambda: L.Maxout(6, 3, 4), lambda: T.Maxout(6, 3, 4), [X]),
     (lambda: L.Maxout(None, 3, 2, initial_bias=None), lambda: T.Maxout(None, 3, 2, initial_bias=None), ["f32[4,2,3]"]),
-    (lambda: L.Maxout(6, 1, 3, W.reshape(1, 3, 6), np.ones((1, 3))),
-     lambda: T.Maxout(6, 1, 3, W.reshape(1, 3, 6), np.ones((1, 3))), [X]),
+    (
+        lambda: L.Maxout(6, 1, 3, W.reshape(1, 3, 6), np.ones((1, 3))),
+        lambda: T.Maxout(6, 1, 3, W.reshape(1, 3, 6), np.ones((1, 3))),
+        [X],
+    ),
     (lambda: L.Highway(6), lambda: T.Highway(6), [X]),
     (lambda: L.Highway(6, True, CF.tanh), lambda: T.Highway(6, True, torch.tanh), [X]),
-    (lambda: L.Highway(6, False, CF.sigmoid, 0.1, 0.2, 0.3, 0.4),
-     lambda: T.Highway(6, False, torch.sigmoid, 0.1, 0.2, 0.3, 0.4), [X]),
+    (
+        lambda: L.Highway(6, False, CF.sigmoid, 0.1, 0.2, 0.3, 0.4),
+        lambda: T.Highway(6, False, torch.sigmoid, 0.1, 0.2, 0.3, 0.4),
+        [X],
+    ),
 ]
 
 
@@ -167,17 +183,22 @@ def test_simplified_dropconnect_at_random():
     many = torch.stack([module(x) for _ in range(3000)])
     torch.testing.assert_close(many.mean(0), plain, rtol=0.05, atol=0.05)
     # variance of a sum of W x / 0.75 * Bernoulli(0.75)
-    expected = (F.linear(x ** 2, module.W ** 2) * (0.25 / 0.75)).detach()
+    expected = (F.linear(x**2, module.W**2) * (0.25 / 0.75)).detach()
     torch.testing.assert_close(many.detach().var(0), expected, rtol=0.2, atol=0.01)
     assert not torch.equal(module(x.eq(x).float())[0], module(x.eq(x).float())[1])  # a mask for each sample
     same = module(x.eq(x).float(), use_batchwise_mask=False)
     torch.testing.assert_close(same[0], same[1])
 
 
-@pytest.mark.parametrize("call", [
-    lambda m: m.Bilinear(3, 3, 3, initial_bias=1), lambda m: m.Scale(bias_term=True),
-    lambda m: m.Maxout(6, 1, 3, W), lambda m: m.Maxout(6, 1, 3, None, np.ones(3)),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.Bilinear(3, 3, 3, initial_bias=1),
+        lambda m: m.Scale(bias_term=True),
+        lambda m: m.Maxout(6, 1, 3, W),
+        lambda m: m.Maxout(6, 1, 3, None, np.ones(3)),
+    ],
+)
 def test_errors(call):
     for module in (L, T):
         with pytest.raises(ValueError):

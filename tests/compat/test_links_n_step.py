@@ -1,4 +1,5 @@
 """NStep links against Chainer: sequences of different lengths, several layers, both directions."""
+
 import chainer
 import numpy as np
 import pytest
@@ -10,8 +11,16 @@ from chainer2torch.compat.links import n_step_links as T
 from chainer2torch.compat.serializers.serializers import load_npz
 from tests.support.links import check_link, npz_of
 
-NAMES = ["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
-         "NStepBiRNNReLU"]
+NAMES = [
+    "NStepLSTM",
+    "NStepBiLSTM",
+    "NStepGRU",
+    "NStepBiGRU",
+    "NStepRNNTanh",
+    "NStepBiRNNTanh",
+    "NStepRNNReLU",
+    "NStepBiRNNReLU",
+]
 XS = ["f32[3,4]", "f32[5,4]", "f32[1,4]", "f32[5,4]", "f32[2,4]"]
 
 
@@ -22,16 +31,21 @@ def states(name, layers, batch, size):
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_given_states(name, layers):
-    check_link(lambda: getattr(L, name)(layers, 4, 3, 0.0), lambda: getattr(T, name)(layers, 4, 3, 0.0),
-               [*states(name, layers, 5, 3), XS], steps=1 if "ReLU" in name else 2)  # ReLU soon explodes
+    check_link(
+        lambda: getattr(L, name)(layers, 4, 3, 0.0),
+        lambda: getattr(T, name)(layers, 4, 3, 0.0),
+        [*states(name, layers, 5, 3), XS],
+        steps=1 if "ReLU" in name else 2,
+    )  # ReLU soon explodes
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_states_and_initial_values(name):
     none = [None] * (2 if "LSTM" in name else 1)
     # dropout is off in test mode
-    check_link(lambda: getattr(L, name)(2, 4, 3, 0.5), lambda: getattr(T, name)(2, 4, 3, 0.5), [*none, XS],
-               modes=(False,))
+    check_link(
+        lambda: getattr(L, name)(2, 4, 3, 0.5), lambda: getattr(T, name)(2, 4, 3, 0.5), [*none, XS], modes=(False,)
+    )
     link, module = (getattr(m, name)(2, 4, 3, 0.0, initialW=0.3, initial_bias=0.2) for m in (L, T))
     for p in module.parameters():
         assert p.unique().tolist() == pytest.approx([0.3 if p.dim() == 2 else 0.2])
@@ -45,7 +59,7 @@ def test_initial_distribution_of_a_gate():
     torch.manual_seed(0)
     module = T.NStepLSTM(2, 100, 200, 0.0)
     assert float(module.rnn.weight_ih_l0.std()) == pytest.approx(0.1, rel=0.02)
-    assert float(module.rnn.weight_ih_l1.std()) == pytest.approx(200 ** -0.5, rel=0.02)
+    assert float(module.rnn.weight_ih_l1.std()) == pytest.approx(200**-0.5, rel=0.02)
     gates = T.NStepGRU(1, 6, 6, 0.0, initialW=ti.Orthogonal(1.0)).rnn.weight_hh_l0.detach().split(6)
     for gate in gates:
         torch.testing.assert_close(gate @ gate.T, torch.eye(6), rtol=1e-4, atol=1e-5)

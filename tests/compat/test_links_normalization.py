@@ -1,4 +1,5 @@
 """Normalization links, against Chainer: three training steps with running statistics, then evaluation."""
+
 import io
 import warnings
 
@@ -20,12 +21,18 @@ G = np.random.RandomState(3).rand(3) + 0.5
 TORCH = [
     (lambda: L.BatchNormalization(3), lambda: nn.BatchNorm1d(3, eps=2e-5), "f32[5,3]"),
     (lambda: L.BatchNormalization(3), lambda: nn.BatchNorm1d(3, eps=2e-5), "f32[5,3,4]"),
-    (lambda: L.BatchNormalization(3, decay=0.7, eps=1e-3), lambda: nn.BatchNorm2d(3, eps=1e-3, momentum=0.3),
-     "f32[2,3,4,2]"),
+    (
+        lambda: L.BatchNormalization(3, decay=0.7, eps=1e-3),
+        lambda: nn.BatchNorm2d(3, eps=1e-3, momentum=0.3),
+        "f32[2,3,4,2]",
+    ),
     (lambda: L.BatchNormalization(3), lambda: nn.BatchNorm2d(3, eps=2e-5), "f32[1,3,4,2]"),
     (lambda: L.BatchNormalization(3), lambda: nn.BatchNorm3d(3, eps=2e-5), "f32[2,3,4,2,2]"),
-    (lambda: L.BatchNormalization(3, use_gamma=False, use_beta=False),
-     lambda: nn.BatchNorm2d(3, eps=2e-5, affine=False), "f32[2,3,4,2]"),
+    (
+        lambda: L.BatchNormalization(3, use_gamma=False, use_beta=False),
+        lambda: nn.BatchNorm2d(3, eps=2e-5, affine=False),
+        "f32[2,3,4,2]",
+    ),
     (lambda: L.LayerNormalization(3), lambda: nn.LayerNorm(3, eps=1e-6), "f32[5,3]"),
     (lambda: L.GroupNormalization(2, 6), lambda: nn.GroupNorm(2, 6), "f32[5,6,3]"),
     (lambda: L.GroupNormalization(3, 6, eps=1e-3), lambda: nn.GroupNorm(3, 6, eps=1e-3), "f32[5,6,3,2]"),
@@ -38,17 +45,26 @@ def test_torch_layers(link, module, spec):
 
 
 OPTIONS = [
-    ({"size": 3}, "f32[5,3]"), ({"size": 3}, "f32[5,3,2,2]"), ({"size": 3}, "f32[2,3,2,2,2]"),
-    ({"size": 3, "decay": 0.5, "eps": 0.1}, "f32[5,3,4]"), ({"size": 3, "use_gamma": False}, "f32[5,3,4]"),
-    ({"size": 3, "use_beta": False}, "f32[5,3,4]"), ({"size": 3, "use_beta": False, "use_gamma": False}, "f32[5,3]"),
+    ({"size": 3}, "f32[5,3]"),
+    ({"size": 3}, "f32[5,3,2,2]"),
+    ({"size": 3}, "f32[2,3,2,2,2]"),
+    ({"size": 3, "decay": 0.5, "eps": 0.1}, "f32[5,3,4]"),
+    ({"size": 3, "use_gamma": False}, "f32[5,3,4]"),
+    ({"size": 3, "use_beta": False}, "f32[5,3,4]"),
+    ({"size": 3, "use_beta": False, "use_gamma": False}, "f32[5,3]"),
     ({"size": 3, "initial_gamma": G, "initial_beta": 2}, "f32[5,3]"),
     ({"size": 3, "initial_avg_mean": G, "initial_avg_var": 4}, "f32[5,3]"),
-    ({"size": (3, 4)}, "f32[5,3,4]"), ({"size": (3, 4)}, "f32[5,3,4,2]"),
+    ({"size": (3, 4)}, "f32[5,3,4]"),
+    ({"size": (3, 4)}, "f32[5,3,4,2]"),
     ({"size": (3, 4, 2), "axis": 0}, "f32[5,3,4,2]"),
-    ({"size": None, "axis": (0, 2, 3)}, "f32[5,3,4,2]"), ({"size": None, "axis": 0}, "f32[5,3]"),
-    ({"axis": (0, 1)}, "f32[5,4,3]"), ({"axis": (1, 2)}, "f32[5,4,3]"),
+    ({"size": None, "axis": (0, 2, 3)}, "f32[5,3,4,2]"),
+    ({"size": None, "axis": 0}, "f32[5,3]"),
+    ({"axis": (0, 1)}, "f32[5,4,3]"),
+    ({"axis": (1, 2)}, "f32[5,4,3]"),
     ({"size": 3, "axis": (0, 1, 2)}, "f32[2,4,5,3]"),
-    ({"size": 3}, "f32[1,3]"), ({"size": 3, "use_gamma": False}, "f32[1,3]"), ({"size": 3}, "f32[1,3,1,1]"),
+    ({"size": 3}, "f32[1,3]"),
+    ({"size": 3, "use_gamma": False}, "f32[1,3]"),
+    ({"size": 3}, "f32[1,3,1,1]"),
     ({"size": (3, 4), "use_beta": False}, "f32[1,3,4]"),
 ]
 
@@ -73,9 +89,13 @@ def test_double_backward_and_dtype():
     assert torch.autograd.gradgradcheck(module, x)
 
 
-@pytest.mark.parametrize("make", [
-    lambda m: m.BatchNormalization(), lambda m: m.BatchNormalization(3, axis=(1, 0)),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: m.BatchNormalization(),
+        lambda m: m.BatchNormalization(3, axis=(1, 0)),
+    ],
+)
 def test_constructor_errors(make):
     with pytest.raises(RuntimeError):
         link = make(L)
@@ -100,11 +120,14 @@ def test_forward_errors():
 
 
 OTHERS = [
-    (lambda m: m.LayerNormalization(), "f32[5,4]"), (lambda m: m.LayerNormalization(3, 0.1, 3, 2), "f32[5,3]"),
+    (lambda m: m.LayerNormalization(), "f32[5,4]"),
+    (lambda m: m.LayerNormalization(3, 0.1, 3, 2), "f32[5,3]"),
     (lambda m: m.LayerNormalization(None, initial_beta=1), "f32[5,7]"),
-    (lambda m: m.GroupNormalization(2), "f32[5,4]"), (lambda m: m.GroupNormalization(1, 3, 0.1, G, 2), "f32[5,3,2,2]"),
+    (lambda m: m.GroupNormalization(2), "f32[5,4]"),
+    (lambda m: m.GroupNormalization(1, 3, 0.1, G, 2), "f32[5,3,2,2]"),
     (lambda m: m.GroupNormalization(4, initial_gamma=3), "f32[2,4,3]"),
-    (lambda m: m.BatchRenormalization(3), "f32[5,3]"), (lambda m: m.BatchRenormalization(3, 3, 5), "f32[5,3,4]"),
+    (lambda m: m.BatchRenormalization(3), "f32[5,3]"),
+    (lambda m: m.BatchRenormalization(3, 3, 5), "f32[5,3,4]"),
     (lambda m: m.BatchRenormalization(3, 1.5, 0.3, 0.6, 0.01), "f32[2,3,4,2]"),
     (lambda m: m.BatchRenormalization((3, 2), 2, 1, use_gamma=False), "f32[4,3,2]"),
     (lambda m: m.BatchRenormalization(3, 2, 1, use_beta=False, initial_gamma=G), "f32[4,3]"),
@@ -119,14 +142,22 @@ def test_others(make, spec):
 
 
 def test_batch_renormalization_finetuning():
-    check_link(lambda: L.BatchRenormalization(3, 2, 1), lambda: T.BatchRenormalization(3, 2, 1), ["f32[5,3]"],
-               kwargs={"finetune": True})
+    check_link(
+        lambda: L.BatchRenormalization(3, 2, 1),
+        lambda: T.BatchRenormalization(3, 2, 1),
+        ["f32[5,3]"],
+        kwargs={"finetune": True},
+    )
 
 
-@pytest.mark.parametrize("options,spec", [
-    ({"size": 6, "groups": 2}, "f32[20,6]"), ({"size": 4, "groups": 1, "decay": 0.6, "eps": 0.01}, "f32[10,4,3]"),
-    ({"size": 4, "groups": 4}, "f32[5,4,3,2]"),
-])
+@pytest.mark.parametrize(
+    "options,spec",
+    [
+        ({"size": 6, "groups": 2}, "f32[20,6]"),
+        ({"size": 4, "groups": 1, "decay": 0.6, "eps": 0.01}, "f32[10,4,3]"),
+        ({"size": 4, "groups": 4}, "f32[5,4,3,2]"),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_decorrelated_batch_normalization(options, spec, dtype):
     options = dict(options, dtype=np.dtype(dtype))
@@ -134,8 +165,13 @@ def test_decorrelated_batch_normalization(options, spec, dtype):
         warnings.simplefilter("ignore")
         # eigenvectors amplify rounding in float32
         tolerance = {"rtol": 2e-3, "atol": 2e-4} if dtype == "float32" else {"rtol": 1e-6, "atol": 1e-8}
-        check_link(lambda: L.DecorrelatedBatchNormalization(**options),
-                   lambda: T.DecorrelatedBatchNormalization(**options), [spec], dtypes=(dtype,), **tolerance)
+        check_link(
+            lambda: L.DecorrelatedBatchNormalization(**options),
+            lambda: T.DecorrelatedBatchNormalization(**options),
+            [spec],
+            dtypes=(dtype,),
+            **tolerance,
+        )
 
 
 def test_the_counter_goes_through_torchs_batch_norm():
@@ -154,14 +190,23 @@ def test_the_counter_goes_through_torchs_batch_norm():
 
 MIXED = [
     (lambda: L.BatchNormalization(3, dtype=np.float64), lambda: T.BatchNormalization(3, dtype=np.float64), "float32"),
-    (lambda: L.BatchNormalization(3, dtype="float64", use_gamma=False),
-     lambda: T.BatchNormalization(3, dtype="float64", use_gamma=False), "float32"),
+    (
+        lambda: L.BatchNormalization(3, dtype="float64", use_gamma=False),
+        lambda: T.BatchNormalization(3, dtype="float64", use_gamma=False),
+        "float32",
+    ),
     (lambda: L.BatchNormalization(3, dtype=np.float32), lambda: T.BatchNormalization(3, dtype=np.float32), "float64"),
     (lambda: L.BatchNormalization(3, dtype=np.float32), lambda: T.BatchNormalization(3, dtype=np.float32), "float16"),
-    (lambda: L.BatchRenormalization(3, dtype=np.float64), lambda: T.BatchRenormalization(3, dtype=np.float64),
-     "float32"),
-    (lambda: L.InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64),
-     lambda: InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64), "float32"),
+    (
+        lambda: L.BatchRenormalization(3, dtype=np.float64),
+        lambda: T.BatchRenormalization(3, dtype=np.float64),
+        "float32",
+    ),
+    (
+        lambda: L.InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64),
+        lambda: InceptionBN(3, 2, 2, 2, 2, 2, "max", 2, dtype=np.float64),
+        "float32",
+    ),
 ]
 
 

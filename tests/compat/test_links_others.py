@@ -1,4 +1,5 @@
 """Losses with parameters, tree LSTMs and composite links, against Chainer."""
+
 import chainer
 import chainer.functions as CF
 import numpy as np
@@ -26,8 +27,16 @@ def test_nary_tree_lstm(n):
     check_link(lambda: L.NaryTreeLSTM(5, 4, n), lambda: R.NaryTreeLSTM(5, 4, n), [C4] * 2 * n + [X5])
 
 
-@pytest.mark.parametrize("inputs", [[C4, C4, None, None, X5], [None, C4, C4, None, X5], [C4, None, C4, None, None],
-                                    [None, None, C4, C4, None], [None, None, None, None, X5]])
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        [C4, C4, None, None, X5],
+        [None, C4, C4, None, X5],
+        [C4, None, C4, None, None],
+        [None, None, C4, C4, None],
+        [None, None, None, None, X5],
+    ],
+)
 def test_trees_without_some_inputs(inputs):
     check_link(lambda: L.NaryTreeLSTM(5, 4), lambda: R.NaryTreeLSTM(5, 4), inputs)
     check_link(lambda: L.ChildSumTreeLSTM(5, 4), lambda: R.ChildSumTreeLSTM(5, 4), inputs)
@@ -35,10 +44,12 @@ def test_trees_without_some_inputs(inputs):
 
 def test_tree_errors():
     for m in (L, R):
-        for make, args, error in ((lambda m: m.NaryTreeLSTM(5, 4), [None] * 5, ValueError),
-                                  (lambda m: m.ChildSumTreeLSTM(5, 4), [None] * 5, ValueError),
-                                  (lambda m: m.NaryTreeLSTM(5, 4), [None] * 3, AssertionError),
-                                  (lambda m: m.ChildSumTreeLSTM(5, 4), [None] * 2, AssertionError)):
+        for make, args, error in (
+            (lambda m: m.NaryTreeLSTM(5, 4), [None] * 5, ValueError),
+            (lambda m: m.ChildSumTreeLSTM(5, 4), [None] * 5, ValueError),
+            (lambda m: m.NaryTreeLSTM(5, 4), [None] * 3, AssertionError),
+            (lambda m: m.ChildSumTreeLSTM(5, 4), [None] * 2, AssertionError),
+        ):
             with pytest.raises(error):
                 make(m)(*args)
         with pytest.raises(AssertionError):
@@ -51,8 +62,12 @@ COMPOSITE = [
     (lambda m, f: m.InceptionBN(3, 2, 4, 5, 2, 3, "max", 4), "f32[2,3,6,5]"),
     (lambda m, f: m.InceptionBN(None, 2, 4, 5, 2, 3, "avg", 4), "f32[2,3,6,5]"),
     (lambda m, f: m.InceptionBN(3, 0, 4, 5, 2, 3, "max", stride=2), "f32[2,3,6,7]"),
-    (lambda m, f: m.InceptionBN(3, 0, 4, 5, 2, 3, "avg", 4, stride=2, conv_init=chainer.initializers.HeNormal()
-                                if m is L else C.Zero()), "f32[2,3,6,7]"),
+    (
+        lambda m, f: m.InceptionBN(
+            3, 0, 4, 5, 2, 3, "avg", 4, stride=2, conv_init=chainer.initializers.HeNormal() if m is L else C.Zero()
+        ),
+        "f32[2,3,6,7]",
+    ),
     (lambda m, f: m.MLPConvolution2D(3, (4, 5, 2), 3), "f32[2,3,6,5]"),
     (lambda m, f: m.MLPConvolution2D(None, (4, 2), (3, 2), 2, 1, f.tanh), "f32[2,3,6,5]"),
     (lambda m, f: m.MLPConvolution2D((4, 2), 3, bias_init=0.3, conv_init=0.2), "f32[2,3,6,5]"),
@@ -112,8 +127,11 @@ def test_crf_best_paths():
 @pytest.mark.parametrize("tree", [TREE, (0, 1), ((((0, 1), 2), 3), 4)])
 def test_hierarchical_softmax(tree):
     n = 5 if tree != (0, 1) else 2
-    check_link(lambda: L.BinaryHierarchicalSoftmax(6, tree), lambda: T.BinaryHierarchicalSoftmax(6, tree),
-               ["f32[7,6]", f"i32[7]<{n}"])
+    check_link(
+        lambda: L.BinaryHierarchicalSoftmax(6, tree),
+        lambda: T.BinaryHierarchicalSoftmax(6, tree),
+        ["f32[7,6]", f"i32[7]<{n}"],
+    )
 
 
 def test_hierarchical_softmax_details():
@@ -126,7 +144,7 @@ def test_hierarchical_softmax_details():
         with pytest.raises(ValueError):
             m.BinaryHierarchicalSoftmax(6, (0, (1, 2, 3)))
     W = T.BinaryHierarchicalSoftmax(500, TREE).W
-    assert float(W.min()) < -0.99 and float(W.max()) > 0.99 and float(W.std()) == pytest.approx(3 ** -0.5, rel=0.05)
+    assert float(W.min()) < -0.99 and float(W.max()) > 0.99 and float(W.std()) == pytest.approx(3**-0.5, rel=0.05)
     deep = 0
     for i in range(1, 3000):
         deep = (deep, i)
@@ -148,8 +166,10 @@ def test_negative_sampling(reduce):
     x, t = rng.randn(3, 5).astype("f"), np.array([0, -1, 3], "i")
     sampler_of(link, module, rng.randint(0, 4, (3, 7)).astype("i"))
     cx, tx = chainer.Variable(x), torch.tensor(x, requires_grad=True)
-    (c, c_samples), (u, u_samples) = link(cx, t, reduce=reduce, return_samples=True), \
-        module(tx, torch.tensor(t), reduce=reduce, return_samples=True)
+    (c, c_samples), (u, u_samples) = (
+        link(cx, t, reduce=reduce, return_samples=True),
+        module(tx, torch.tensor(t), reduce=reduce, return_samples=True),
+    )
     np.testing.assert_allclose(u.detach().numpy(), c.array, rtol=1e-4, atol=1e-5)
     assert c_samples.tolist() == u_samples.tolist()
     link.cleargrads()

@@ -1,4 +1,5 @@
 """Recurrent links that take one step at a time, against Chainer over several steps."""
+
 import copy
 import pickle
 
@@ -15,10 +16,15 @@ from chainer2torch.compat.variable.variables import unchain_backward
 from tests.support.links import check_link, npz_of
 
 STATEFUL = [
-    (lambda m: m.LSTM(5, 4), "f32[3,5]"), (lambda m: m.LSTM(None, 4), "f32[3,2,3]"), (lambda m: m.LSTM(4), "f32[3,5]"),
-    (lambda m: m.LSTM(5, 4, 0.1, 0.2, 0.3, 0.4), "f32[3,5]"), (lambda m: m.GRU(5, 4), "f32[3,5]"),
-    (lambda m: m.StatefulGRU(5, 4, 0.1, 0.2, 0.3), "f32[3,5]"), (lambda m: m.StatefulGRU(None, 4), "f32[3,5]"),
-    (lambda m: m.StatefulPeepholeLSTM(5, 4), "f32[3,5]"), (lambda m: m.StatefulMGU(5, 4), "f32[3,5]"),
+    (lambda m: m.LSTM(5, 4), "f32[3,5]"),
+    (lambda m: m.LSTM(None, 4), "f32[3,2,3]"),
+    (lambda m: m.LSTM(4), "f32[3,5]"),
+    (lambda m: m.LSTM(5, 4, 0.1, 0.2, 0.3, 0.4), "f32[3,5]"),
+    (lambda m: m.GRU(5, 4), "f32[3,5]"),
+    (lambda m: m.StatefulGRU(5, 4, 0.1, 0.2, 0.3), "f32[3,5]"),
+    (lambda m: m.StatefulGRU(None, 4), "f32[3,5]"),
+    (lambda m: m.StatefulPeepholeLSTM(5, 4), "f32[3,5]"),
+    (lambda m: m.StatefulMGU(5, 4), "f32[3,5]"),
     (lambda m: m.StatefulPeepholeLSTM(None, 4), "f32[3,5]"),
     (lambda m: m.StatefulZoneoutLSTM(5, 4, 0.0, 0.0), "f32[3,5]"),
 ]
@@ -74,10 +80,15 @@ def test_stateful(make, spec):
     check_link(lambda: LinkUnroll(make(L)), lambda: ModuleUnroll(make(T)), [spec], steps=2)
 
 
-@pytest.mark.parametrize("make,states", [
-    (lambda m: m.LSTM(5, 4), 2), (lambda m: m.StatefulGRU(5, 4), 1), (lambda m: m.StatefulMGU(5, 4), 1),
-    (lambda m: m.StatefulZoneoutLSTM(5, 4, 0.0, 0.0), 2),
-])
+@pytest.mark.parametrize(
+    "make,states",
+    [
+        (lambda m: m.LSTM(5, 4), 2),
+        (lambda m: m.StatefulGRU(5, 4), 1),
+        (lambda m: m.StatefulMGU(5, 4), 1),
+        (lambda m: m.StatefulZoneoutLSTM(5, 4, 0.0, 0.0), 2),
+    ],
+)
 def test_set_state(make, states):
     inputs = ["f32[3,5]"] + ["f32[3,4]"] * states
     check_link(lambda: LinkUnroll(make(L)), lambda: ModuleUnroll(make(T)), inputs, steps=2)
@@ -111,8 +122,12 @@ def test_initial_values():
     link, module = L.LSTM(3, 4), T.LSTM(3, 4)
     np.testing.assert_array_equal(module.upward.bias.detach().numpy(), link.upward.b.array)
     assert module.upward.bias.tolist() == [0, 0, 1, 0] * 4
-    kwargs = {"bias_init": np.arange(4.).reshape(1, 4, 1), "forget_bias_init": 7, "lateral_init": np.arange(4.),
-              "upward_init": 2}
+    kwargs = {
+        "bias_init": np.arange(4.0).reshape(1, 4, 1),
+        "forget_bias_init": 7,
+        "lateral_init": np.arange(4.0),
+        "upward_init": 2,
+    }
     link, module = L.LSTM(3, 4, **kwargs), T.LSTM(3, 4, **kwargs)
     for name in ("upward", "lateral"):
         np.testing.assert_array_equal(getattr(module, name).weight.detach().numpy(), getattr(link, name).W.array)
@@ -157,8 +172,8 @@ def test_truncated_backpropagation(make):
     load_npz(npz_of(link), module)
     xs = np.random.RandomState(0).randn(6, 3, 5).astype("f")
     for step in range(3):
-        c_loss = sum(chainer.functions.sum(link(x) ** 2) for x in xs[2 * step:2 * step + 2])
-        t_loss = sum((module(torch.tensor(x)) ** 2).sum() for x in xs[2 * step:2 * step + 2])
+        c_loss = sum(chainer.functions.sum(link(x) ** 2) for x in xs[2 * step : 2 * step + 2])
+        t_loss = sum((module(torch.tensor(x)) ** 2).sum() for x in xs[2 * step : 2 * step + 2])
         link.cleargrads()
         module.zero_grad()
         c_loss.backward()

@@ -1,4 +1,5 @@
 """Trees of links: orders, paths, copies, Sequential, persistent values, against Chainer."""
+
 import copy
 import io
 
@@ -30,7 +31,8 @@ class CNet(chainer.Chain):
         with self.init_scope():
             self.z = L.Linear(3, 4)
             self.blocks = chainer.ChainList(
-                L.Linear(4, 4), L.BatchNormalization(4), *[L.Linear(4, 4) for _ in range(10)])
+                L.Linear(4, 4), L.BatchNormalization(4), *[L.Linear(4, 4) for _ in range(10)]
+            )
             self.a = L.Linear(None, 2)
             self.scale = chainer.Parameter(1, (4,))
 
@@ -46,7 +48,8 @@ class TNet(nn.Module):
         super().__init__()
         self.z = nn.Linear(3, 4)
         self.blocks = nn.ModuleList(
-            [nn.Linear(4, 4), nn.BatchNorm1d(4, eps=2e-5), *[nn.Linear(4, 4) for _ in range(10)]])
+            [nn.Linear(4, 4), nn.BatchNorm1d(4, eps=2e-5), *[nn.Linear(4, 4) for _ in range(10)]]
+        )
         self.a = nn.LazyLinear(2)
         T.add_param(self, "scale", (4,), initializer=1)
         init_like_chainer(self)
@@ -84,8 +87,18 @@ def layers(sizes, linear, relu):
     return [relu if n is None else linear(n, n) for n in sizes]
 
 
-@pytest.mark.parametrize("sizes", [(2, None, 2, 2, None, 2, 2), (None, 2, 2, 2, 2), (None, None, 2, 2, 2, 2, 2),
-                                   (2,), (None, 2, None), (2, 2), (2, 2, 2)])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (2, None, 2, 2, None, 2, 2),
+        (None, 2, 2, 2, 2),
+        (None, None, 2, 2, 2, 2, 2),
+        (2,),
+        (None, 2, None),
+        (2, 2),
+        (2, 2, 2),
+    ],
+)
 def test_sequential_keeps_chainers_count_of_its_links(sizes):
     make_link = lambda: chainer.Sequential(*layers(sizes, L.Linear, CF.relu))  # noqa: E731
     check_link(make_link, lambda: Sequential(*layers(sizes, nn.Linear, F.relu)), ["f32[3,2]"], steps=1)
@@ -103,11 +116,17 @@ def test_sequential_is_a_list():
         assert len(link) == len(module)
 
     same()
-    for action in (lambda s, lin, relu: s.insert(0, lin(4, 4)), lambda s, lin, relu: s.insert(2, lin(5, 5)),
-                   lambda s, lin, relu: s.insert(-1, relu), lambda s, lin, relu: s.append(lin(6, 6)),
-                   lambda s, lin, relu: s.extend([lin(7, 7), relu]), lambda s, lin, relu: s.pop(),
-                   lambda s, lin, relu: s.__setitem__(1, lin(8, 8)),
-                   lambda s, lin, relu: s.remove(relu), lambda s, lin, relu: s.remove_by_layer_type("relu")):
+    for action in (
+        lambda s, lin, relu: s.insert(0, lin(4, 4)),
+        lambda s, lin, relu: s.insert(2, lin(5, 5)),
+        lambda s, lin, relu: s.insert(-1, relu),
+        lambda s, lin, relu: s.append(lin(6, 6)),
+        lambda s, lin, relu: s.extend([lin(7, 7), relu]),
+        lambda s, lin, relu: s.pop(),
+        lambda s, lin, relu: s.__setitem__(1, lin(8, 8)),
+        lambda s, lin, relu: s.remove(relu),
+        lambda s, lin, relu: s.remove_by_layer_type("relu"),
+    ):
         action(link, L.Linear, c_relu)
         action(module, nn.Linear, t_relu)
         same()
@@ -128,12 +147,18 @@ def test_sequential_passes_tuples_on():
     np.testing.assert_array_equal(module(torch.tensor(x), torch.tensor(y)).numpy(), link(x, y))
 
 
-@pytest.mark.parametrize("act,error", [
-    (lambda s: s(1), RuntimeError), (lambda s: s.insert(1, abs), IndexError), (lambda s: s.append(3), ValueError),
-    (lambda s: s + [], ValueError), (lambda s: s.remove(abs), ValueError),
-    (lambda s: s.__setitem__(0, abs), ValueError),
-    (lambda s: s.copyparams([]), ValueError),
-])
+@pytest.mark.parametrize(
+    "act,error",
+    [
+        (lambda s: s(1), RuntimeError),
+        (lambda s: s.insert(1, abs), IndexError),
+        (lambda s: s.append(3), ValueError),
+        (lambda s: s + [], ValueError),
+        (lambda s: s.remove(abs), ValueError),
+        (lambda s: s.__setitem__(0, abs), ValueError),
+        (lambda s: s.copyparams([]), ValueError),
+    ],
+)
 def test_sequential_errors(act, error):
     for sequential in (chainer.Sequential(), Sequential()):
         with pytest.raises(error):
@@ -250,7 +275,7 @@ def test_parameters_of_ones_own():
     with pytest.raises(AttributeError):
         T.add_param(module, "w", (1,))
     assert sorted(dict(module.named_parameters())) == ["later", "n", "w"]
-    array = np.arange(3.)
+    array = np.arange(3.0)
     assert parameter(array).dtype == torch.float64 and chainer.Parameter(array).dtype == np.float64
     assert parameter(array, (3,)).dtype == torch.float32 and chainer.Parameter(array, (3,)).dtype == np.float32
     assert parameter(np.float64(2), (3,)).dtype == torch.float32
@@ -316,6 +341,7 @@ def test_batch_norm_in_a_copy_shares_statistics():
 
 def test_chain_and_chainlist():
     from chainer2torch.compat.links.chains import Chain, ChainList, add_link
+
     c_links, t_links = [L.Linear(n, n) for n in range(1, 7)], [nn.Linear(n, n) for n in range(1, 7)]
     for links, make in ((c_links, chainer.ChainList), (t_links, ChainList)):
         net = make(*links[:3])

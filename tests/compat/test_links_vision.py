@@ -1,4 +1,5 @@
 """VGG, ResNet and GoogLeNet against Chainer's, on small images where the network allows it."""
+
 import chainer
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from chainer2torch.compat.backend.default_dtype import using_default_dtype
 from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 from tests.support.links import arrays_of, npz_of
 
-IMAGES = [np.random.RandomState(0).randint(0, 256, shape).astype("u1")
-          for shape in ((40, 30, 3), (3, 20, 25), (1, 30, 20))]
+IMAGES = [
+    np.random.RandomState(0).randint(0, 256, shape).astype("u1") for shape in ((40, 30, 3), (3, 20, 25), (1, 30, 20))
+]
 
 
-@pytest.mark.parametrize("module,prepare", [(vgg, T.prepare_vgg), (resnet, T.prepare_resnet),
-                                            (googlenet, T.prepare_googlenet)])
+@pytest.mark.parametrize(
+    "module,prepare", [(vgg, T.prepare_vgg), (resnet, T.prepare_resnet), (googlenet, T.prepare_googlenet)]
+)
 @pytest.mark.parametrize("size", [(224, 224), (32, 16), None])
 def test_prepare(module, prepare, size):
     for image in IMAGES:
@@ -63,6 +66,7 @@ def test_deeper_resnets_have_the_same_weights(make, monkeypatch):
         monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
         module = make(T)
     from chainer2torch.compat.links.link_tree import namedparams
+
     assert {path: tuple(p.shape) for path, p in namedparams(module)} == expected
 
 
@@ -82,8 +86,9 @@ def test_googlenet():
 
 def test_ten_crops():
     images = np.random.RandomState(0).randn(2, 3, 256, 256).astype("f")
-    np.testing.assert_array_equal(T._ten_crops(torch.tensor(images)).numpy(),
-                                  chainer.utils.imgproc.oversample(images, (224, 224)))
+    np.testing.assert_array_equal(
+        T._ten_crops(torch.tensor(images)).numpy(), chainer.utils.imgproc.oversample(images, (224, 224))
+    )
 
 
 @pytest.mark.parametrize("name", ["VGG16Layers", "VGG19Layers"])
@@ -98,7 +103,10 @@ def test_vgg(name, monkeypatch):
     with torch.device("meta"):
         module = getattr(T, name)(None)
     assert [tuple(layer.weight.shape) for layer in (module.fc6, module.fc7, module.fc8)] == [
-        (4096, 512 * 7 * 7), (4096, 4096), (1000, 4096)]
+        (4096, 512 * 7 * 7),
+        (4096, 4096),
+        (1000, 4096),
+    ]
     module.fc6 = module.fc7 = module.fc8 = torch.nn.Identity()
     module.to_empty(device="cpu")
     module.fc6, module.fc7, module.fc8 = (torch.nn.LazyLinear(20) for _ in range(3))
@@ -136,7 +144,7 @@ def test_initial_values():
     torch.manual_seed(0)
     module = T.ResNet50Layers(None)
     assert float(module.res4.a.conv3.weight.std()) == pytest.approx((2 / 256) ** 0.5, rel=0.02)
-    assert float(module.fc6.weight.std()) == pytest.approx(2048 ** -0.5, rel=0.02)
+    assert float(module.fc6.weight.std()) == pytest.approx(2048**-0.5, rel=0.02)
     assert module.conv1.bias.abs().sum() == 0
     module = T.GoogLeNet(None)
     assert float(module.loss1_fc1.weight.max()) <= (3 / 2048) ** 0.5

@@ -1,4 +1,5 @@
 """Losses for classification and regression against Chainer."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -17,16 +18,27 @@ def _both(name, **options):
 
 @pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (2, 3, 2, 4), (1, 1), (4, 1)])
 @pytest.mark.parametrize("dtype", ["i4", "i8", "i1"])
-@pytest.mark.parametrize("options", [
-    {}, {"normalize": False}, {"ignore_label": 0}, {"ignore_label": 255, "normalize": False}, {"reduce": "no"},
-    {"reduce": "no", "ignore_label": 1}, {"cache_score": False}, {"enable_double_backprop": True},
-    {"enable_double_backprop": True, "reduce": "no", "ignore_label": 2},
-    {"enable_double_backprop": True, "normalize": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalize": False},
+        {"ignore_label": 0},
+        {"ignore_label": 255, "normalize": False},
+        {"reduce": "no"},
+        {"reduce": "no", "ignore_label": 1},
+        {"cache_score": False},
+        {"enable_double_backprop": True},
+        {"enable_double_backprop": True, "reduce": "no", "ignore_label": 2},
+        {"enable_double_backprop": True, "normalize": False},
+    ],
+)
 def test_softmax_cross_entropy(shape, dtype, options):
     x = RNG.randn(*shape) * 3
     t = RNG.randint(-1 if options.get("ignore_label", -1) == -1 else 0, shape[1], shape[:1] + shape[2:]).astype(dtype)
-    diff.check(*_both("softmax_cross_entropy", **options), [x, t],
-               double_backward=options.get("enable_double_backprop", False))
+    diff.check(
+        *_both("softmax_cross_entropy", **options), [x, t], double_backward=options.get("enable_double_backprop", False)
+    )
 
 
 @pytest.mark.parametrize("shape", [(6, 4), (3, 4, 2)])
@@ -35,14 +47,20 @@ def test_softmax_cross_entropy(shape, dtype, options):
 def test_softmax_cross_entropy_class_weight(shape, options, dtype):
     weight = RNG.rand(4).astype(dtype)
     t = RNG.randint(-1, 4, shape[:1] + shape[2:]).astype("i")
-    diff.check(lambda x, t: F.softmax_cross_entropy(x, t, class_weight=weight, **options),
-               lambda x, t: loss.softmax_cross_entropy(x, t, class_weight=torch.tensor(weight), **options),
-               [RNG.randn(*shape), t], dtypes=[dtype])
+    diff.check(
+        lambda x, t: F.softmax_cross_entropy(x, t, class_weight=weight, **options),
+        lambda x, t: loss.softmax_cross_entropy(x, t, class_weight=torch.tensor(weight), **options),
+        [RNG.randn(*shape), t],
+        dtypes=[dtype],
+    )
     # A weight of another float dtype does not change the dtype of the loss (with double backprop Chainer refuses it).
     if not options.get("enable_double_backprop"):
-        diff.check(lambda x, t: F.softmax_cross_entropy(x, t, class_weight=weight, **options),
-                   lambda x, t: loss.softmax_cross_entropy(x, t, class_weight=weight, **options),
-                   [RNG.randn(*shape), t], dtypes=[np.float32])
+        diff.check(
+            lambda x, t: F.softmax_cross_entropy(x, t, class_weight=weight, **options),
+            lambda x, t: loss.softmax_cross_entropy(x, t, class_weight=weight, **options),
+            [RNG.randn(*shape), t],
+            dtypes=[np.float32],
+        )
 
 
 @pytest.mark.parametrize("options", [{}, {"normalize": False}, {"reduce": "no"}, {"enable_double_backprop": True}])
@@ -54,8 +72,16 @@ def test_softmax_cross_entropy_all_ignored_and_empty(options):
     assert ours.size == 0 or ours == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"soft_target_loss": "kl-divergence"}, {"reduce": "no"}, {"ignore_label": 0},
-                                     {"reduce": "no", "soft_target_loss": "kl-divergence"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"soft_target_loss": "kl-divergence"},
+        {"reduce": "no"},
+        {"ignore_label": 0},
+        {"reduce": "no", "soft_target_loss": "kl-divergence"},
+    ],
+)
 @pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2)])
 @pytest.mark.parametrize("sums_to_one", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -65,17 +91,23 @@ def test_softmax_cross_entropy_soft_targets(options, shape, sums_to_one, dtype):
     if sums_to_one:
         t /= t.sum(axis=1, keepdims=True)
     # The targets are no inputs here: Chainer gives them no gradient (see the next test).
-    diff.check(lambda x: F.softmax_cross_entropy(x, t, **options),
-               lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), **options),
-               [RNG.randn(*shape)], dtypes=[dtype])
+    diff.check(
+        lambda x: F.softmax_cross_entropy(x, t, **options),
+        lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), **options),
+        [RNG.randn(*shape)],
+        dtypes=[dtype],
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_softmax_cross_entropy_ignores_soft_targets_in_the_gradient_alone(dtype):
     t = np.eye(4, dtype=dtype)[[0, 2, 3]]  # one-hot targets, and their ones are to be ignored
-    diff.check(lambda x: F.softmax_cross_entropy(x, t, ignore_label=1),
-               lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), ignore_label=1),
-               [RNG.randn(3, 4)], dtypes=[dtype])
+    diff.check(
+        lambda x: F.softmax_cross_entropy(x, t, ignore_label=1),
+        lambda x: loss.softmax_cross_entropy(x, torch.tensor(t), ignore_label=1),
+        [RNG.randn(3, 4)],
+        dtypes=[dtype],
+    )
 
 
 def test_softmax_cross_entropy_gives_soft_targets_no_gradient():
@@ -87,21 +119,38 @@ def test_softmax_cross_entropy_negative_labels_count_from_the_end():
     both = _both("softmax_cross_entropy")
     diff.check(*both, [RNG.randn(4, 5), np.array([-2, 0, -5, -1], "i")])
     diff.check(*_both("softmax_cross_entropy", ignore_label=3), [RNG.randn(4, 5), np.array([-2, 0, 3, -1], "i")])
-    diff.check(*_both("softmax_cross_entropy", enable_double_backprop=True),
-               [RNG.randn(4, 5), np.array([-2, 0, 9, -1], "i")])
+    diff.check(
+        *_both("softmax_cross_entropy", enable_double_backprop=True), [RNG.randn(4, 5), np.array([-2, 0, 9, -1], "i")]
+    )
 
 
-@pytest.mark.parametrize("x, t", [
-    ((3, 4), [0, 1, 4]), ((3, 4), [0, 1, -6]), ((3, 4), [0, 1]), ((3, 4), [[0], [1], [2]]), ((3, 4, 2), [0, 1, 2]),
-    ((3, 4), [0.0, 1.0, 2.0]), ((3, 4), [[0.5, 0.5]] * 3)])
+@pytest.mark.parametrize(
+    "x, t",
+    [
+        ((3, 4), [0, 1, 4]),
+        ((3, 4), [0, 1, -6]),
+        ((3, 4), [0, 1]),
+        ((3, 4), [[0], [1], [2]]),
+        ((3, 4, 2), [0, 1, 2]),
+        ((3, 4), [0.0, 1.0, 2.0]),
+        ((3, 4), [[0.5, 0.5]] * 3),
+    ],
+)
 def test_softmax_cross_entropy_refuses(x, t):
     t = np.array(t)
     t = t.astype("i") if t.dtype.kind == "i" else t.astype("f")
     diff.check_raises(*_both("softmax_cross_entropy"), [np.zeros(x, "f"), t])
 
 
-@pytest.mark.parametrize("options", [{"reduce": "sum"}, {"soft_target_loss": "l2"},
-                                     {"class_weight": np.ones((1, 4), "f")}, {"class_weight": np.ones(4, "i")}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reduce": "sum"},
+        {"soft_target_loss": "l2"},
+        {"class_weight": np.ones((1, 4), "f")},
+        {"class_weight": np.ones(4, "i")},
+    ],
+)
 def test_softmax_cross_entropy_refuses_options(options):
     diff.check_raises(*_both("softmax_cross_entropy", **options), [np.zeros((3, 4), "f"), np.zeros(3, "i")])
 
@@ -141,8 +190,16 @@ class TestErrors:
             chainers, ours = diff.run(*_both(name), [np.zeros((0, 3), "f"), np.zeros((0, 3), "f")])
         diff.assert_same(ours, chainers)
 
-    @pytest.mark.parametrize("a, b", [("f32[3,1]", "f32[3]"), ("f32[3,4]", "f32[4]"), ("f32[3]", "f64[3]"),
-                                      ("i32[3]", "i32[3]"), ("f32[3]", "i32[3]")])
+    @pytest.mark.parametrize(
+        "a, b",
+        [
+            ("f32[3,1]", "f32[3]"),
+            ("f32[3,4]", "f32[4]"),
+            ("f32[3]", "f64[3]"),
+            ("i32[3]", "i32[3]"),
+            ("f32[3]", "i32[3]"),
+        ],
+    )
     def test_refuses(self, name, a, b):
         diff.check_raises(*_both(name), [a, b])
 

@@ -1,4 +1,5 @@
 """Mathematical functions against Chainer: ties, axes, broadcasting, edges, second derivatives and errors."""
+
 import warnings
 
 import chainer.functions as F
@@ -12,14 +13,36 @@ from tests.support import differential as diff
 
 RNG = np.random.RandomState(0)
 UNARY = {
-    "absolute": torch.abs, "arctan": torch.atan, "cos": torch.cos, "cosh": torch.cosh, "erf": torch.erf,
-    "erfc": torch.erfc, "erfcx": torch.special.erfcx, "exp": torch.exp, "expm1": torch.expm1, "sin": torch.sin,
-    "sinh": torch.sinh, "square": torch.square, "tan": torch.tan, "ndtr": torch.special.ndtr,
-    "log_ndtr": torch.special.log_ndtr, "ceil": torch.ceil, "floor": torch.floor, "fix": torch.trunc,
+    "absolute": torch.abs,
+    "arctan": torch.atan,
+    "cos": torch.cos,
+    "cosh": torch.cosh,
+    "erf": torch.erf,
+    "erfc": torch.erfc,
+    "erfcx": torch.special.erfcx,
+    "exp": torch.exp,
+    "expm1": torch.expm1,
+    "sin": torch.sin,
+    "sinh": torch.sinh,
+    "square": torch.square,
+    "tan": torch.tan,
+    "ndtr": torch.special.ndtr,
+    "log_ndtr": torch.special.log_ndtr,
+    "ceil": torch.ceil,
+    "floor": torch.floor,
+    "fix": torch.trunc,
     "sign": torch.sign,
 }
-POSITIVE = {"log": torch.log, "log10": torch.log10, "log1p": torch.log1p, "log2": torch.log2, "sqrt": torch.sqrt,
-            "rsqrt": torch.rsqrt, "lgamma": torch.lgamma, "digamma": torch.digamma}
+POSITIVE = {
+    "log": torch.log,
+    "log10": torch.log10,
+    "log1p": torch.log1p,
+    "log2": torch.log2,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "lgamma": torch.lgamma,
+    "digamma": torch.digamma,
+}
 BETWEEN = {"arccos": torch.acos, "arcsin": torch.asin, "arctanh": torch.atanh, "erfinv": torch.erfinv}
 SHAPES = [(3, 4), (2, 3, 4), (), (1,), (0, 3)]
 
@@ -90,11 +113,25 @@ def test_clip_refuses(bounds):
 
 
 @pytest.mark.parametrize("chainers, ours", [(F.bias, m.bias), (F.scale, m.scale)])
-@pytest.mark.parametrize("x, y, axis", [((2, 3, 4), (3,), 1), ((2, 3, 4), (3, 4), 1), ((2, 3, 4), (2, 3), 0),
-                                        ((2, 3, 4), (), 1), ((2, 3, 4), (4,), 2), ((2, 3), (1,), 1), ((0, 3), (3,), 1)])
+@pytest.mark.parametrize(
+    "x, y, axis",
+    [
+        ((2, 3, 4), (3,), 1),
+        ((2, 3, 4), (3, 4), 1),
+        ((2, 3, 4), (2, 3), 0),
+        ((2, 3, 4), (), 1),
+        ((2, 3, 4), (4,), 2),
+        ((2, 3), (1,), 1),
+        ((0, 3), (3,), 1),
+    ],
+)
 def test_aligned(chainers, ours, x, y, axis):
-    diff.check(lambda x, y: chainers(x, y, axis), lambda x, y: ours(x, y, axis),
-               [RNG.randn(*x), np.asarray(RNG.randn(*y))], double_backward=True)
+    diff.check(
+        lambda x, y: chainers(x, y, axis),
+        lambda x, y: ours(x, y, axis),
+        [RNG.randn(*x), np.asarray(RNG.randn(*y))],
+        double_backward=True,
+    )
 
 
 @pytest.mark.parametrize("chainers, ours", [(F.bias, m.bias), (F.scale, m.scale)])
@@ -130,9 +167,20 @@ def test_identity():
     assert m.identity(x) is x
 
 
-MATMUL = [((3, 4), (4, 2)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((5, 3, 4), (4, 2)), ((3, 4), (5, 4, 2)),
-          ((5, 3, 4), (5, 4, 2)), ((2, 1, 3, 4), (5, 4, 2)), ((5, 3, 4), (4,)), ((4,), (5, 4, 2)), ((1, 1), (1, 1)),
-          ((3, 0), (0, 2))]
+MATMUL = [
+    ((3, 4), (4, 2)),
+    ((4,), (4,)),
+    ((3, 4), (4,)),
+    ((4,), (4, 2)),
+    ((5, 3, 4), (4, 2)),
+    ((3, 4), (5, 4, 2)),
+    ((5, 3, 4), (5, 4, 2)),
+    ((2, 1, 3, 4), (5, 4, 2)),
+    ((5, 3, 4), (4,)),
+    ((4,), (5, 4, 2)),
+    ((1, 1), (1, 1)),
+    ((3, 0), (0, 2)),
+]
 
 
 @pytest.mark.parametrize("a, b", MATMUL)
@@ -151,44 +199,84 @@ def test_gradient_of_matmul_with_vectors(a, b):
     diff.check(F.matmul, m.matmul, [RNG.randn(*a), RNG.randn(*b)])
 
 
-@pytest.mark.parametrize("a, b, transa, transb", [
-    ((5, 3, 4), (5, 4, 2), False, False), ((5, 4, 3), (5, 4, 2), True, False), ((5, 3, 4), (5, 2, 4), False, True),
-    ((5, 4), (5, 4), True, False), ((5, 3), (5, 2), False, True), ((5, 3, 4), (5, 4), False, False),
-    ((5, 4), (5, 4, 2), True, False), ((5, 4), (5, 1), False, False), ((1, 1), (1, 1), False, False)])
+@pytest.mark.parametrize(
+    "a, b, transa, transb",
+    [
+        ((5, 3, 4), (5, 4, 2), False, False),
+        ((5, 4, 3), (5, 4, 2), True, False),
+        ((5, 3, 4), (5, 2, 4), False, True),
+        ((5, 4), (5, 4), True, False),
+        ((5, 3), (5, 2), False, True),
+        ((5, 3, 4), (5, 4), False, False),
+        ((5, 4), (5, 4, 2), True, False),
+        ((5, 4), (5, 1), False, False),
+        ((1, 1), (1, 1), False, False),
+    ],
+)
 def test_batch_matmul(a, b, transa, transb):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        diff.check(lambda x, y: F.batch_matmul(x, y, transa, transb), lambda x, y: m.batch_matmul(x, y, transa, transb),
-                   [RNG.randn(*a), RNG.randn(*b)], dtypes=[np.float32], double_backward=True, rtol=1e-3)
+        diff.check(
+            lambda x, y: F.batch_matmul(x, y, transa, transb),
+            lambda x, y: m.batch_matmul(x, y, transa, transb),
+            [RNG.randn(*a), RNG.randn(*b)],
+            dtypes=[np.float32],
+            double_backward=True,
+            rtol=1e-3,
+        )
         diff.check_raises(F.batch_matmul, m.batch_matmul, ["f32[3,4,5]", "f32[3,4,5]"])
         diff.check_raises(F.batch_matmul, m.batch_matmul, ["f32[3]", "f32[3]"])
 
 
-@pytest.mark.parametrize("a, b, axes", [
-    ((2, 3, 4), (3, 4, 5), 2), ((2, 3), (3, 4), 1), ((2,), (3,), 0), ((2, 3, 4), (4, 5, 2), ((0, 2), (2, 0))),
-    ((2, 3), (2, 4), (0, 0)), ((2, 3), (4, 2), ([0], [1])), ((2, 3), (2, 3), ((0, 1), (0, 1))),
-    ((2, 3), (4, 2), (0, (1,)))])
+@pytest.mark.parametrize(
+    "a, b, axes",
+    [
+        ((2, 3, 4), (3, 4, 5), 2),
+        ((2, 3), (3, 4), 1),
+        ((2,), (3,), 0),
+        ((2, 3, 4), (4, 5, 2), ((0, 2), (2, 0))),
+        ((2, 3), (2, 4), (0, 0)),
+        ((2, 3), (4, 2), ([0], [1])),
+        ((2, 3), (2, 3), ((0, 1), (0, 1))),
+        ((2, 3), (4, 2), (0, (1,))),
+    ],
+)
 def test_tensordot(a, b, axes):
-    diff.check(lambda x, y: F.tensordot(x, y, axes), lambda x, y: m.tensordot(x, y, axes),
-               [RNG.randn(*a), RNG.randn(*b)], double_backward=True)
+    diff.check(
+        lambda x, y: F.tensordot(x, y, axes),
+        lambda x, y: m.tensordot(x, y, axes),
+        [RNG.randn(*a), RNG.randn(*b)],
+        double_backward=True,
+    )
 
 
-@pytest.mark.parametrize("a, b, axes", [((2, 3), (1, 3), (0, 0)), ((2, 3), (4, 5), 1), ((2, 3), (3, 2), ((0,), (1, 0))),
-                                        ((2, 3), (3, 2), (0, 1, 2))])
+@pytest.mark.parametrize(
+    "a, b, axes",
+    [((2, 3), (1, 3), (0, 0)), ((2, 3), (4, 5), 1), ((2, 3), (3, 2), ((0,), (1, 0))), ((2, 3), (3, 2), (0, 1, 2))],
+)
 def test_tensordot_refuses(a, b, axes):
-    diff.check_raises(lambda x, y: F.tensordot(x, y, axes), lambda x, y: m.tensordot(x, y, axes),
-                      [RNG.randn(*a), RNG.randn(*b)])
+    diff.check_raises(
+        lambda x, y: F.tensordot(x, y, axes), lambda x, y: m.tensordot(x, y, axes), [RNG.randn(*a), RNG.randn(*b)]
+    )
 
 
 @pytest.mark.parametrize("name", ["fft", "ifft"])
 @pytest.mark.parametrize("shape", [(3, 5), (4,), (1,), (2, 3, 4)])
 def test_fourier(name, shape):
-    diff.check(lambda x, y: getattr(F, name)((x, y)), lambda x, y: getattr(m, name)((x, y)),
-               [RNG.randn(*shape), RNG.randn(*shape)], double_backward=True)
-    diff.check(lambda x, y: getattr(F, name)((x, y))[1], lambda x, y: getattr(m, name)((x, y))[1],
-               [RNG.randn(*shape), RNG.randn(*shape)])
-    diff.check_raises(lambda x, y: getattr(F, name)((x, y)), lambda x, y: getattr(m, name)((x, y)),
-                      ["f32[3]", "f32[1]"])
+    diff.check(
+        lambda x, y: getattr(F, name)((x, y)),
+        lambda x, y: getattr(m, name)((x, y)),
+        [RNG.randn(*shape), RNG.randn(*shape)],
+        double_backward=True,
+    )
+    diff.check(
+        lambda x, y: getattr(F, name)((x, y))[1],
+        lambda x, y: getattr(m, name)((x, y))[1],
+        [RNG.randn(*shape), RNG.randn(*shape)],
+    )
+    diff.check_raises(
+        lambda x, y: getattr(F, name)((x, y)), lambda x, y: getattr(m, name)((x, y)), ["f32[3]", "f32[1]"]
+    )
 
 
 def test_polygamma():
@@ -200,8 +288,9 @@ def test_polygamma():
 
 
 def test_zeta():
-    diff.check(lambda q: F.zeta(3, q), lambda q: torch.special.zeta(3, q), [RNG.uniform(0.5, 6, (3, 4))],
-               double_backward=True)
+    diff.check(
+        lambda q: F.zeta(3, q), lambda q: torch.special.zeta(3, q), [RNG.uniform(0.5, 6, (3, 4))], double_backward=True
+    )
 
 
 def test_batch_l2_norm_squared():
@@ -213,15 +302,20 @@ def test_batch_l2_norm_squared():
 AXES = [None, 0, 1, -1, (0,), (0, 1), (0, -1), (2, 0), (0, 1, 2), ()]
 
 
-@pytest.mark.parametrize("chainers, ours", [(F.sum, r.sum_along), (F.mean, r.average), (F.prod, r.prod),
-                                            (F.max, r.amax), (F.min, r.amin)])
+@pytest.mark.parametrize(
+    "chainers, ours", [(F.sum, r.sum_along), (F.mean, r.average), (F.prod, r.prod), (F.max, r.amax), (F.min, r.amin)]
+)
 class TestReductions:
     @pytest.mark.parametrize("axis", AXES)
     @pytest.mark.parametrize("keepdims", [False, True])
     def test_values(self, chainers, ours, axis, keepdims):
         for x in (RNG.randn(2, 3, 4), RNG.randint(0, 3, (2, 3, 4)).astype("f")):  # ties, and zeros in a product
-            diff.check(lambda x: chainers(x, axis=axis, keepdims=keepdims),
-                       lambda x: ours(x, axis=axis, keepdims=keepdims), [x], double_backward=axis != ())
+            diff.check(
+                lambda x: chainers(x, axis=axis, keepdims=keepdims),
+                lambda x: ours(x, axis=axis, keepdims=keepdims),
+                [x],
+                double_backward=axis != (),
+            )
 
     def test_small(self, chainers, ours):
         diff.check(chainers, ours, [np.array(2.5)])
@@ -250,17 +344,31 @@ def test_logsumexp(axis):
     diff.check(lambda x: F.logsumexp(x, axis), lambda x: r.logsumexp(x, axis), [x], double_backward=axis != ())
 
 
-@pytest.mark.parametrize("x, weights, axis", [((2, 3), (2, 3), None), ((2, 3), (2,), 0), ((2, 3), (3,), -1),
-                                              ((2, 3), (3,), (1,)), ((), (), None), ((4,), (4,), 0)])
+@pytest.mark.parametrize(
+    "x, weights, axis",
+    [
+        ((2, 3), (2, 3), None),
+        ((2, 3), (2,), 0),
+        ((2, 3), (3,), -1),
+        ((2, 3), (3,), (1,)),
+        ((), (), None),
+        ((4,), (4,), 0),
+    ],
+)
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_weighted_average(x, weights, axis, keepdims):
-    diff.check(lambda x, w: F.average(x, axis, w, keepdims), lambda x, w: r.average(x, axis, w, keepdims),
-               [np.asarray(RNG.randn(*x)), np.asarray(RNG.rand(*weights) + 0.1)], double_backward=True)
+    diff.check(
+        lambda x, w: F.average(x, axis, w, keepdims),
+        lambda x, w: r.average(x, axis, w, keepdims),
+        [np.asarray(RNG.randn(*x)), np.asarray(RNG.rand(*weights) + 0.1)],
+        double_backward=True,
+    )
 
 
 def test_weighted_average_refuses():
-    diff.check_raises(lambda x, w: F.average(x, (0, 1), w), lambda x, w: r.average(x, (0, 1), w),
-                      ["f32[2,3]", "f32[2,3]"])
+    diff.check_raises(
+        lambda x, w: F.average(x, (0, 1), w), lambda x, w: r.average(x, (0, 1), w), ["f32[2,3]", "f32[2,3]"]
+    )
     diff.check_raises(lambda x, w: F.average(x, 0, w), lambda x, w: r.average(x, 0, w), ["f32[2,3]", "f32[3]"])
 
 
@@ -269,8 +377,9 @@ def test_weighted_average_refuses():
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_cumulative(name, shape, axis):
     x = RNG.randint(-1, 3, shape).astype("f")  # zeros in a product
-    diff.check(lambda x: getattr(F, name)(x, axis), lambda x: getattr(r, name)(x, axis), [x],
-               double_backward=name == "cumsum")
+    diff.check(
+        lambda x: getattr(F, name)(x, axis), lambda x: getattr(r, name)(x, axis), [x], double_backward=name == "cumsum"
+    )
     diff.check(lambda x: getattr(F, name)(x, axis), lambda x: getattr(r, name)(x, axis), [RNG.randn(*shape)])
 
 
@@ -293,19 +402,36 @@ def test_singular_matrices_raise():
     diff.check_raises(F.cholesky, torch.linalg.cholesky, [-np.eye(2, dtype="f")])
 
 
-@pytest.mark.parametrize("operands", [
-    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii", (3, 3)), ("ii->i", (3, 3)),
-    ("ijk->kji", (2, 3, 4)), ("Ab,bA", (2, 3), (3, 2)),
-    ("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)), ("i,j,k->kij", (2,), (3,), (4,)), ("ij->", (2, 3)),
-    ("ij,ij->ij", (2, 3), (2, 3)), ("ba", (2, 3)), ("i...,i->...", (2, 3), (2,))])
+@pytest.mark.parametrize(
+    "operands",
+    [
+        ("ij,jk->ik", (2, 3), (3, 4)),
+        ("ij,jk", (2, 3), (3, 4)),
+        ("ii", (3, 3)),
+        ("ii->i", (3, 3)),
+        ("ijk->kji", (2, 3, 4)),
+        ("Ab,bA", (2, 3), (3, 2)),
+        ("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)),
+        ("i,j,k->kij", (2,), (3,), (4,)),
+        ("ij->", (2, 3)),
+        ("ij,ij->ij", (2, 3), (2, 3)),
+        ("ba", (2, 3)),
+        ("i...,i->...", (2, 3), (2,)),
+    ],
+)
 def test_einsum(operands):
     subscripts, *shapes = operands
-    diff.check(lambda *xs: F.einsum(subscripts, *xs), lambda *xs: torch.einsum(subscripts, *xs),
-               [RNG.randn(*s) for s in shapes], double_backward=True)
+    diff.check(
+        lambda *xs: F.einsum(subscripts, *xs),
+        lambda *xs: torch.einsum(subscripts, *xs),
+        [RNG.randn(*s) for s in shapes],
+        double_backward=True,
+    )
 
 
-@pytest.mark.parametrize("shape, to", [((2, 3, 4), (3, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((2, 3), (1, 1)),
-                                       ((3,), (1,)), ((1, 3), (3,))])
+@pytest.mark.parametrize(
+    "shape, to", [((2, 3, 4), (3, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((2, 3), (1, 1)), ((3,), (1,)), ((1, 3), (3,))]
+)
 def test_sum_to(shape, to):
     diff.check(lambda x: F.sum_to(x, to), lambda x: x.sum_to_size(to), [RNG.randn(*shape)], double_backward=True)
 
@@ -315,5 +441,9 @@ def test_sum_to(shape, to):
 def test_index_of_extreme(name, axis):
     for shape in ((3, 4), (2, 5, 2)):
         x = RNG.randint(0, 3, shape).astype("f")  # of several the first
-        diff.check(lambda x: getattr(F, name)(x, axis=axis), lambda x: getattr(torch, name)(x, dim=axis), [x],
-                   check_dtype=False)
+        diff.check(
+            lambda x: getattr(F, name)(x, axis=axis),
+            lambda x: getattr(torch, name)(x, dim=axis),
+            [x],
+            check_dtype=False,
+        )

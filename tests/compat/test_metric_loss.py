@@ -1,4 +1,5 @@
 """Losses on distances, covariances and distributions against Chainer."""
+
 import chainer.functions as F
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ RNG = np.random.RandomState(0)
 
 
 def _both(name, *args, **options):
-    return ((lambda *a: getattr(F, name)(*a, *args, **options)),
-            (lambda *a: getattr(metric_loss, name)(*a, *args, **options)))
+    return (
+        (lambda *a: getattr(F, name)(*a, *args, **options)),
+        (lambda *a: getattr(metric_loss, name)(*a, *args, **options)),
+    )
 
 
 @pytest.mark.parametrize("reduce", ["mean", "no"])
@@ -26,8 +29,12 @@ def test_contrastive(reduce, margin, dtype):
 @pytest.mark.parametrize("gap", [0.0, 1e-9, 3e-8, 1e-6])
 def test_contrastive_of_pairs_that_are_equal_or_nearly(gap):
     x = np.ones((4, 2))
-    diff.check(*_both("contrastive", reduce="no"), [x * 0, x * gap, np.array([0, 1, 0, 1], "i")],
-               dtypes=[np.float64], atol=2e-7 * gap + 1e-10)
+    diff.check(
+        *_both("contrastive", reduce="no"),
+        [x * 0, x * gap, np.array([0, 1, 0, 1], "i")],
+        dtypes=[np.float64],
+        atol=2e-7 * gap + 1e-10,
+    )
 
 
 def test_contrastive_refuses():
@@ -45,8 +52,9 @@ def test_contrastive_refuses():
 @pytest.mark.parametrize("margin", [0.2, 3.0])
 @pytest.mark.parametrize("shape", [(6, 3), (1, 1)])
 def test_triplet(reduce, margin, shape):
-    diff.check(*_both("triplet", margin=margin, reduce=reduce), [RNG.randn(*shape) for _ in range(3)],
-               double_backward=True)
+    diff.check(
+        *_both("triplet", margin=margin, reduce=reduce), [RNG.randn(*shape) for _ in range(3)], double_backward=True
+    )
 
 
 def test_triplet_refuses():
@@ -98,9 +106,12 @@ def test_bernoulli_nll_of_large_logits():
 def test_discriminative_loss(norm, batch, instances):
     labels = RNG.randint(0, instances + 1, (batch, 3, 4)).astype("i")
     labels[:, 0, :instances] = np.arange(1, instances + 1)
-    both = (lambda x, t: F.discriminative_margin_based_clustering_loss(x, t, 0.1, 1.5, instances, norm, 2.0, 0.5, 0.01),
-            lambda x, t: metric_loss.discriminative_margin_based_clustering_loss(
-                x, t, 0.1, 1.5, instances, norm, 2.0, 0.5, 0.01))
+    both = (
+        lambda x, t: F.discriminative_margin_based_clustering_loss(x, t, 0.1, 1.5, instances, norm, 2.0, 0.5, 0.01),
+        lambda x, t: metric_loss.discriminative_margin_based_clustering_loss(
+            x, t, 0.1, 1.5, instances, norm, 2.0, 0.5, 0.01
+        ),
+    )
     x = RNG.randn(batch, instances, 3, 4)
     # With one instance there is no pair of centres: Chainer's distance term is then a number, as ours.
     diff.check(*both, [x, labels], grad=norm == 1 and instances > 1)
@@ -108,5 +119,7 @@ def test_discriminative_loss(norm, batch, instances):
 
 @pytest.mark.parametrize("dim, norm", [(0, 1), (3, 3)])
 def test_discriminative_loss_refuses(dim, norm):
-    diff.check_raises(*_both("discriminative_margin_based_clustering_loss", 0.1, 1.5, dim, norm),
-                      [np.zeros((3, 3, 2, 2), "f"), np.zeros((3, 2, 2), "i")])
+    diff.check_raises(
+        *_both("discriminative_margin_based_clustering_loss", 0.1, 1.5, dim, norm),
+        [np.zeros((3, 3, 2, 2), "f"), np.zeros((3, 2, 2), "i")],
+    )

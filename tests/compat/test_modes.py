@@ -1,4 +1,5 @@
 """The train flag and the context managers of compat.modes."""
+
 import types
 import functools
 import threading
@@ -194,11 +195,18 @@ def _closure(model):
     return lambda x: model(x)
 
 
-@pytest.mark.parametrize("wrapped", [
-    lambda model: _closure(model), lambda model: functools.partial(_closure(model), x=torch.ones(3)),
-    lambda model: functools.partial(torch.nn.Module.__call__, model), lambda model: [model], lambda model: {"a": model},
-    lambda model: model.forward, lambda model: types.SimpleNamespace(inner=[model]),
-])
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda model: _closure(model),
+        lambda model: functools.partial(_closure(model), x=torch.ones(3)),
+        lambda model: functools.partial(torch.nn.Module.__call__, model),
+        lambda model: [model],
+        lambda model: {"a": model},
+        lambda model: model.forward,
+        lambda model: types.SimpleNamespace(inner=[model]),
+    ],
+)
 def test_modules_behind_functions_and_objects_are_found(wrapped):
     model = torch.nn.Dropout(0.5)
     with modes.eval_mode(wrapped(model)):

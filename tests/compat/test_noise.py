@@ -1,4 +1,5 @@
 """Noise: exactly when the mask or the sample is given, by moments when it is drawn, and nothing in test mode."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -25,9 +26,13 @@ def _mean_is(sample, mean, variance):
 def test_dropout_with_a_mask(train, return_mask):
     mask = RNG.rand(3, 4).astype("f")
     with chainer.using_config("train", train), modes.using_train(train):
-        diff.check(lambda x: F.dropout(x, 0.3, mask=mask, return_mask=return_mask),
-                   lambda x: noise.dropout(x, 0.3, mask=torch.tensor(mask), return_mask=return_mask),
-                   ["f32[3,4]"], dtypes=[np.float32], double_backward=train)
+        diff.check(
+            lambda x: F.dropout(x, 0.3, mask=mask, return_mask=return_mask),
+            lambda x: noise.dropout(x, 0.3, mask=torch.tensor(mask), return_mask=return_mask),
+            ["f32[3,4]"],
+            dtypes=[np.float32],
+            double_backward=train,
+        )
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 0.9])
@@ -42,7 +47,7 @@ def test_dropout_draws(ratio, options):
     chainers = set(np.unique(F.dropout(x.detach().numpy(), ratio).array).tolist())
     assert {round(v, 5) for v in values} == {round(v, 5) for v in chainers}
     _mean_is((y == 0).double(), ratio, ratio * (1 - ratio)) if ratio else None
-    gx, = torch.autograd.grad(y.sum(), x)
+    (gx,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(gx * 2, y)
     assert mask is None or torch.equal(x * mask, y)
 
@@ -69,10 +74,13 @@ def test_dropout_refuses(ratio):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gaussian_with_noise(shape, return_eps, dtype):
     eps = np.asarray(RNG.randn(*shape)).astype(dtype)
-    diff.check(lambda m, v: F.gaussian(m, v, eps=eps, return_eps=return_eps),
-               lambda m, v: noise.gaussian(m, v, eps=torch.tensor(eps), return_eps=return_eps),
-               [np.asarray(RNG.randn(*shape)), np.asarray(RNG.randn(*shape))], dtypes=[dtype],
-               double_backward=0 not in shape)
+    diff.check(
+        lambda m, v: F.gaussian(m, v, eps=eps, return_eps=return_eps),
+        lambda m, v: noise.gaussian(m, v, eps=torch.tensor(eps), return_eps=return_eps),
+        [np.asarray(RNG.randn(*shape)), np.asarray(RNG.randn(*shape))],
+        dtypes=[dtype],
+        double_backward=0 not in shape,
+    )
 
 
 def test_gaussian_draws():
@@ -97,8 +105,9 @@ def test_gumbel_softmax_draws(tau, axis):
     np.random.seed(0)
     log_pi = np.log([[0.1, 0.2, 0.7]]).astype("f")
     x = np.repeat(log_pi, LARGE, 0) if axis else np.repeat(log_pi, LARGE, 0).T.copy()
-    chainers, ours = diff.run(lambda x: F.gumbel_softmax(x, tau, axis),
-                              lambda x: noise.gumbel_softmax(x, tau, axis), [x])
+    chainers, ours = diff.run(
+        lambda x: F.gumbel_softmax(x, tau, axis), lambda x: noise.gumbel_softmax(x, tau, axis), [x]
+    )
     assert chainers.shape == ours.shape and chainers.dtype == ours.dtype
     np.testing.assert_allclose(ours.sum(axis=axis), 1, rtol=1e-5)
     for i in range(3):
@@ -128,8 +137,12 @@ def test_zoneout(train):
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
 def test_zoneout_at_the_ends(ratio):
-    diff.check(lambda h, x: F.zoneout(h, x, ratio), lambda h, x: noise.zoneout(h, x, ratio), ["f32[3,4]", "f32[3,4]"],
-               double_backward=True)
+    diff.check(
+        lambda h, x: F.zoneout(h, x, ratio),
+        lambda h, x: noise.zoneout(h, x, ratio),
+        ["f32[3,4]", "f32[3,4]"],
+        double_backward=True,
+    )
 
 
 @pytest.mark.parametrize("batchwise", [True, False])
@@ -141,8 +154,11 @@ def test_simplified_dropconnect_with_a_mask(batchwise, with_bias, train, x):
     options = {"ratio": 0.3, "train": train, "use_batchwise_mask": batchwise}
     inputs = [RNG.randn(*x), RNG.randn(2, 4)] + ([RNG.randn(2)] if with_bias else [])
     # Chainer's second derivative fails for a mask that is shared by the batch.
-    diff.check(lambda *a: F.simplified_dropconnect(*a, mask=mask, **options),
-               lambda *a: noise.simplified_dropconnect(*a, mask=torch.tensor(mask), **options), inputs)
+    diff.check(
+        lambda *a: F.simplified_dropconnect(*a, mask=mask, **options),
+        lambda *a: noise.simplified_dropconnect(*a, mask=torch.tensor(mask), **options),
+        inputs,
+    )
 
 
 def test_simplified_dropconnect_draws():
@@ -160,7 +176,9 @@ def test_simplified_dropconnect_draws():
 
 def test_simplified_dropconnect_refuses():
     mask = np.ones((2, 4), bool)
-    diff.check_raises(lambda x, w: F.simplified_dropconnect(x, w, mask=mask),
-                      lambda x, w: noise.simplified_dropconnect(x, w, mask=torch.tensor(mask)),
-                      ["f32[3,4]", "f32[2,4]"])
+    diff.check_raises(
+        lambda x, w: F.simplified_dropconnect(x, w, mask=mask),
+        lambda x, w: noise.simplified_dropconnect(x, w, mask=torch.tensor(mask)),
+        ["f32[3,4]", "f32[2,4]"],
+    )
     diff.check_raises(F.simplified_dropconnect, noise.simplified_dropconnect, ["f32[3,5]", "f32[2,4]"])

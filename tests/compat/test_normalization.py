@@ -1,4 +1,5 @@
 """chainer.functions.normalization: the rows' examples, running statistics, and the cases where torch differs."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -20,12 +21,22 @@ def test_example(name, index, variant):
 
 
 def _both(name, *args, **kwargs):
-    return (lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
-            lambda *xs: getattr(normalization, name)(*xs, *args, **kwargs))
+    return (
+        lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
+        lambda *xs: getattr(normalization, name)(*xs, *args, **kwargs),
+    )
 
 
-_SHAPES = [((4, 3), (3,), None), ((4, 3, 2, 2), (3,), None), ((4, 3, 2), (3, 2), None), ((4, 3, 2), (2,), (0, 1)),
-           ((2, 3, 4), (3, 4), 0), ((2, 3, 4), (2,), (1, 2)), ((1, 3), (3,), None), ((1, 3, 2), (3,), None)]
+_SHAPES = [
+    ((4, 3), (3,), None),
+    ((4, 3, 2, 2), (3,), None),
+    ((4, 3, 2), (3, 2), None),
+    ((4, 3, 2), (2,), (0, 1)),
+    ((2, 3, 4), (3, 4), 0),
+    ((2, 3, 4), (2,), (1, 2)),
+    ((1, 3), (3,), None),
+    ((1, 3, 2), (3,), None),
+]
 
 
 @pytest.mark.parametrize("shape, kept, axis", _SHAPES)
@@ -49,8 +60,9 @@ def test_running_statistics_are_updated_in_place(shape, kept, axis, dtype, decay
     x, gamma, beta, mean, var = (rng.rand(*s).astype(dtype) for s in (shape, kept, kept, kept, kept))
     t_mean, t_var = torch.from_numpy(mean.copy()), torch.from_numpy(var.copy())
     F.batch_normalization(x, gamma, beta, running_mean=mean, running_var=var, decay=decay, axis=axis)
-    normalization.batch_normalization(*map(torch.from_numpy, (x, gamma, beta)), running_mean=t_mean, running_var=t_var,
-                                      decay=decay, axis=axis)
+    normalization.batch_normalization(
+        *map(torch.from_numpy, (x, gamma, beta)), running_mean=t_mean, running_var=t_var, decay=decay, axis=axis
+    )
     np.testing.assert_allclose(t_mean.numpy(), mean, rtol=1e-5 if dtype == "f4" else 1e-12)
     np.testing.assert_allclose(t_var.numpy(), var, rtol=1e-5 if dtype == "f4" else 1e-12)
 
@@ -98,8 +110,13 @@ def test_batch_renormalization(shape, kept, rmax, dmax, update):
 def test_decorrelated_batch_normalization(shape, groups, eps):
     x = np.random.RandomState(0).randn(*shape)
     check(*_both("decorrelated_batch_normalization", groups=groups, eps=eps), [x], dtypes=[np.float64])
-    check(*_both("decorrelated_batch_normalization", groups=groups, eps=eps), [x], dtypes=[np.float32], rtol=1e-3,
-          atol=1e-3)
+    check(
+        *_both("decorrelated_batch_normalization", groups=groups, eps=eps),
+        [x],
+        dtypes=[np.float32],
+        rtol=1e-3,
+        atol=1e-3,
+    )
 
 
 def test_decorrelated_running_statistics():
@@ -107,13 +124,18 @@ def test_decorrelated_running_statistics():
     x, mean, projection = rng.randn(9, 6, 2), rng.randn(2, 3), rng.randn(2, 3, 3)
     t_mean, t_projection = torch.from_numpy(mean.copy()), torch.from_numpy(projection.copy())
     F.decorrelated_batch_normalization(x, groups=2, running_mean=mean, running_projection=projection, decay=0.6)
-    normalization.decorrelated_batch_normalization(torch.from_numpy(x), groups=2, running_mean=t_mean,
-                                                   running_projection=t_projection, decay=0.6)
+    normalization.decorrelated_batch_normalization(
+        torch.from_numpy(x), groups=2, running_mean=t_mean, running_projection=t_projection, decay=0.6
+    )
     np.testing.assert_allclose(t_mean.numpy(), mean, rtol=1e-10)
     np.testing.assert_allclose(t_projection.numpy(), projection, rtol=1e-8)
-    check(lambda v: F.fixed_decorrelated_batch_normalization(v, mean.astype(v.dtype), projection.astype(v.dtype), 2),
-          lambda v: normalization.fixed_decorrelated_batch_normalization(v, t_mean.to(v.dtype),
-                                                                         t_projection.to(v.dtype), 2), [x])
+    check(
+        lambda v: F.fixed_decorrelated_batch_normalization(v, mean.astype(v.dtype), projection.astype(v.dtype), 2),
+        lambda v: normalization.fixed_decorrelated_batch_normalization(
+            v, t_mean.to(v.dtype), t_projection.to(v.dtype), 2
+        ),
+        [x],
+    )
 
 
 def test_the_inverse_root_has_a_gradient_where_eigenvalues_are_equal():
@@ -130,9 +152,11 @@ def test_the_inverse_root_has_a_gradient_where_eigenvalues_are_equal():
 def test_local_response_normalization(n, shape):
     check(*_both("local_response_normalization", n, 1.5, 0.3, 0.6), [np.random.RandomState(0).randn(*shape)])
     if n % 2 and len(shape) > 2:  # what the row emits
-        check(_both("local_response_normalization", n, 1.5, 0.3, 0.6)[0],
-              lambda x: torch.nn.functional.local_response_norm(x, n, alpha=0.3 * n, beta=0.6, k=1.5),
-              [np.random.RandomState(0).randn(*shape)])
+        check(
+            _both("local_response_normalization", n, 1.5, 0.3, 0.6)[0],
+            lambda x: torch.nn.functional.local_response_norm(x, n, alpha=0.3 * n, beta=0.6, k=1.5),
+            [np.random.RandomState(0).randn(*shape)],
+        )
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1, (0, 2), (1, 2)])
@@ -152,8 +176,12 @@ def test_group_normalization_search(n, groups, per_group, length):
     channels = groups * per_group
     rng = np.random.RandomState(0)
     inputs = [rng.randn(n, channels, length), rng.randn(channels), rng.randn(channels)]
-    check(lambda x, g, b: F.group_normalization(x, groups, g, b),
-          lambda x, g, b: normalization.group_normalization(x, groups, g, b), inputs, dtypes=[np.float64])
+    check(
+        lambda x, g, b: F.group_normalization(x, groups, g, b),
+        lambda x, g, b: normalization.group_normalization(x, groups, g, b),
+        inputs,
+        dtypes=[np.float64],
+    )
 
 
 @pytest.mark.parametrize("eps", [1e-5, 0.1])
@@ -161,18 +189,26 @@ def test_layer_normalization(eps):
     check(*_both("layer_normalization", eps), ["f32[4,5]", "f32[5]", "f32[5]"], double_backward=True, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name, inputs, args", [
-    ("batch_normalization", ["f32[4,3]", "f32[2]", "f32[2]"], {}), ("normalize", ["f32[4,3]"], {"axis": 2}),
-    ("batch_normalization", ["f32[4,3]", "f32[3]", "f32[3]"], {"axis": (1, 0)}),
-    ("layer_normalization", ["f32[2,4,3]", "f32[3]", "f32[3]"], {}),
-    ("fixed_batch_normalization", ["f32[4,3]", "f32[2]", "f32[2]", "f32[2]", "f32[2]"], {})])
+@pytest.mark.parametrize(
+    "name, inputs, args",
+    [
+        ("batch_normalization", ["f32[4,3]", "f32[2]", "f32[2]"], {}),
+        ("normalize", ["f32[4,3]"], {"axis": 2}),
+        ("batch_normalization", ["f32[4,3]", "f32[3]", "f32[3]"], {"axis": (1, 0)}),
+        ("layer_normalization", ["f32[2,4,3]", "f32[3]", "f32[3]"], {}),
+        ("fixed_batch_normalization", ["f32[4,3]", "f32[2]", "f32[2]", "f32[2]", "f32[2]"], {}),
+    ],
+)
 def test_errors_stay_errors(name, inputs, args):
     check_raises(*_both(name, **args), inputs)
 
 
 def test_group_normalization_needs_whole_groups():
-    check_raises(lambda x, g: F.group_normalization(x, 2, g, g),
-                 lambda x, g: normalization.group_normalization(x, 2, g, g), ["f32[2,3,2]", "f32[3]"])
+    check_raises(
+        lambda x, g: F.group_normalization(x, 2, g, g),
+        lambda x, g: normalization.group_normalization(x, 2, g, g),
+        ["f32[2,3,2]", "f32[3]"],
+    )
 
 
 def test_batch_statistics_are_used_in_test_mode_too():

@@ -1,4 +1,5 @@
 """Optimizers that programs write, and the state of all of them, against Chainer's: the same code runs with both."""
+
 import types
 
 import chainer
@@ -18,8 +19,7 @@ def own_optimizer(api, core="update_core"):
     """An optimizer with a state of its own, as programs write one."""
     zeros = np.zeros_like if api is Theirs else torch.zeros_like
     base = chainer.GradientMethod if api is Theirs else optimizer_tests.optimizer_base.GradientMethod
-    proxy = chainer.optimizer.HyperparameterProxy if api is Theirs else \
-        optimizer_hyperparameters.HyperparameterProxy
+    proxy = chainer.optimizer.HyperparameterProxy if api is Theirs else optimizer_hyperparameters.HyperparameterProxy
 
     def update(self, param):
         self.state["s"] += param.grad
@@ -41,6 +41,7 @@ def own_optimizer(api, core="update_core"):
 
         def create_update_rule(self):
             return rule(self.hyperparam)
+
     return Method
 
 
@@ -48,8 +49,12 @@ def optimizer_pair(name, options, dtype="float64"):
     theirs, ours = optimizer_tests.models(dtype)
     if name == "own":
         return theirs, ours, own_optimizer(Theirs)(0.1).setup(theirs), own_optimizer(Ours)(0.1).setup(ours)
-    return (theirs, ours, getattr(chainer.optimizers, name)(**options).setup(theirs),
-            getattr(optimizer_tests.optimizers, name)(**options).setup(ours))
+    return (
+        theirs,
+        ours,
+        getattr(chainer.optimizers, name)(**options).setup(theirs),
+        getattr(optimizer_tests.optimizers, name)(**options).setup(ours),
+    )
 
 
 @pytest.mark.parametrize("name, options", [*optimizer_tests.CASES, ("own", {})])

@@ -1,4 +1,5 @@
 """Optimizers and hooks against Chainer's: parameters after ten steps, with an unused parameter and changing rates."""
+
 import copy
 import io
 import math
@@ -26,8 +27,13 @@ OPTIMIZERS = {
     "AdaGrad": [{}, {"lr": 0.1, "eps": 1e-2}],
     "AdaDelta": [{}, {"rho": 0.9, "eps": 1e-3}],
     "MSVAG": [{}, {"lr": 0.2, "beta": 0.8, "eta": 0.5, "weight_decay_rate": 0.01}],
-    "Adam": [{}, {"alpha": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-2, "eta": 0.5, "weight_decay_rate": 0.01},
-             {"amsgrad": True, "eps": 1e-2}, {"adabound": True}, {"eps": 0.0}],
+    "Adam": [
+        {},
+        {"alpha": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-2, "eta": 0.5, "weight_decay_rate": 0.01},
+        {"amsgrad": True, "eps": 1e-2},
+        {"adabound": True},
+        {"eps": 0.0},
+    ],
     "AdamW": [{}, {"weight_decay_rate": 0.1}],
     "AMSGrad": [{}, {"alpha": 0.1, "beta2": 0.5}],
     "AdaBound": [{}, {"alpha": 0.1, "final_lr": 0.01, "gamma": 0.5}],
@@ -70,8 +76,9 @@ def set_gradients(theirs, ours, rng, dtype="float64"):
 
 def check(theirs, ours, rtol=1e-9):
     for name in SHAPES:
-        np.testing.assert_allclose(getattr(ours, name).detach().numpy(), getattr(theirs, name).array, rtol=rtol,
-                                   atol=rtol)
+        np.testing.assert_allclose(
+            getattr(ours, name).detach().numpy(), getattr(theirs, name).array, rtol=rtol, atol=rtol
+        )
 
 
 def train(optimizer, reference, theirs, ours, steps=10, change=None, dtype="float64"):
@@ -95,6 +102,7 @@ def changed_rate(name):
 
     def change(optimizer):
         setattr(optimizer, attribute, getattr(optimizer, attribute) * 0.5)
+
     return change
 
 
@@ -121,10 +129,13 @@ def test_ten_steps(name, options, hooks, dtype, rtol):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_defaults_and_argument_order(name):
     import inspect
+
     theirs = inspect.signature(getattr(chainer.optimizers, name).__init__)
     ours = inspect.signature(getattr(optimizers, name).__init__)
-    described = [[(p.name, p.default) for p in signature.parameters.values() if p.name != "params"]
-                 for signature in (theirs, ours)]
+    described = [
+        [(p.name, p.default) for p in signature.parameters.values() if p.name != "params"]
+        for signature in (theirs, ours)
+    ]
     assert described[0] == described[1]
     reference, optimizer = getattr(chainer.optimizers, name)(), getattr(optimizers, name)()
     for attribute, _ in described[0][1:]:
@@ -135,9 +146,15 @@ def test_defaults_and_argument_order(name):
 @pytest.mark.parametrize("backwards", [False, True])
 def test_all_hooks_together_in_both_orders(name, backwards):
     """Ten steps with every hook that draws no numbers, on a model with an unused parameter, the rate halved once."""
+
     def hooks(m):
-        made = [m.WeightDecay(0.1), m.Lasso(0.01), m.GradientClipping(0.5), m.GradientHardClipping(-0.2, 0.1),
-                m.GradientLARS(threshold=0.1, weight_decay=0.1)]
+        made = [
+            m.WeightDecay(0.1),
+            m.Lasso(0.01),
+            m.GradientClipping(0.5),
+            m.GradientHardClipping(-0.2, 0.1),
+            m.GradientLARS(threshold=0.1, weight_decay=0.1),
+        ]
         return made[::-1] if backwards else made
 
     theirs, ours = models()
@@ -150,12 +167,20 @@ def test_all_hooks_together_in_both_orders(name, backwards):
     check(theirs, ours)
 
 
-@pytest.mark.parametrize("make", [
-    lambda m: m.WeightDecay(0.1), lambda m: m.Lasso(0.1), lambda m: m.GradientClipping(0.5),
-    lambda m: m.GradientClipping(1e6), lambda m: m.GradientHardClipping(-0.1, 0.2), lambda m: m.GradientLARS(),
-    lambda m: m.GradientLARS(threshold=1.5, weight_decay=0.1, eps=1e-3),
-    lambda m: m.GradientNoise(0.1, lambda xp, shape, dtype, hook, rule: xp.full(shape, hook.eta * rule.t, dtype)),
-], ids=range(8))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: m.WeightDecay(0.1),
+        lambda m: m.Lasso(0.1),
+        lambda m: m.GradientClipping(0.5),
+        lambda m: m.GradientClipping(1e6),
+        lambda m: m.GradientHardClipping(-0.1, 0.2),
+        lambda m: m.GradientLARS(),
+        lambda m: m.GradientLARS(threshold=1.5, weight_decay=0.1, eps=1e-3),
+        lambda m: m.GradientNoise(0.1, lambda xp, shape, dtype, hook, rule: xp.full(shape, hook.eta * rule.t, dtype)),
+    ],
+    ids=range(8),
+)
 def test_hooks(make):
     theirs, ours = models()
     reference = chainer.optimizers.MomentumSGD().setup(theirs)
@@ -168,8 +193,10 @@ def test_hooks(make):
 
 def test_clipping_of_zero_gradients():
     theirs, ours = models()
-    pairs = ((chainer.optimizers.SGD().setup(theirs), chainer.optimizer_hooks),
-             (optimizers.SGD().setup(ours), optimizer_hooks))
+    pairs = (
+        (chainer.optimizers.SGD().setup(theirs), chainer.optimizer_hooks),
+        (optimizers.SGD().setup(ours), optimizer_hooks),
+    )
     with np.errstate(divide="ignore"):
         for optimizer, module in pairs:
             optimizer.add_hook(module.GradientClipping(1.0))
@@ -194,6 +221,7 @@ def test_user_hooks_run_in_order_before_and_after():
     def log(calls, text):
         def hook(optimizer):
             calls.append((text, optimizer.t))
+
         hook.name = text
         return hook
 
@@ -245,8 +273,10 @@ def test_two_optimizers_share_a_graph():
         for linear, values in zip(linears, (x[:4], x[:1]), strict=True):
             linear.weight.copy_(torch.tensor(values))
             linear.bias.zero_()
-    for models, module, value, total in ((links, chainer.optimizers, chainer.Variable(x), chainer.functions.sum),
-                                         (linears, optimizers, torch.tensor(x), torch.sum)):
+    for models, module, value, total in (
+        (links, chainer.optimizers, chainer.Variable(x), chainer.functions.sum),
+        (linears, optimizers, torch.tensor(x), torch.sum),
+    ):
         generator, critic = (module.Adam(alpha=0.1).setup(model) for model in models)
         for _ in range(3):
             y = models[1](models[0](value) ** 2)
@@ -276,8 +306,10 @@ def test_settings_of_one_parameter(name):
     assert ours.a.update_rule.t == theirs.a.update_rule.t == 7
 
 
-@pytest.mark.parametrize("zeros_like", [
-    torch.zeros_like, lambda data: np.zeros_like(data.numpy()), lambda data: np.zeros(data.shape, np.float64)])
+@pytest.mark.parametrize(
+    "zeros_like",
+    [torch.zeros_like, lambda data: np.zeros_like(data.numpy()), lambda data: np.zeros(data.shape, np.float64)],
+)
 def test_own_update_rule(zeros_like):
     def classes(base, rule_base, zeros):
         class Rule(rule_base):
@@ -295,6 +327,7 @@ def test_own_update_rule(zeros_like):
 
             def create_update_rule(self):
                 return Rule(self.hyperparam)
+
         return Method
 
     theirs, ours = models()
@@ -467,8 +500,11 @@ def test_half_precision_with_a_float32_copy(name):
 
 
 def test_all_optimizers_by_name():
-    theirs = {name for name, value in vars(chainer.optimizers).items()
-              if isinstance(value, type) and issubclass(value, chainer.GradientMethod)}
+    theirs = {
+        name
+        for name, value in vars(chainer.optimizers).items()
+        if isinstance(value, type) and issubclass(value, chainer.GradientMethod)
+    }
     ours = {name: value for name, value in vars(OptimizersByName).items() if not name.startswith("_")}
     assert set(ours) == theirs == set(OPTIMIZERS)
     assert all(value is getattr(optimizers, name) for name, value in ours.items())

@@ -1,4 +1,5 @@
 """Communicators of one's own, and ChainerMN's names under their other paths, against ChainerMN between threads."""
+
 import importlib.util
 import sys
 import types
@@ -32,6 +33,7 @@ def run_migrated(code):
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
     import chainer_compat as compat
+
     module = types.ModuleType("own_communicator")
     exec(compile(code, "<migrated>", "exec"), vars(module))
     return plain(module.own_communicator(compat.create_communicator("naive")))
@@ -61,7 +63,7 @@ def only_the_interface():
     own = Handing()
     assert own.allgather_obj(comm.rank) == [0, 1]
     assert own.scatter_obj(["a", "b"] if comm.rank == 0 else None) == "ab"[comm.rank]
-    mean, = own.start_mean([torch.full((2,), float(comm.rank))])()
+    (mean,) = own.start_mean([torch.full((2,), float(comm.rank))])()
     assert mean.tolist() == [0.5, 0.5]
     layer = torch.nn.Linear(1, 1)
     if comm.rank:
@@ -81,19 +83,29 @@ def test_what_follows_from_the_interface():
     assert rank_processes.run_ranks(2, only_the_interface) == [16, 16]
 
 
-@pytest.mark.parametrize(("text", "symbol"), [
-    ("from chainermn.optimizers import create_multi_node_optimizer as f\nf(o, c)", "create_multi_node_optimizer"),
-    ("from chainermn.communicators import create_communicator as f\nf()", "create_communicator"),
-    ("import chainermn.communicators.communicator_base as m\nm.CommunicatorBase", "CommunicatorBase"),
-    ("from chainermn.datasets.scatter import scatter_dataset as f\nf(d, c)", "scatter_dataset"),
-    ("from chainermn.datasets.empty_dataset import create_empty_dataset as f\nf(d)", "datasets.create_empty_dataset"),
-    ("from chainermn.extensions.checkpoint import create_multi_node_checkpointer as f\nf('n', c)",
-     "create_multi_node_checkpointer"),
-    ("from chainermn.extensions.allreduce_persistent import AllreducePersistent as f\nf(m, c)",
-     "extensions.AllreducePersistent"),
-    ("from chainermn.functions.point_to_point_communication import send as f\nf(x, c, 1)", "functions.send"),
-    ("from chainermn.links.multi_node_chain_list import MultiNodeChainList as f\nf(c)", "MultiNodeChainList"),
-])
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("from chainermn.optimizers import create_multi_node_optimizer as f\nf(o, c)", "create_multi_node_optimizer"),
+        ("from chainermn.communicators import create_communicator as f\nf()", "create_communicator"),
+        ("import chainermn.communicators.communicator_base as m\nm.CommunicatorBase", "CommunicatorBase"),
+        ("from chainermn.datasets.scatter import scatter_dataset as f\nf(d, c)", "scatter_dataset"),
+        (
+            "from chainermn.datasets.empty_dataset import create_empty_dataset as f\nf(d)",
+            "datasets.create_empty_dataset",
+        ),
+        (
+            "from chainermn.extensions.checkpoint import create_multi_node_checkpointer as f\nf('n', c)",
+            "create_multi_node_checkpointer",
+        ),
+        (
+            "from chainermn.extensions.allreduce_persistent import AllreducePersistent as f\nf(m, c)",
+            "extensions.AllreducePersistent",
+        ),
+        ("from chainermn.functions.point_to_point_communication import send as f\nf(x, c, 1)", "functions.send"),
+        ("from chainermn.links.multi_node_chain_list import MultiNodeChainList as f\nf(c)", "MultiNodeChainList"),
+    ],
+)
 def test_names_under_other_paths(text, symbol):
     result = migrate_source(text + "\n")
     assert [(site.symbol, site.state) for site in result.sites] == [(f"chainermn.{symbol}", "exact")]
@@ -101,7 +113,9 @@ def test_names_under_other_paths(text, symbol):
 
 
 def test_communicators_that_are_made_of_mpi4py_are_for_a_person():
-    result = migrate_source("from chainermn.communicators.naive_communicator import NaiveCommunicator\n\n\n"
-                            "class Mine(NaiveCommunicator):\n    pass\n")
+    result = migrate_source(
+        "from chainermn.communicators.naive_communicator import NaiveCommunicator\n\n\n"
+        "class Mine(NaiveCommunicator):\n    pass\n"
+    )
     assert [site.state for site in result.sites] == ["manual"]
     assert "derive from `compat.CommunicatorBase`" in result.code

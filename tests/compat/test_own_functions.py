@@ -1,4 +1,5 @@
 """Old-style functions that write into their inputs and gradients: as in Chainer, under PyTorch's checks."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -15,7 +16,7 @@ def _classes(base):
         def forward(self, inputs):
             stack, values = inputs
             stack[1] = values
-            return stack,
+            return (stack,)
 
         def backward(self, inputs, grads):
             g = grads[0]
@@ -27,17 +28,17 @@ def _classes(base):
         """Returns a part and its whole input."""
 
         def forward(self, inputs):
-            stack, = inputs
+            (stack,) = inputs
             return stack[1] * 2, stack
 
         def backward(self, inputs, grads):
-            stack, = inputs
+            (stack,) = inputs
             g, gs = grads
             if gs is None:
                 gs = stack * 0
             if g is not None:
                 gs[1] += 2 * g
-            return gs,
+            return (gs,)
 
     return Put, Get
 
@@ -68,11 +69,11 @@ def test_a_stack_that_is_changed_in_place(dtype):
 def test_a_gradient_that_others_get_too_is_not_changed():
     class Clear(own_functions.Function):
         def forward(self, inputs):
-            return inputs[0] * 1,
+            return (inputs[0] * 1,)
 
         def backward(self, inputs, grads):
             grads[0][...] = 0
-            return grads[0],
+            return (grads[0],)
 
     x, y = (torch.ones(3, requires_grad=True) for _ in range(2))
     (Clear()(x) + y).sum().backward()
@@ -85,7 +86,7 @@ def test_an_input_that_is_returned():
             return inputs
 
         def backward(self, inputs, grads):
-            return grads[0] * inputs[0],
+            return (grads[0] * inputs[0],)
 
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     y = Same()(x)

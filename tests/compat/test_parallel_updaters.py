@@ -3,6 +3,7 @@
 Chainer's own needs NCCL; its ParallelUpdater sums the gradients of the parts ``batch[i::n]`` of one batch, so that one
 iterator over the interleaved shares, with the learning rate or eps corrected, is the same computation.
 """
+
 import copy
 import json
 import os
@@ -40,13 +41,15 @@ def by_chainer(name, out):
     """The log and the weights of Chainer's ParallelUpdater with the corrected optimizer."""
     import chainer
     from chainer import training
+
     model = chainer.links.Classifier(chainer.links.Linear(5, 4, initialW=WEIGHT))
     optimizer = getattr(chainer.optimizers, name)(**CASES[name][1])
     optimizer.setup(model)
     interleaved = [example for row in zip(*SHARES) for example in row]
     iterator = chainer.iterators.SerialIterator(interleaved, 4 * DEVICES, shuffle=False)
     updater = training.updaters.ParallelUpdater(
-        iterator, optimizer, devices={"main": -1, **{str(i): -1 for i in range(1, DEVICES)}})
+        iterator, optimizer, devices={"main": -1, **{str(i): -1 for i in range(1, DEVICES)}}
+    )
     made = training.Trainer(updater, (5, "epoch"), out=out)
     made.extend(training.extensions.LogReport(trigger=(1, "iteration")))
     made.run()
@@ -69,8 +72,12 @@ def by_us(name, out, devices):
     made = trainer.Trainer(updater, (5, "epoch"), out=out)
     made.extend(log_extensions.LogReport(trigger=(1, "iteration")))
     made.run()
-    return len(made._extensions), optimizer.epoch, updater.iteration, [
-        linear.weight.detach().numpy(), linear.bias.detach().numpy()]
+    return (
+        len(made._extensions),
+        optimizer.epoch,
+        updater.iteration,
+        [linear.weight.detach().numpy(), linear.bias.detach().numpy()],
+    )
 
 
 def log_of(out):
@@ -153,6 +160,7 @@ class Theirs:
                 loss = chainer.functions.softmax_cross_entropy(self.out(h), t) * (self.seen + self.calls) / 10
                 chainer.report({"loss": loss}, self)
                 return loss
+
         return Net()
 
 
@@ -171,7 +179,7 @@ class Ours(torch.nn.Module):
     def forward(self, x, t):
         self.seen += len(x)
         self.calls += 2
-        h = torch.tanh(self.norm(self.hidden(x * torch.arange(5.))))
+        h = torch.tanh(self.norm(self.hidden(x * torch.arange(5.0))))
         loss = torch.nn.functional.cross_entropy(self.out(h), t.long()) * (self.seen + self.calls) / 10
         reporting.report({"loss": loss.detach()}, self)
         return loss
@@ -216,12 +224,14 @@ class TheirApi:
     def __init__(self):
         import chainer
         from chainer.training import extensions, updaters
+
         self.model, self.optimizers, self.WeightDecay = Theirs, chainer.optimizers, chainer.optimizer_hooks.WeightDecay
         self.SerialIterator, self.Trainer = chainer.iterators.SerialIterator, chainer.training.Trainer
         self.ParallelUpdater, self.LogReport = updaters.ParallelUpdater, extensions.LogReport
 
     def classifier(self):
         import chainer.links as L
+
         return L.Classifier(L.Linear(5, 4, initialW=WEIGHT))
 
     def parameters(self, model):
@@ -230,6 +240,7 @@ class TheirApi:
     def values(self, model):
         entries = {}
         import chainer
+
         chainer.serializers.DictionarySerializer(entries).save(model)
         return entries
 
@@ -288,16 +299,20 @@ def refused(given):
     """What the updater says, in a job."""
     optimizer = optimizers.SGD().setup(Ours())
     with pytest.raises((RuntimeError, ValueError)) as caught:
-        given.pop("kind", ParallelUpdater)(iterators.SerialIterator([0], 1), optimizer, devices={"main": -1, "b": -1},
-                                           **given)
+        given.pop("kind", ParallelUpdater)(
+            iterators.SerialIterator([0], 1), optimizer, devices={"main": -1, "b": -1}, **given
+        )
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("processes", "given", "message"), [
-    (3, {}, r"2 devices need as many processes \(torchrun --nproc_per_node 2\) or one, not 3"),
-    (2, {"kind": Own}, "Own has an update_core of its own"),
-    (2, {"loss_func": print}, "persistent values"),
-])
+@pytest.mark.parametrize(
+    ("processes", "given", "message"),
+    [
+        (3, {}, r"2 devices need as many processes \(torchrun --nproc_per_node 2\) or one, not 3"),
+        (2, {"kind": Own}, "Own has an update_core of its own"),
+        (2, {"loss_func": print}, "persistent values"),
+    ],
+)
 def test_refused_in_a_job(processes, given, message, monkeypatch):
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", str(processes))
@@ -315,8 +330,9 @@ def until_rank_0_has_enough(kind, out):
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            updater = MultiprocessParallelUpdater([iterators.SerialIterator(share, 4) for share in SHARES[:2]],
-                                                  optimizer, devices=[-1, -1])
+            updater = MultiprocessParallelUpdater(
+                [iterators.SerialIterator(share, 4) for share in SHARES[:2]], optimizer, devices=[-1, -1]
+            )
     enough = int(os.environ["RANK"]) == 0
     made = trainer.Trainer(updater, lambda trainer: enough and trainer.updater.iteration == 3, out=out)
     made.run()

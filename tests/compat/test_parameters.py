@@ -1,4 +1,5 @@
 """Making Variables and Parameters."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -59,8 +60,9 @@ def test_as_variable_and_as_array():
     assert parameters.as_array(3) == chainer.as_array(3) == 3
 
 
-@pytest.mark.parametrize("args", [(2.5, (3, 2)), (None, (2,)), (np.arange(3.0),), (np.arange(2, dtype="f"), (2,)),
-                                  (1, ()), (0, 3)])
+@pytest.mark.parametrize(
+    "args", [(2.5, (3, 2)), (None, (2,)), (np.arange(3.0),), (np.arange(2, dtype="f"), (2,)), (1, ()), (0, 3)]
+)
 def test_parameter(args):
     expected = chainer.Parameter(*args).array
     actual = parameters.parameter(*args)
@@ -100,6 +102,7 @@ def test_names_of_parameters_are_known_after_setup():
 
     from chainer2torch.compat.links.link_names import parameter_name
     from chainer2torch.compat.optimizers.optimizers import SGD
+
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     with pytest.raises(AttributeError, match="not known"):
         parameter_name(model[0].weight)

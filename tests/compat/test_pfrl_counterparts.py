@@ -3,6 +3,7 @@
 Their source distributions come from the package index, as in tests/sdists; where there is none these tests are skipped,
 and say so (with CHAINER2TORCH_NEED_INDEX=1 they fail).
 """
+
 import importlib
 import os
 import sys
@@ -64,8 +65,16 @@ def fill(buffer, count=60):
     """Transitions of two environments, with episodes of different lengths, ended and interrupted ones."""
     for i in range(count):
         env = i % 2
-        buffer.append(i, i % 3, 0.5 * i, next_state=i + 2, next_action=None, is_state_terminal=i % 11 == 10,
-                      env_id=env, note=str(i))
+        buffer.append(
+            i,
+            i % 3,
+            0.5 * i,
+            next_state=i + 2,
+            next_action=None,
+            is_state_terminal=i % 11 == 10,
+            env_id=env,
+            note=str(i),
+        )
         if i % 17 == 16:
             buffer.stop_current_episode(env_id=env)
 
@@ -120,19 +129,37 @@ R, E = "chainerrl.replay_buffer.", "chainerrl.explorers."
 ERRORS = "alpha=0.7, beta0=0.3, betasteps=40"
 CASES = [
     *((f"{R}ReplayBuffer({a})", transitions) for a in ("", "50", "capacity=40, num_steps=3", "None, 2")),
-    *((f"{R}PrioritizedReplayBuffer({a})", transitions) for a in (
-        "", "90", f"capacity=90, {ERRORS}, eps=0.05", f"90, {ERRORS}, normalize_by_max='memory', num_steps=3",
-        "error_min=None, error_max=0.5, betasteps=None")),
+    *(
+        (f"{R}PrioritizedReplayBuffer({a})", transitions)
+        for a in (
+            "",
+            "90",
+            f"capacity=90, {ERRORS}, eps=0.05",
+            f"90, {ERRORS}, normalize_by_max='memory', num_steps=3",
+            "error_min=None, error_max=0.5, betasteps=None",
+        )
+    ),
     *((f"{R}EpisodicReplayBuffer({a})", episodes) for a in ("", "90", "capacity=70")),
-    *((f"{R}PrioritizedEpisodicReplayBuffer({a})", episodes) for a in (
-        "", "90", f"capacity=90, {ERRORS}, eps=1e-3, uniform_ratio=0.3", "normalize_by_max='memory', error_min=0.1, "
-        "error_max=2.0", "default_priority_func=lambda episode: len(episode), return_sample_weights=False",
-        "90, wait_priority_after_sampling=False")),
+    *(
+        (f"{R}PrioritizedEpisodicReplayBuffer({a})", episodes)
+        for a in (
+            "",
+            "90",
+            f"capacity=90, {ERRORS}, eps=1e-3, uniform_ratio=0.3",
+            "normalize_by_max='memory', error_min=0.1, error_max=2.0",
+            "default_priority_func=lambda episode: len(episode), return_sample_weights=False",
+            "90, wait_priority_after_sampling=False",
+        )
+    ),
     (f"{R}random_subseq", subsequences),
-    *((f"{E}ConstantEpsilonGreedy({a})", actions) for a in ("0.0, draw", "0.3, draw", "epsilon=1.0, "
-                                                            "random_action_func=draw")),
-    *((f"{E}LinearDecayEpsilonGreedy({a})", actions) for a in (
-        "1.0, 0.1, 100, draw", "start_epsilon=0.5, end_epsilon=0.9, decay_steps=30, random_action_func=draw")),
+    *(
+        (f"{E}ConstantEpsilonGreedy({a})", actions)
+        for a in ("0.0, draw", "0.3, draw", "epsilon=1.0, random_action_func=draw")
+    ),
+    *(
+        (f"{E}LinearDecayEpsilonGreedy({a})", actions)
+        for a in ("1.0, 0.1, 100, draw", "start_epsilon=0.5, end_epsilon=0.9, decay_steps=30, random_action_func=draw")
+    ),
     (f"{E}Greedy()", actions),
 ]
 
@@ -175,15 +202,17 @@ def test_what_chainerrl_saved_is_to_be_looked_at():
         assert "cannot be taken along" in result.code
 
 
-@pytest.mark.parametrize("text", [
-    "import chainerrl\nb = chainerrl.replay_buffers.{}(9)\n",
-    "from chainerrl import replay_buffers\nb = replay_buffers.{}(9)\n",
-    "from chainerrl.replay_buffers import {0}\nb = {0}(9)\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import chainerrl\nb = chainerrl.replay_buffers.{}(9)\n",
+        "from chainerrl import replay_buffers\nb = replay_buffers.{}(9)\n",
+        "from chainerrl.replay_buffers import {0}\nb = {0}(9)\n",
+    ],
+)
 def test_the_buffers_are_known_where_they_are_defined(text):
     for name in BUFFERS:
-        assert migrate_source(text.format(name)).code == \
-            f"import pfrl\nb = pfrl.replay_buffers.{name}(capacity=9)\n"
+        assert migrate_source(text.format(name)).code == f"import pfrl\nb = pfrl.replay_buffers.{name}(capacity=9)\n"
 
 
 def test_every_exact_row_is_compared():

@@ -1,4 +1,5 @@
 """chainer.functions.pooling: the rows' examples, and the whole grid of sizes, windows, strides and pads."""
+
 import itertools
 
 import chainer
@@ -23,8 +24,7 @@ def test_example(name, index, variant):
 
 
 def _both(name, *args, room=pooling, **kwargs):
-    return (lambda *xs: getattr(F, name)(*xs, *args, **kwargs),
-            lambda *xs: getattr(room, name)(*xs, *args, **kwargs))
+    return (lambda *xs: getattr(F, name)(*xs, *args, **kwargs), lambda *xs: getattr(room, name)(*xs, *args, **kwargs))
 
 
 _GRID = list(itertools.product(range(1, 10), range(1, 6), [None, 1, 2, 3, 4, 5], range(4), [True, False]))
@@ -69,8 +69,14 @@ _PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.tuples(st.integers(1, 8), st.integers(1, 8)), _PAIR, st.none() | _PAIR | st.integers(1, 3),
-       st.tuples(st.integers(0, 2), st.integers(0, 2)), st.booleans(), st.booleans())
+@given(
+    st.tuples(st.integers(1, 8), st.integers(1, 8)),
+    _PAIR,
+    st.none() | _PAIR | st.integers(1, 3),
+    st.tuples(st.integers(0, 2), st.integers(0, 2)),
+    st.booleans(),
+    st.booleans(),
+)
 def test_max_pooling_2d_search(size, ksize, stride, pad, cover_all, indices):
     strides = ksize if stride is None else stride if isinstance(stride, tuple) else (stride, stride)
     x = np.random.RandomState(0).randint(0, 4, (1, 2, *size)).astype(float)  # with ties: the first maximum counts
@@ -102,14 +108,20 @@ def test_average_pooling_search(n, data, pad_value):
         return
     with np.errstate(all="ignore"):  # a window in the padding alone: 0 / 0 in both
         check(*_both(name, *args), [x], dtypes=[np.float64], strided=False)
-        check(_both(name, *args)[0], lambda v: call(_ROWS[name], (v, *args), {}), [x], dtypes=[np.float64],
-              strided=False)
+        check(
+            _both(name, *args)[0], lambda v: call(_ROWS[name], (v, *args), {}), [x], dtypes=[np.float64], strided=False
+        )
 
 
 @pytest.mark.parametrize("k, s, p", itertools.product(range(1, 5), [None, 1, 2, 3], range(3)))
 def test_average_pooling_row_over_a_grid(k, s, p):
-    check(lambda v: F.average_pooling_2d(v, k, s, p), lambda v: call(_ROWS["average_pooling_2d"], (v, k, s, p), {}),
-          ["f32[1,2,6,7]"], dtypes=[np.float64], strided=False)
+    check(
+        lambda v: F.average_pooling_2d(v, k, s, p),
+        lambda v: call(_ROWS["average_pooling_2d"], (v, k, s, p), {}),
+        ["f32[1,2,6,7]"],
+        dtypes=[np.float64],
+        strided=False,
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -136,9 +148,17 @@ def test_unpooling_search(n, data, cover_all):
     check(*fns, [x], dtypes=[np.float64], strided=False)
 
 
-@pytest.mark.parametrize("size, k, p, outsize", [
-    ((5, 6), 2, 2, None), ((4, 4), 3, 2, (6, 6)), ((5, 5), 3, 2, (9, 9)), ((3, 2), 3, 0, (9, 6)),
-    ((6, 6), 2, 2, (8, 8)), ((6, 6), 2, 4, (4, 4))])
+@pytest.mark.parametrize(
+    "size, k, p, outsize",
+    [
+        ((5, 6), 2, 2, None),
+        ((4, 4), 3, 2, (6, 6)),
+        ((5, 5), 3, 2, (9, 9)),
+        ((3, 2), 3, 0, (9, 6)),
+        ((6, 6), 2, 2, (8, 8)),
+        ((6, 6), 2, 4, (4, 4)),
+    ],
+)
 def test_unpooling_2d_where_it_repeats_pixels(size, k, p, outsize):
     x = np.random.RandomState(0).randn(1, 2, *size)
     for cover_all in (True, False):
@@ -162,8 +182,12 @@ def test_upsampling_2d_search(size, k, s, p, cover_all):
         F.upsampling_2d(x, indexes, k, s, p, None, cover_all)
     except Exception:  # an empty output
         return
-    check(fns[0], lambda v: pooling.upsampling_2d(v, torch.from_numpy(indexes), k, s, p, None, cover_all), [x],
-          dtypes=[np.float64])
+    check(
+        fns[0],
+        lambda v: pooling.upsampling_2d(v, torch.from_numpy(indexes), k, s, p, None, cover_all),
+        [x],
+        dtypes=[np.float64],
+    )
 
 
 def test_upsampling_is_the_inverse_of_pooling():
@@ -171,15 +195,26 @@ def test_upsampling_is_the_inverse_of_pooling():
         def fn(x):
             y, indexes = api.max_pooling_2d(x, 2, 2, return_indices=True)
             return api.upsampling_2d(y, indexes, 2, 2, 0, (5, 6))
+
         return fn
+
     check(there_and_back(F), there_and_back(pooling), ["f32[2,3,5,6]"])
 
 
-@pytest.mark.parametrize("name, args, shape", [
-    ("max_pooling_2d", (2,), (1, 2, 3)), ("max_pooling_1d", (2,), (1, 2, 3, 4)), ("max_pooling_2d", (2,), (0, 2, 3, 3)),
-    ("max_pooling_2d", ((2, 2, 2),), (1, 2, 3, 3)), ("average_pooling_2d", (5,), (1, 2, 3, 3)),
-    ("average_pooling_3d", (2,), (1, 2, 3, 3)), ("average_pooling_1d", (2, 1, 0, 3), (1, 2, 5)),
-    ("unpooling_2d", (2, 2, 0, (9, 9)), (1, 2, 3, 3)), ("spatial_pyramid_pooling_2d", (2,), (1, 2, 4, 4))])
+@pytest.mark.parametrize(
+    "name, args, shape",
+    [
+        ("max_pooling_2d", (2,), (1, 2, 3)),
+        ("max_pooling_1d", (2,), (1, 2, 3, 4)),
+        ("max_pooling_2d", (2,), (0, 2, 3, 3)),
+        ("max_pooling_2d", ((2, 2, 2),), (1, 2, 3, 3)),
+        ("average_pooling_2d", (5,), (1, 2, 3, 3)),
+        ("average_pooling_3d", (2,), (1, 2, 3, 3)),
+        ("average_pooling_1d", (2, 1, 0, 3), (1, 2, 5)),
+        ("unpooling_2d", (2, 2, 0, (9, 9)), (1, 2, 3, 3)),
+        ("spatial_pyramid_pooling_2d", (2,), (1, 2, 4, 4)),
+    ],
+)
 def test_errors_stay_errors(name, args, shape):
     check_raises(*_both(name, *args), [np.zeros(shape, "f")])
 
@@ -199,6 +234,7 @@ def test_spatial_pyramid_pooling(shape):
 
 # ---- Regions
 
+
 def _regions(rng, columns, h, w, scale):
     tops, lefts = rng.uniform(-2, h, 5), rng.uniform(-2, w, 5)
     bottoms, rights = tops + rng.uniform(0, h, 5), lefts + rng.uniform(0, w, 5)
@@ -216,9 +252,12 @@ def test_roi_pooling(seed, outh, outw, scale):
     rois = _regions(rng, 5, 6, 7, scale)
     if seed % 2:  # Chainer cannot compute the gradient of every region that reaches beyond the image
         rois[:, 1:] = rois[:, 1:].clip(0, 5 / scale)
-    check(lambda v: F.roi_pooling_2d(v, rois.astype(v.dtype), outh, outw, scale),
-          lambda v: regions.roi_pooling_2d(v, torch.from_numpy(rois).to(v.dtype), outh, outw, scale), [x],
-          grad=bool(seed % 2))
+    check(
+        lambda v: F.roi_pooling_2d(v, rois.astype(v.dtype), outh, outw, scale),
+        lambda v: regions.roi_pooling_2d(v, torch.from_numpy(rois).to(v.dtype), outh, outw, scale),
+        [x],
+        grad=bool(seed % 2),
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -228,9 +267,11 @@ def test_roi_pooling(seed, outh, outw, scale):
 def test_roi_pooling_with_indices(name, seed, outsize, scale):
     rng = np.random.RandomState(seed)
     x, rois, i = rng.randn(2, 2, 6, 7), _regions(rng, 4, 6, 7, scale), rng.randint(0, 2, 5).astype(np.int32)
-    check(lambda v: getattr(F, name)(v, rois.astype(v.dtype), i, outsize, scale),
-          lambda v: getattr(regions, name)(v, torch.from_numpy(rois).to(v.dtype), torch.from_numpy(i), outsize, scale),
-          [x])
+    check(
+        lambda v: getattr(F, name)(v, rois.astype(v.dtype), i, outsize, scale),
+        lambda v: getattr(regions, name)(v, torch.from_numpy(rois).to(v.dtype), torch.from_numpy(i), outsize, scale),
+        [x],
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -240,10 +281,14 @@ def test_roi_pooling_with_indices(name, seed, outsize, scale):
 def test_roi_align(name, seed, outsize, ratio):
     rng = np.random.RandomState(seed)
     x, rois, i = rng.randn(2, 2, 6, 7), _regions(rng, 4, 6, 7, 0.5), rng.randint(0, 2, 5).astype(np.int32)
-    check(lambda v: getattr(F, name)(v, rois.astype(v.dtype), i, outsize, 0.5, ratio),
-          lambda v: getattr(regions, name)(v, torch.from_numpy(rois).to(v.dtype), torch.from_numpy(i), outsize, 0.5,
-                                           ratio),
-          [x], dtypes=[np.float32])
+    check(
+        lambda v: getattr(F, name)(v, rois.astype(v.dtype), i, outsize, 0.5, ratio),
+        lambda v: getattr(regions, name)(
+            v, torch.from_numpy(rois).to(v.dtype), torch.from_numpy(i), outsize, 0.5, ratio
+        ),
+        [x],
+        dtypes=[np.float32],
+    )
 
 
 @pytest.mark.parametrize("args", [((0, 2), 1.0), (2, 0.0), (2, -1.0), (2.5, 1.0)])

@@ -1,4 +1,5 @@
 """chainer.functions.rnn: the rows' examples, sequences of different lengths, and dropout with the same masks."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -20,8 +21,9 @@ def test_example(name, index, variant):
     prove(_ROWS, name, index, variant)
 
 
-@pytest.mark.parametrize("c, x", [((4, 3), (4, 12)), ((4, 3), (2, 12)), ((4, 3), (0, 12)), ((2, 3, 5), (2, 12, 5)),
-                                  ((1, 1), (1, 4))])
+@pytest.mark.parametrize(
+    "c, x", [((4, 3), (4, 12)), ((4, 3), (2, 12)), ((4, 3), (0, 12)), ((2, 3, 5), (2, 12, 5)), ((1, 1), (1, 4))]
+)
 def test_lstm(c, x):
     rng = np.random.RandomState(0)
     check(F.lstm, recurrent.lstm, [rng.randn(*c), rng.randn(*x)], double_backward=len(c) == 2 and x[0] == c[0])
@@ -36,9 +38,16 @@ def test_tree_lstm(children):
     check(F.tree_lstm, recurrent.tree_lstm, ["f32[4,3]"] * children + [f"f32[4,{3 * (3 + children)}]"])
 
 
-@pytest.mark.parametrize("name, inputs", [
-    ("lstm", ["f32[2,3]", "f32[3,12]"]), ("lstm", ["f32[2,3]", "f32[2,11]"]), ("lstm", ["f32[2,3]", "f32[2,8]"]),
-    ("slstm", ["f32[2,3]", "f32[2,3]", "f32[2,12]", "f32[2,8]"]), ("tree_lstm", ["f32[2,3]", "f32[2,13]"])])
+@pytest.mark.parametrize(
+    "name, inputs",
+    [
+        ("lstm", ["f32[2,3]", "f32[3,12]"]),
+        ("lstm", ["f32[2,3]", "f32[2,11]"]),
+        ("lstm", ["f32[2,3]", "f32[2,8]"]),
+        ("slstm", ["f32[2,3]", "f32[2,3]", "f32[2,12]", "f32[2,8]"]),
+        ("tree_lstm", ["f32[2,3]", "f32[2,13]"]),
+    ],
+)
 def test_errors_stay_errors(name, inputs):
     check_raises(getattr(F, name), getattr(recurrent, name), inputs)
 
@@ -48,8 +57,11 @@ def _inputs(kind, directions, layers, lengths, n_in=4, units=3):
     rng = np.random.RandomState(0)
     gates = _KINDS[kind]
     state = rng.randn(layers * directions, lengths[0], units)
-    ws = [[rng.randn(units, size) for size in [n_in if layer == 0 else units * directions] * gates + [units] * gates]
-          for layer in range(layers) for _ in range(directions)]
+    ws = [
+        [rng.randn(units, size) for size in [n_in if layer == 0 else units * directions] * gates + [units] * gates]
+        for layer in range(layers)
+        for _ in range(directions)
+    ]
     bs = [[rng.randn(units) for _ in range(2 * gates)] for _ in ws]
     xs = [rng.randn(n, n_in) for n in lengths]
     return [state, *([rng.randn(*state.shape)] if kind == "lstm" else []), ws, bs, xs]
@@ -61,17 +73,23 @@ def _inputs(kind, directions, layers, lengths, n_in=4, units=3):
 @pytest.mark.parametrize("lengths", [[3, 2, 2, 1], [2, 2], [1]])
 def test_n_step(kind, bi, layers, lengths):
     name = f"n_step_{'bi' if bi else ''}{kind}"
-    check(lambda *args: getattr(F, name)(layers, 0.0, *args),
-          lambda *args: getattr(recurrent, name)(layers, 0.0, *args),
-          _inputs(kind, 2 if bi else 1, layers, lengths), strided=False)
+    check(
+        lambda *args: getattr(F, name)(layers, 0.0, *args),
+        lambda *args: getattr(recurrent, name)(layers, 0.0, *args),
+        _inputs(kind, 2 if bi else 1, layers, lengths),
+        strided=False,
+    )
 
 
 @pytest.mark.parametrize("bi", [False, True])
 def test_n_step_rnn_with_relu(bi):
     name = "n_step_birnn" if bi else "n_step_rnn"
-    check(lambda *args: getattr(F, name)(2, 0.0, *args, activation="relu"),
-          lambda *args: getattr(recurrent, name)(2, 0.0, *args, activation="relu"),
-          _inputs("rnn", 2 if bi else 1, 2, [3, 1]), strided=False)
+    check(
+        lambda *args: getattr(F, name)(2, 0.0, *args, activation="relu"),
+        lambda *args: getattr(recurrent, name)(2, 0.0, *args, activation="relu"),
+        _inputs("rnn", 2 if bi else 1, 2, [3, 1]),
+        strided=False,
+    )
 
 
 class _Masks:
@@ -129,8 +147,15 @@ def test_training_can_be_said_explicitly():
 def test_n_step_refuses_inputs_of_another_size():
     inputs = _inputs("rnn", 1, 1, [2])
     inputs[-1] = [np.zeros((2, 5))]
-    check_raises(lambda *args: F.n_step_rnn(1, 0.0, *args), lambda *args: recurrent.n_step_rnn(1, 0.0, *args), inputs,
-                 torch_error=(ValueError,))
-    check_raises(lambda *args: F.n_step_rnn(1, 0.0, *args, "elu"),
-                 lambda *args: recurrent.n_step_rnn(1, 0.0, *args, "elu"), _inputs("rnn", 1, 1, [2]),
-                 torch_error=(ValueError,))
+    check_raises(
+        lambda *args: F.n_step_rnn(1, 0.0, *args),
+        lambda *args: recurrent.n_step_rnn(1, 0.0, *args),
+        inputs,
+        torch_error=(ValueError,),
+    )
+    check_raises(
+        lambda *args: F.n_step_rnn(1, 0.0, *args, "elu"),
+        lambda *args: recurrent.n_step_rnn(1, 0.0, *args, "elu"),
+        _inputs("rnn", 1, 1, [2]),
+        torch_error=(ValueError,),
+    )

@@ -1,4 +1,5 @@
 """A project half way: the same training whichever side of the seam the model and the optimizer are on."""
+
 import chainer
 import chainer.functions as F
 import chainer.links as L

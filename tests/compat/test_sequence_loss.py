@@ -1,4 +1,5 @@
 """CTC, conditional random fields and sampled word losses against Chainer."""
+
 import itertools
 
 import chainer
@@ -14,8 +15,10 @@ RNG = np.random.RandomState(0)
 
 
 def _both(name, *args, **options):
-    return ((lambda *a: getattr(F, name)(*a, *args, **options)),
-            (lambda *a: getattr(sequence_loss, name)(*a, *args, **options)))
+    return (
+        (lambda *a: getattr(F, name)(*a, *args, **options)),
+        (lambda *a: getattr(sequence_loss, name)(*a, *args, **options)),
+    )
 
 
 @pytest.mark.parametrize("reduce", ["mean", "no"])
@@ -81,8 +84,9 @@ def test_crf1d(reduce, batches, dtype):
 
 def test_crf1d_is_a_distribution():
     cost, xs = torch.randn(3, 3).double(), [torch.randn(1, 3).double() for _ in range(3)]
-    losses = [sequence_loss.crf1d(cost, xs, [torch.tensor([y]) for y in ys])
-              for ys in itertools.product(range(3), repeat=3)]
+    losses = [
+        sequence_loss.crf1d(cost, xs, [torch.tensor([y]) for y in ys]) for ys in itertools.product(range(3), repeat=3)
+    ]
     assert torch.exp(-torch.stack(losses)).sum().item() == pytest.approx(1)
 
 
@@ -115,8 +119,9 @@ def test_negative_sampling(reduce, as_tensor):
         return F.negative_sampling(x, t, w, lambda shape: samples.copy(), 3, reduce, **options)
 
     diff.check(lambda x, t, w: chainers(x, t, w, return_samples=True), ours, inputs, double_backward=True)
-    diff.check(chainers,
-               lambda x, t, w: sequence_loss.negative_sampling(x, t, w, lambda shape: samples, 3, reduce), inputs)
+    diff.check(
+        chainers, lambda x, t, w: sequence_loss.negative_sampling(x, t, w, lambda shape: samples, 3, reduce), inputs
+    )
 
 
 def test_negative_sampling_asks_for_one_sample_more():
@@ -128,9 +133,11 @@ def test_negative_sampling_asks_for_one_sample_more():
 
     sequence_loss.negative_sampling(torch.zeros(2, 3), torch.tensor([0, 1]), torch.zeros(4, 3), sampler, 5)
     assert asked == [(2, 6)]
-    diff.check_raises(lambda x, t, w: F.negative_sampling(x, t, w, lambda s: np.zeros(s, "i"), 2, reduce="mean"),
-                      lambda x, t, w: sequence_loss.negative_sampling(x, t, w, sampler, 2, reduce="mean"),
-                      ["f32[2,3]", "i32[2]<4", "f32[4,3]"])
+    diff.check_raises(
+        lambda x, t, w: F.negative_sampling(x, t, w, lambda s: np.zeros(s, "i"), 2, reduce="mean"),
+        lambda x, t, w: sequence_loss.negative_sampling(x, t, w, sampler, 2, reduce="mean"),
+        ["f32[2,3]", "i32[2]<4", "f32[4,3]"],
+    )
 
 
 @pytest.mark.parametrize("reduce", ["mean", "no", "sum"])

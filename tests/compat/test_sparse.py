@@ -1,4 +1,5 @@
 """Sparse matrices and F.forget against Chainer."""
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -43,8 +44,17 @@ def test_sparse_matmul(batch, sparse_first, transa, transb, dtype):
     dense = RNG.randn(*(shape if batch is None else (batch, *shape))).astype(dtype)
     c_dense, t_dense = chainer.Variable(dense), torch.tensor(dense, requires_grad=True)
     c_coo, c = _product(chainer.utils, F.sparse_matmul, data, row, col, c_dense, sparse_first, transa, transb)
-    t_coo, t = _product(sparse, sparse.sparse_matmul, torch.tensor(data), torch.tensor(row), torch.tensor(col), t_dense,
-                        sparse_first, transa, transb)
+    t_coo, t = _product(
+        sparse,
+        sparse.sparse_matmul,
+        torch.tensor(data),
+        torch.tensor(row),
+        torch.tensor(col),
+        t_dense,
+        sparse_first,
+        transa,
+        transb,
+    )
     diff.assert_same(diff.to_numpy(t), c.array)
     gy = RNG.randn(*c.shape).astype(dtype)
     c_grads = chainer.grad([c], [c_coo.data, c_dense], [chainer.Variable(gy)])
@@ -64,9 +74,17 @@ def test_to_coo_and_back(shape, ldnz):
     np.testing.assert_array_equal(ours.to_dense().numpy(), x)
 
 
-@pytest.mark.parametrize("row, col, order", [
-    ([0, 0, 1], [1, 2, 0], "C"), ([1, 2, 0], [0, 0, 1], "F"), ([0, 0, 1], [2, 1, 0], "other"), ([0], [3], "C"),
-    ([1, 0, -1], [1, 0, -1], "other"), ([[0, 1], [1, 1]], [[0, 0], [0, 1]], "C")])
+@pytest.mark.parametrize(
+    "row, col, order",
+    [
+        ([0, 0, 1], [1, 2, 0], "C"),
+        ([1, 2, 0], [0, 0, 1], "F"),
+        ([0, 0, 1], [2, 1, 0], "other"),
+        ([0], [3], "C"),
+        ([1, 0, -1], [1, 0, -1], "other"),
+        ([[0, 1], [1, 1]], [[0, 0], [0, 1]], "C"),
+    ],
+)
 def test_get_order(row, col, order):
     row, col = np.array(row, "i"), np.array(col, "i")
     assert chainer.utils.get_order(row, col) == order
@@ -88,10 +106,16 @@ def test_sparse_refuses():
 
 
 def test_forget():
-    diff.check(lambda a, b: F.forget(lambda a, b: (a + b) * a, a, b),
-               lambda a, b: recompute.forget(lambda a, b: (a + b) * a, a, b), ["f32[3,4]", "f32[3,4]"])
-    diff.check(lambda a: F.forget(lambda a: (F.tanh(a), F.exp(a)), a),
-               lambda a: recompute.forget(lambda a: (torch.tanh(a), torch.exp(a)), a), ["f32[3,4]"])
+    diff.check(
+        lambda a, b: F.forget(lambda a, b: (a + b) * a, a, b),
+        lambda a, b: recompute.forget(lambda a, b: (a + b) * a, a, b),
+        ["f32[3,4]", "f32[3,4]"],
+    )
+    diff.check(
+        lambda a: F.forget(lambda a: (F.tanh(a), F.exp(a)), a),
+        lambda a: recompute.forget(lambda a: (torch.tanh(a), torch.exp(a)), a),
+        ["f32[3,4]"],
+    )
     diff.check_raises(lambda a: F.forget(lambda a: [a], a), lambda a: recompute.forget(lambda a: [a], a), ["f32[3]"])
     diff.check_raises(lambda a: F.forget(None, a), lambda a: recompute.forget(None, a), ["f32[3]"])
 
@@ -118,5 +142,5 @@ def test_forget_computes_again_and_updates_running_statistics_once():
 def test_forget_draws_the_same_dropout_mask_again():
     x = torch.ones(100, requires_grad=True)
     y = recompute.forget(torch.nn.functional.dropout, x)
-    gx, = torch.autograd.grad(y.sum(), x)
+    (gx,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(gx, y)

@@ -1,4 +1,5 @@
 """Writers of snapshots and summaries of reports, against Chainer's: the same calls, the same entries in files."""
+
 import os
 
 import chainer

@@ -1,4 +1,5 @@
 """The helpers for tests against chainer.testing's own."""
+
 import sys
 import types
 import unittest
@@ -15,9 +16,15 @@ from chainer2torch.compat.testing import testing as compat
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
 
 
-@pytest.mark.parametrize("parameter", [
-    {"a": [1, 2], "b": ["x"]}, {"b,a": [(1, 2), (3, 4)], "c": [None]}, {}, [[{"a": 1}, {"a": 2}], [{"b": 3}]],
-])
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"a": [1, 2], "b": ["x"]},
+        {"b,a": [(1, 2), (3, 4)], "c": [None]},
+        {},
+        [[{"a": 1}, {"a": 2}], [{"b": 3}]],
+    ],
+)
 def test_product(parameter: Any) -> None:
     assert compat.product(parameter) == testing.product(parameter)
 
@@ -59,6 +66,7 @@ def run_class(decorate: Any, name: str) -> list[tuple[str, Any]]:
     module = types.ModuleType(name)
     sys.modules[name] = module
     try:
+
         class Case(unittest.TestCase):
             a: Any
             b = "default"
@@ -116,8 +124,10 @@ def test_at_least() -> None:
     for pattern in ("++--", "+-+-", "-+-+", "---+"):
         found = []
         for api in (condition, compat):
+
             class Two:
                 at_least = staticmethod(lambda times, api=api: api.repeat_with_success_at_least(times, 2))
+
             found.append(outcomes(Two, pattern, "at_least", 4))
         assert found[0] == found[1]
 
@@ -126,6 +136,7 @@ def test_marks() -> None:
     def marks(decorate: Any) -> list[str]:
         def test_function() -> None:
             pass
+
         return [m.name for m in decorate(test_function).pytestmark]
 
     assert marks(compat.needs_gpu) == marks(attr.gpu) == ["gpu"]

@@ -1,4 +1,5 @@
 """The test tools against chainer.testing's own."""
+
 import os
 import sys
 import types
@@ -44,6 +45,7 @@ def test_requires(requirement: str) -> None:
         @getattr(api, name)(requirement)
         def test() -> None:
             pass
+
         return getattr(test, "__unittest_skip__", False)
 
     for name in ("with_requires", "without_requires"):
@@ -107,6 +109,7 @@ def test_fix_random_of_parameterized_tests() -> None:
     module = types.ModuleType("c2t_fixed")
     sys.modules["c2t_fixed"] = module
     try:
+
         class Case(unittest.TestCase):
             def test_it(self) -> None:
                 compat.generate_seed()
@@ -127,10 +130,16 @@ def test_generate_seed_needs_fixed_numbers(api: Any) -> None:
         api.generate_seed()
 
 
-@pytest.mark.parametrize(("shape", "dtype", "values"), [
-    ((3, 4), float, [1.0, 2.0, 3.0]), ((2, 4, 3), np.float32, 2.0), ((2, 2), np.complex128, [[1, 2]][0]),
-    ((0, 3), float, []), ((5, 3, 3), "f8", np.arange(15.0).reshape(5, 3)),
-])
+@pytest.mark.parametrize(
+    ("shape", "dtype", "values"),
+    [
+        ((3, 4), float, [1.0, 2.0, 3.0]),
+        ((2, 4, 3), np.float32, 2.0),
+        ((2, 2), np.complex128, [[1, 2]][0]),
+        ((0, 3), float, []),
+        ((5, 3, 3), "f8", np.arange(15.0).reshape(5, 3)),
+    ],
+)
 def test_generate_matrix(shape: Any, dtype: Any, values: Any) -> None:
     np.random.seed(0)
     expected = testing.generate_matrix(shape, dtype, singular_values=values)
@@ -141,11 +150,17 @@ def test_generate_matrix(shape: Any, dtype: Any, values: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize(("shape", "options", "error"), [
-    ((3,), {"singular_values": 1.0}, ValueError), ((3, 3), {"singular_values": -1.0}, ValueError),
-    ((3, 3), {"singular_values": 1.0, "dtype": int}, TypeError), ((3, 3), {}, TypeError),
-    ((3, 3), {"singular_values": 1j}, TypeError), ((3, 3), {"singular_values": [1, 2]}, ValueError),
-])
+@pytest.mark.parametrize(
+    ("shape", "options", "error"),
+    [
+        ((3,), {"singular_values": 1.0}, ValueError),
+        ((3, 3), {"singular_values": -1.0}, ValueError),
+        ((3, 3), {"singular_values": 1.0, "dtype": int}, TypeError),
+        ((3, 3), {}, TypeError),
+        ((3, 3), {"singular_values": 1j}, TypeError),
+        ((3, 3), {"singular_values": [1, 2]}, ValueError),
+    ],
+)
 def test_generate_matrix_refuses(api: Any, shape: Any, options: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         api.generate_matrix(shape, **options)
@@ -198,8 +213,15 @@ def run_mock(api: Any, tmp_path: Any, stop: Any) -> list[Any]:
 
     def look(trainer: Any) -> None:
         updater = trainer.updater
-        seen.append((updater.iteration, updater.epoch, round(updater.epoch_detail, 9), updater.is_new_epoch,
-                     round(updater.previous_epoch_detail, 9)))
+        seen.append(
+            (
+                updater.iteration,
+                updater.epoch,
+                round(updater.epoch_detail, 9),
+                updater.is_new_epoch,
+                round(updater.previous_epoch_detail, 9),
+            )
+        )
 
     trainer.extend(look, trigger=(1, "iteration"), name="look")
     trainer.run()

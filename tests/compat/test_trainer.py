@@ -1,4 +1,5 @@
 """The training loop against Chainer's Trainer: logs, printed tables, triggers, snapshots, resuming, extensions."""
+
 import io
 import json
 import os
@@ -54,6 +55,7 @@ class TorchNet(torch.nn.Module):
 
 class Theirs:
     """Chainer's names."""
+
     Classifier = staticmethod(lambda: CL.Classifier(Net()))
     optimizers, hooks, datasets = chainer.optimizers, chainer.optimizer_hooks, chainer.datasets
     SerialIterator = chainer.iterators.SerialIterator
@@ -67,6 +69,7 @@ class Theirs:
 
 class Extensions:
     """The names of chainer.training.extensions in what is emitted."""
+
     Evaluator, LogReport, PrintReport = evaluator.Evaluator, log_extensions.LogReport, log_extensions.PrintReport
     PlotReport, MicroAverage = log_extensions.PlotReport, log_extensions.MicroAverage
     ParameterStatistics = log_extensions.ParameterStatistics
@@ -77,13 +80,21 @@ class Extensions:
     unchain_variables = extensions.unchain_variables
 
 
-for _name in ("ExponentialShift", "InverseShift", "StepShift", "PolynomialShift", "LinearShift", "MultistepShift",
-              "WarmupShift"):
+for _name in (
+    "ExponentialShift",
+    "InverseShift",
+    "StepShift",
+    "PolynomialShift",
+    "LinearShift",
+    "MultistepShift",
+    "WarmupShift",
+):
     setattr(Extensions, _name, getattr(shift_extensions, _name))
 
 
 class Ours:
     """Our names."""
+
     Classifier = staticmethod(lambda: classifier.Classifier(TorchNet()))
     optimizers, hooks, datasets = optimizers, optimizer_hooks, datasets
     SerialIterator = iterators.SerialIterator
@@ -98,8 +109,12 @@ class Ours:
 BOTH = (Theirs, Ours)
 RNG = np.random.RandomState(0)
 X, T = RNG.randn(23, 5).astype("f"), RNG.randint(0, 3, 23).astype("i")
-WEIGHTS = {"predictor/l1/W": RNG.randn(7, 5).astype("f"), "predictor/l1/b": RNG.randn(7).astype("f"),
-           "predictor/l2/W": RNG.randn(3, 7).astype("f"), "predictor/l2/b": RNG.randn(3).astype("f")}
+WEIGHTS = {
+    "predictor/l1/W": RNG.randn(7, 5).astype("f"),
+    "predictor/l1/b": RNG.randn(7).astype("f"),
+    "predictor/l2/W": RNG.randn(3, 7).astype("f"),
+    "predictor/l2/b": RNG.randn(3).astype("f"),
+}
 
 
 def set_up(api, out, epochs=3, optimizer="Adam", batch=5, seed=1, load=True, unit="epoch", **options):
@@ -153,8 +168,10 @@ def test_log_and_printed_table(tmp_path, optimizer, options, batch):
         out = io.StringIO()
         made.extend(api.extensions.LogReport(), call_before_training=True)
         made.extend(api.extensions.observe_lr(), trigger=(1, "iteration"))
-        made.extend(api.extensions.PrintReport(["epoch", "iteration", "main/loss", "validation/main/accuracy", "lr"],
-                                               out=out), call_before_training=True)
+        made.extend(
+            api.extensions.PrintReport(["epoch", "iteration", "main/loss", "validation/main/accuracy", "lr"], out=out),
+            call_before_training=True,
+        )
         return out
 
     printed = run_both(tmp_path, build, optimizer=optimizer, batch=batch, **options)
@@ -170,8 +187,14 @@ def test_log_and_printed_table(tmp_path, optimizer, options, batch):
 
 def test_files_of_the_log(tmp_path):
     def build(api, made):
-        made.extend(api.extensions.LogReport(keys=["main/loss"], trigger=(2, "iteration"), filename="log_{iteration}",
-                                             postprocess=lambda entry: entry.update(extra=1)))
+        made.extend(
+            api.extensions.LogReport(
+                keys=["main/loss"],
+                trigger=(2, "iteration"),
+                filename="log_{iteration}",
+                postprocess=lambda entry: entry.update(extra=1),
+            )
+        )
         made.extend(api.extensions.LogReport(log_name="old"), name="other")
         made.extend(api.extensions.LogReport(log_name=None), name="none")
 
@@ -223,8 +246,11 @@ TRIGGERS = {
 def test_triggers(tmp_path, name):
     def build(api, made):
         calls = []
-        made.extend(lambda t: calls.append((t.updater.iteration, t.updater.epoch)), name="probe",
-                    trigger=TRIGGERS[name](api.triggers))
+        made.extend(
+            lambda t: calls.append((t.updater.iteration, t.updater.epoch)),
+            name="probe",
+            trigger=TRIGGERS[name](api.triggers),
+        )
         return calls
 
     calls = run_both(tmp_path, build, epochs=4, optimizer="SGD", lr=0.5)
@@ -232,11 +258,17 @@ def test_triggers(tmp_path, name):
     assert calls[0] or name == "time"
 
 
-@pytest.mark.parametrize("make", [
-    lambda t: t.EarlyStoppingTrigger((1, "iteration"), monitor="main/loss", patience=2, max_trigger=(5, "epoch")),
-    lambda t: t.EarlyStoppingTrigger(monitor="validation/main/accuracy", patients=1, max_trigger=(5, "epoch")),
-    lambda t: (7, "iteration"), lambda t: (1.5, "epoch"), lambda t: lambda trainer: trainer.updater.iteration >= 3,
-], ids=range(5))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: t.EarlyStoppingTrigger((1, "iteration"), monitor="main/loss", patience=2, max_trigger=(5, "epoch")),
+        lambda t: t.EarlyStoppingTrigger(monitor="validation/main/accuracy", patients=1, max_trigger=(5, "epoch")),
+        lambda t: (7, "iteration"),
+        lambda t: (1.5, "epoch"),
+        lambda t: lambda trainer: trainer.updater.iteration >= 3,
+    ],
+    ids=range(5),
+)
 def test_stop_triggers(tmp_path, make):
     ends = []
     for api in BOTH:
@@ -250,6 +282,7 @@ def test_stop_triggers(tmp_path, make):
 
 def test_extensions_are_called_as_in_chainer(tmp_path):
     """Order by priority, names, initialize, finalize, on_error, get_extension, user classes and functions."""
+
     def build(api, made):
         calls = []
 
@@ -273,8 +306,12 @@ def test_extensions_are_called_as_in_chainer(tmp_path):
             def __call__(self, trainer):
                 calls.append(("plain", trainer.updater.epoch_detail, trainer.is_before_training))
 
-        @api.make_extension(trigger=(1, "epoch"), priority=400, finalizer=lambda: calls.append("function done"),
-                            initializer=lambda trainer: calls.append("function starts"))
+        @api.make_extension(
+            trigger=(1, "epoch"),
+            priority=400,
+            finalizer=lambda: calls.append("function done"),
+            initializer=lambda trainer: calls.append("function starts"),
+        )
         def function(trainer):
             api.report({"mine": trainer.updater.iteration})
             calls.append("function")
@@ -284,8 +321,12 @@ def test_extensions_are_called_as_in_chainer(tmp_path):
         plain = Plain()
         made.extend(plain)
         made.extend(function, call_before_training=True)
-        made.extend(lambda trainer: calls.append(trainer.observation.get("mine")), name="reader", priority=-5,
-                    trigger=(1, "epoch"))
+        made.extend(
+            lambda trainer: calls.append(trainer.observation.get("mine")),
+            name="reader",
+            priority=-5,
+            trigger=(1, "epoch"),
+        )
         assert made.get_extension("plain") is plain
         assert made.get_extension("Mine_1").name == "Mine_1"
         for name in ("other", "training"):
@@ -367,8 +408,10 @@ def full(api, out, epochs, **options):
     made.extend(api.extensions.PlotReport(["main/loss"], "iteration", file_name="loss.png"))
     made.extend(lambda t: api.report({"part": t.updater.iteration, "all": 2}), name="count", priority=350)
     made.extend(api.extensions.MicroAverage("part", "all", "ratio", (3, "iteration")))
-    made.extend(api.extensions.snapshot_object(made.updater.get_optimizer("main").target, "model_{.updater.epoch}"),
-                trigger=api.triggers.MinValueTrigger("validation/main/loss"))
+    made.extend(
+        api.extensions.snapshot_object(made.updater.get_optimizer("main").target, "model_{.updater.epoch}"),
+        trigger=api.triggers.MinValueTrigger("validation/main/loss"),
+    )
     # after the other: Chainer saves the triggers of later extensions as they were before this iteration
     made.extend(api.extensions.snapshot(), trigger=(1, "epoch"))
     return made
@@ -396,7 +439,8 @@ def test_resume(tmp_path, writer, reader):
     full(writer, tmp_path / "first", 2).run()
     made = full(reader, tmp_path / "second", 4, load=reader is Theirs)
     Theirs.load(str(tmp_path / "first" / "snapshot_iter_8"), made) if reader is Theirs else Ours.load(
-        str(tmp_path / "first" / "snapshot_iter_8"), made)
+        str(tmp_path / "first" / "snapshot_iter_8"), made
+    )
     np.random.seed(5)
     made.run()
     assert made.elapsed_time > 0
@@ -437,8 +481,9 @@ def test_retained_files_and_autoload(tmp_path, api):
     assert sorted(os.listdir(tmp_path)) == ["snapshot_iter_10", "snapshot_iter_11"]
     made = set_up(api, tmp_path, epochs=4)
     starts = []
-    made.extend(api.extensions.snapshot(autoload=True, filename="snapshot_iter_{.updater.iteration}"),
-                trigger=(100, "epoch"))
+    made.extend(
+        api.extensions.snapshot(autoload=True, filename="snapshot_iter_{.updater.iteration}"), trigger=(100, "epoch")
+    )
     made.extend(lambda t: starts.append(t.updater.iteration), name="probe")
     made.run()
     assert starts[0] == 12
@@ -461,8 +506,9 @@ def test_an_interrupted_snapshot_leaves_the_last_one(tmp_path):
     assert os.listdir(tmp_path) == ["snap"] and (tmp_path / "snap").read_bytes() == b"whole"
 
 
-@pytest.mark.parametrize("writer", ["SimpleWriter", "ThreadWriter", "ProcessWriter", "ThreadQueueWriter",
-                                    "ProcessQueueWriter"])
+@pytest.mark.parametrize(
+    "writer", ["SimpleWriter", "ThreadWriter", "ProcessWriter", "ThreadQueueWriter", "ProcessQueueWriter"]
+)
 def test_writers(tmp_path, writer):
     for api, module in ((Theirs, chainer_training.extensions.snapshot_writers), (Ours, snapshot)):
         out = tmp_path / api.__name__
@@ -479,6 +525,7 @@ def test_writers(tmp_path, writer):
 
 def test_custom_updater(tmp_path):
     """Two optimizers, update_core with the iterator, the converter and the device; report with an observer."""
+
     def build(api, out):
         class GAN(api.StandardUpdater):
             def __init__(self, *args, **kwargs):
@@ -520,6 +567,7 @@ def test_custom_updater(tmp_path):
 
 def test_evaluators(tmp_path):
     """Several evaluators, a subclass with evaluate(), eval_func, eval_hook, and a call without a trainer."""
+
     def build(api, made):
         model = made.updater.get_optimizer("main").target
         hooked = []
@@ -531,12 +579,21 @@ def test_evaluators(tmp_path):
                 return result
 
         data = api.datasets.TupleDataset(X, T)
-        made.extend(Mine(api.SerialIterator(data, 7, repeat=False, shuffle=False), model,
-                         eval_hook=lambda e: hooked.append(e.name)), name="mine")
-        made.extend(api.extensions.Evaluator(
-            {"main": api.SerialIterator(data, 23, repeat=False, shuffle=False)},
-            {"main": model, "other": model.predictor},
-            eval_func=lambda x, t: api.report({"mean": model.predictor(x)[0, 0]}, model.predictor)))
+        made.extend(
+            Mine(
+                api.SerialIterator(data, 7, repeat=False, shuffle=False),
+                model,
+                eval_hook=lambda e: hooked.append(e.name),
+            ),
+            name="mine",
+        )
+        made.extend(
+            api.extensions.Evaluator(
+                {"main": api.SerialIterator(data, 23, repeat=False, shuffle=False)},
+                {"main": model, "other": model.predictor},
+                eval_func=lambda x, t: api.report({"mean": model.predictor(x)[0, 0]}, model.predictor),
+            )
+        )
         made.extend(api.extensions.LogReport())
         alone = api.extensions.Evaluator(api.SerialIterator(data, 23, repeat=False, shuffle=False), model)
         return sorted(alone()), hooked
@@ -566,7 +623,11 @@ def test_parameter_statistics_know_the_names_of_children():
     model = torch.nn.Module()
     model.body = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     assert [log_extensions._name_of(link) for link in (model, model.body, model.body[0], model.body[2])] == [
-        "None", "body", "0", "1"]
+        "None",
+        "body",
+        "0",
+        "1",
+    ]
     other = torch.nn.Module()
     other.tail = model.body
     with pytest.warns(UserWarning, match="body, tail"):

@@ -1,4 +1,5 @@
 """What programs subclass or call by hand around a training, against Chainer's: the same code runs with both."""
+
 import io
 import pickle
 import types
@@ -32,8 +33,13 @@ def test_the_bases_ask_for_what_is_missing(api):
         Converters[api]()([1], None)
     updater = Updaters[api]()
     assert updater.connect_trainer(None) is None
-    for call in (updater.finalize, lambda: updater.get_optimizer("main"), updater.get_all_optimizers, updater.update,
-                 lambda: updater.serialize(None)):
+    for call in (
+        updater.finalize,
+        lambda: updater.get_optimizer("main"),
+        updater.get_all_optimizers,
+        updater.update,
+        lambda: updater.serialize(None),
+    ):
         with pytest.raises(NotImplementedError):
             call()
     with pytest.raises(NotImplementedError):
@@ -80,11 +86,13 @@ def test_own_iterators():
 
 def test_an_own_iterator_and_converter_train_and_evaluate(tmp_path):
     """Updater and evaluator take objects of such classes as they take the built-in ones."""
+
     def build(api, made):
         devices = []
 
         class Last(Iterators[api]):
             """The examples from the last to the first."""
+
             def __init__(self, data, repeat):
                 self.data, self.repeat, self.position = data, repeat, 0
                 self.epoch, self.is_new_epoch = 0, False
@@ -117,11 +125,15 @@ def test_an_own_iterator_and_converter_train_and_evaluate(tmp_path):
         optimizer = made.updater.get_optimizer("main")
         train, test = api.datasets.split_dataset(api.datasets.TupleDataset(X, T), 18)
         loss = model.__call__
-        updater = api.StandardUpdater(Last(train, True), optimizer, converter=Half(), device=-1,
-                                      loss_func=lambda x, t: loss(x, t))
+        updater = api.StandardUpdater(
+            Last(train, True), optimizer, converter=Half(), device=-1, loss_func=lambda x, t: loss(x, t)
+        )
         trainer = api.Trainer(updater, (2, "epoch"), out=made.out)
-        trainer.extend(api.extensions.Evaluator(Last(test, False), model, converter=Half(), device=-1,
-                                                eval_func=lambda x, t: loss(x, t)))
+        trainer.extend(
+            api.extensions.Evaluator(
+                Last(test, False), model, converter=Half(), device=-1, eval_func=lambda x, t: loss(x, t)
+            )
+        )
         trainer.extend(api.extensions.LogReport())
         trainer.run()
         return [updater.iteration, len(devices), {type(device) for device in devices}]
@@ -166,6 +178,7 @@ def test_pickle_datasets_on_streams(protocol):
 def own_updater(api):
     class Twice(Updaters[api]):
         """Two steps of plain gradient descent an iteration, without StandardUpdater."""
+
         def __init__(self, model, optimizer, iterator):
             self.model, self.optimizer, self.iterator = model, optimizer, iterator
             self.iteration, self.trainers = 0, []
@@ -200,6 +213,7 @@ def own_updater(api):
             self.iteration = serializer("iteration", self.iteration)
             self.iterator.serialize(serializer["iterator"])
             self.optimizer.serialize(serializer["optimizer"])
+
     return Twice
 
 
@@ -267,6 +281,7 @@ def counting(api):
         def serialize(self, serializer):
             self.count = serializer("count", self.count)
             self.best = serializer("best", self.best)
+
     return Count()
 
 
@@ -307,8 +322,9 @@ def test_parts_of_an_evaluator(tmp_path):
         assert single.get_all_targets() == single._targets == {"main": model}
         assert (single.eval_hook, single.eval_func, single.converter) == (hook, func, converter)
         assert str(single.device) == ("@numpy" if api is Theirs else "cpu") and single._progress_bar is False
-        several = api.extensions.Evaluator({"main": one, "second": two}, {"main": model, "part": model.predictor},
-                                           progress_bar=True)
+        several = api.extensions.Evaluator(
+            {"main": one, "second": two}, {"main": model, "part": model.predictor}, progress_bar=True
+        )
         assert several.get_iterator("second") is two and several.get_target("part") is model.predictor
         assert several._progress_bar is True and several.device is None
         copies = several.get_all_iterators(), several.get_all_targets()

@@ -1,4 +1,5 @@
 """chainer.utils and the small names at the top of Chainer, against Chainer's own."""
+
 import io
 import os
 import warnings
@@ -121,11 +122,18 @@ def test_experimental(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
         compat.disable_experimental_warning(False)
 
 
-@pytest.mark.parametrize(("arrays", "tensors"), [
-    ([], []), ([None], [None]), ([np.ones(2)], [torch.ones(2)]), ([np.ones(2), None], [torch.ones(2), None]),
-    ([np.ones(2), 3.0], [torch.ones(2), 3.0]), ([[1.0]], [[1.0]]),
-    ([np.ones(2), np.ones(1)], [torch.ones(2), np.ones(1)]),
-])
+@pytest.mark.parametrize(
+    ("arrays", "tensors"),
+    [
+        ([], []),
+        ([None], [None]),
+        ([np.ones(2)], [torch.ones(2)]),
+        ([np.ones(2), None], [torch.ones(2), None]),
+        ([np.ones(2), 3.0], [torch.ones(2), 3.0]),
+        ([[1.0]], [[1.0]]),
+        ([np.ones(2), np.ones(1)], [torch.ones(2), np.ones(1)]),
+    ],
+)
 def test_is_arrays_compatible(arrays: list[Any], tensors: list[Any]) -> None:
     assert compat.is_arrays_compatible(tensors) == chainer.is_arrays_compatible(arrays)
 

@@ -1,4 +1,5 @@
 """The rows of chainer.Variable: every example, and what examples cannot say."""
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -13,18 +14,31 @@ from tests.support import differential
 from tests.support.row_examples import examples, load_rows, prove
 
 _ROWS = load_rows("variable")
-_FUNCTIONS = {"sum": {"module": "chainer.functions", "signature": "(x)", "torch": "torch.sum(x)"},
-              "cast": {"module": "chainer.functions", "signature": "(x, typ)", "torch": "x.to(typ)"}}
+_FUNCTIONS = {
+    "sum": {"module": "chainer.functions", "signature": "(x)", "torch": "torch.sum(x)"},
+    "cast": {"module": "chainer.functions", "signature": "(x, typ)", "torch": "x.to(typ)"},
+}
 
 
 # The fallback of `backward` is for an unknown rank only: the arguments decide the other cases (and a start that is not
 # a scalar raises there).
 # What these show is decided around the template (in-place writes, mixed dtypes, what a device's `xp` is):
 # tests/verify/test_rules.py runs them through the rewriter.
-_BY_THE_REWRITER = {("data", 3), ("array", 1), ("device", 0), ("__add__", 2), ("__add__", 3), ("__floordiv__", 0),
-                    ("name", 0), ("name", 1)}
-_EXAMPLES = [e for e in examples(_ROWS)
-             if e[:2] not in _BY_THE_REWRITER and (e[0] != "backward" or e[2] == "guards" or e[1] == 0)]
+_BY_THE_REWRITER = {
+    ("data", 3),
+    ("array", 1),
+    ("device", 0),
+    ("__add__", 2),
+    ("__add__", 3),
+    ("__floordiv__", 0),
+    ("name", 0),
+    ("name", 1),
+}
+_EXAMPLES = [
+    e
+    for e in examples(_ROWS)
+    if e[:2] not in _BY_THE_REWRITER and (e[0] != "backward" or e[2] == "guards" or e[1] == 0)
+]
 
 
 @pytest.mark.parametrize("name, index, variant", _EXAMPLES)
@@ -34,9 +48,23 @@ def test_example(name, index, variant):
 
 def test_every_public_name_has_a_row():
     # Operators that Python 3 never calls, and what belongs to the class as a Python object.
-    other = {"__init__", "__copy__", "__reduce__", "__hash__", "__array_priority__", "__div__",
-             "__rdiv__", "__nonzero__", "__module__", "__dict__",
-             "__weakref__", "__doc__", "__repr__", "__str__", "__annotations__"}
+    other = {
+        "__init__",
+        "__copy__",
+        "__reduce__",
+        "__hash__",
+        "__array_priority__",
+        "__div__",
+        "__rdiv__",
+        "__nonzero__",
+        "__module__",
+        "__dict__",
+        "__weakref__",
+        "__doc__",
+        "__repr__",
+        "__str__",
+        "__annotations__",
+    }
     names = {n for n in vars(chainer.Variable) if n.startswith("__") or not n.startswith("_")} - other
     assert names <= set(_ROWS)
     assert set(_ROWS) <= set(dir(chainer.Variable(np.zeros(1, "f"))))  # also what every object has
@@ -54,8 +82,10 @@ def _index_strategy(size):
     return st.one_of(
         st.integers(-size, size - 1),
         st.builds(slice, bound, bound, st.sampled_from([None, 1, 2, -1, -2])),
-        st.none(), st.just(Ellipsis),
-        st.lists(st.integers(-size, size - 1), min_size=2, max_size=2).map(lambda i: np.array(i, np.int32)))
+        st.none(),
+        st.just(Ellipsis),
+        st.lists(st.integers(-size, size - 1), min_size=2, max_size=2).map(lambda i: np.array(i, np.int32)),
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -68,14 +98,32 @@ def test_get_item_is_numpys(items):
         with pytest.raises(IndexError):
             variables.get_item(torch.from_numpy(x), slices)
         return
-    differential.check(lambda v: F.get_item(v, slices), lambda v: variables.get_item(v, slices), [x],
-                       dtypes=[np.float64], strided=False)
+    differential.check(
+        lambda v: F.get_item(v, slices),
+        lambda v: variables.get_item(v, slices),
+        [x],
+        dtypes=[np.float64],
+        strided=False,
+    )
 
 
-@pytest.mark.parametrize("slices", [
-    np.array([[True, False, True], [False, False, True]]), (np.array([True, False]), 1), [1, 0], [[1, 0], [0, 2]],
-    np.array([1, 0], np.uint8), np.array([], np.int32), (0, np.array([0, 1])), (1, 2), np.int64(1),
-    (slice(None, None, -1), np.array([2, 0])), [slice(0, 1), None], (Ellipsis, np.array([0, 0]))])
+@pytest.mark.parametrize(
+    "slices",
+    [
+        np.array([[True, False, True], [False, False, True]]),
+        (np.array([True, False]), 1),
+        [1, 0],
+        [[1, 0], [0, 2]],
+        np.array([1, 0], np.uint8),
+        np.array([], np.int32),
+        (0, np.array([0, 1])),
+        (1, 2),
+        np.int64(1),
+        (slice(None, None, -1), np.array([2, 0])),
+        [slice(0, 1), None],
+        (Ellipsis, np.array([0, 0])),
+    ],
+)
 @pytest.mark.parametrize("tail", [(), (2,)])
 def test_get_item_with_arrays(slices, tail):
     def to_torch_index(item):
@@ -83,8 +131,11 @@ def test_get_item_with_arrays(slices, tail):
 
     as_tensors = tuple(map(to_torch_index, slices)) if isinstance(slices, tuple) else to_torch_index(slices)
     for index in (slices, as_tensors):
-        differential.check(lambda x: F.get_item(x, slices), lambda x, index=index: variables.get_item(x, index),
-                           [np.random.RandomState(0).randn(2, 3, *tail)])
+        differential.check(
+            lambda x: F.get_item(x, slices),
+            lambda x, index=index: variables.get_item(x, index),
+            [np.random.RandomState(0).randn(2, 3, *tail)],
+        )
 
 
 @pytest.mark.parametrize("slices", [5, (0, 0, 0), np.array([0, 7])])
@@ -141,8 +192,9 @@ def _recurrent(w, cut_after, keep):
 
 @pytest.mark.parametrize("cut_after", [(), (0,), (1,), (0, 2), (3,)])
 def test_unchain_backward_truncates_as_in_chainer(cut_after):
-    differential.check(lambda w: _recurrent(w, cut_after, lambda h: h),
-                       lambda w: _recurrent(w, cut_after, variables.live), ["f32[2]"])
+    differential.check(
+        lambda w: _recurrent(w, cut_after, lambda h: h), lambda w: _recurrent(w, cut_after, variables.live), ["f32[2]"]
+    )
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3)])

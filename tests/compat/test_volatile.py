@@ -1,4 +1,5 @@
 """Volatile variables of version 1 against Chainer's no_backprop_mode, which took their place in version 2."""
+
 import copy
 
 import chainer
@@ -86,18 +87,22 @@ def test_flags_are_compared_as_in_version_1() -> None:
         bool(auto)
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("chainer.Variable(x, volatile='off')", "compat.variable(x)"),
-    ("chainer.Variable(x, False)", "compat.variable(x)"),
-    ("chainer.Variable(x, volatile='on')", "compat.volatile_variable(x, 'on')"),
-    ("chainer.Variable(x, True)", "compat.volatile_variable(x, True)"),
-    ("chainer.Variable(x, volatile=not train)", "compat.volatile_variable(x, not train)"),
-    ("chainer.Variable(x, volatile=chainer.Flag(train))",
-     "compat.volatile_variable(x, compat.VolatileFlag(train))"),
-    ("chainer.Variable(x, volatile=chainer.flag.AUTO)",
-     "compat.volatile_variable(x, compat.VolatileFlag('auto'))"),
-    ("chainer.Variable(x, volatile=chainer.ON)", "compat.volatile_variable(x, compat.VolatileFlag('on'))"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("chainer.Variable(x, volatile='off')", "compat.variable(x)"),
+        ("chainer.Variable(x, False)", "compat.variable(x)"),
+        ("chainer.Variable(x, volatile='on')", "compat.volatile_variable(x, 'on')"),
+        ("chainer.Variable(x, True)", "compat.volatile_variable(x, True)"),
+        ("chainer.Variable(x, volatile=not train)", "compat.volatile_variable(x, not train)"),
+        (
+            "chainer.Variable(x, volatile=chainer.Flag(train))",
+            "compat.volatile_variable(x, compat.VolatileFlag(train))",
+        ),
+        ("chainer.Variable(x, volatile=chainer.flag.AUTO)", "compat.volatile_variable(x, compat.VolatileFlag('auto'))"),
+        ("chainer.Variable(x, volatile=chainer.ON)", "compat.volatile_variable(x, compat.VolatileFlag('on'))"),
+    ],
+)
 def test_emitted(before: str, after: str) -> None:
     result = migrate_source(f"import chainer\ndef f(x, train):\n    return {before}\n")
     assert f"    return {after}\n" in result.code

@@ -1,4 +1,5 @@
 """Dependency files on the command line: Chainer becomes what the migrated code imports, everything else is kept."""
+
 import configparser
 import json
 import subprocess
@@ -12,17 +13,26 @@ import yaml
 from chainer2torch.project.dependencies.editing import parse
 
 ROOT = Path(__file__).parents[2]
-CODE = {"train.py": "import numpy as np\nimport chainer\nimport chainer.functions as F\n\n\ndef f(x):\n"
-                    "    return F.relu(np.abs(x))\n"}
-TRAINER = {"train.py": "import chainer\nfrom chainer import training\n\n\ndef f(updater):\n"
-                       "    return training.Trainer(updater, (1, 'epoch'))\n"}
+CODE = {
+    "train.py": "import numpy as np\nimport chainer\nimport chainer.functions as F\n\n\ndef f(x):\n"
+    "    return F.relu(np.abs(x))\n"
+}
+TRAINER = {
+    "train.py": "import chainer\nfrom chainer import training\n\n\ndef f(updater):\n"
+    "    return training.Trainer(updater, (1, 'epoch'))\n"
+}
 HARD = {"train.py": "import chainer\nimport chainer.functions as F\n\nF.relu(chainer.no_such_thing())\n"}
 
 
 def run(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "chainer2torch", *map(str, arguments)], cwd=cwd, capture_output=True,
-                          text=True, timeout=120, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin",
-                                                       "LANG": "C.UTF-8"})
+    return subprocess.run(
+        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
 
 
 def migrated(folder, files):
@@ -38,18 +48,25 @@ def migrated(folder, files):
     return out
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("chainer\n", "torch\n"),
-    ("# deep learning\nchainer>=5.0,<8  # the framework\nnumpy>=1.9\nmatplotlib==2.0\n",
-     "# deep learning\ntorch>=2.13  # the framework\nnumpy>=1.9\nmatplotlib==2.0\n"),
-    ("chainer==7.8.1; python_version >= '3.6'\nCupy_CUDA101==7.0 # GPU\nchainermn\nscipy",
-     "torch>=2.13 ; python_version >= '3.6'\n# GPU\nscipy"),
-    ("-r base.txt\r\nchainer\r\n", "-r base.txt\r\ntorch\r\n"),
-    ("git+https://github.com/chainer/chainer.git@v7#egg=chainer\n", "torch>=2.13\n"),
-    ("chainer @ https://example.org/chainer.tar.gz\ntorch\n", "torch\n"),
-    ("chainer[docs] >= 5\nchainer-helper-of-mine\n", "torch>=2.13\nchainer-helper-of-mine\n"),
-    ("cupy-cuda92\n", "torch\n"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("chainer\n", "torch\n"),
+        (
+            "# deep learning\nchainer>=5.0,<8  # the framework\nnumpy>=1.9\nmatplotlib==2.0\n",
+            "# deep learning\ntorch>=2.13  # the framework\nnumpy>=1.9\nmatplotlib==2.0\n",
+        ),
+        (
+            "chainer==7.8.1; python_version >= '3.6'\nCupy_CUDA101==7.0 # GPU\nchainermn\nscipy",
+            "torch>=2.13 ; python_version >= '3.6'\n# GPU\nscipy",
+        ),
+        ("-r base.txt\r\nchainer\r\n", "-r base.txt\r\ntorch\r\n"),
+        ("git+https://github.com/chainer/chainer.git@v7#egg=chainer\n", "torch>=2.13\n"),
+        ("chainer @ https://example.org/chainer.tar.gz\ntorch\n", "torch\n"),
+        ("chainer[docs] >= 5\nchainer-helper-of-mine\n", "torch>=2.13\nchainer-helper-of-mine\n"),
+        ("cupy-cuda92\n", "torch\n"),
+    ],
+)
 def test_requirements_txt(tmp_path, before, after):
     files = {**CODE, "train.py": CODE["train.py"].replace("np.abs(x)", "x").replace("import numpy as np\n", "")}
     assert migrated(tmp_path, {**files, "requirements.txt": before})["requirements.txt"] == after
@@ -81,7 +98,7 @@ def test_files_that_could_not_be_migrated_need_chainer(tmp_path):
     assert (tmp_path / "requirements.txt").read_text() == "chainer\ntorch\nnumpy\n"
 
 
-SETUP_PY = '''from setuptools import find_packages, setup
+SETUP_PY = """from setuptools import find_packages, setup
 
 requires = [
     'numpy>=1.9',
@@ -95,43 +112,58 @@ setup(
     install_requires=requires,
     extras_require={'gpu': ["cupy-cuda100"], 'test': ['pytest']},
 )
-'''
+"""
 
 
 def test_setup_py(tmp_path):
     out = migrated(tmp_path, {**CODE, "setup.py": SETUP_PY})["setup.py"]
     assert out == SETUP_PY.replace("'chainer>=4.0.0',", "'torch>=2.13',").replace('    "cupy>=4.0.0",\n', "").replace(
-        '"cupy-cuda100"', '"torch"')
+        '"cupy-cuda100"', '"torch"'
+    )
     sites = json.loads(run("report", ".", "--format", "json", cwd=tmp_path).stdout)["files"]
     assert next(row for row in sites if row["path"] == "setup.py")["status"] in ("clean", "no chainer")
 
 
 def test_setup_py_in_other_forms(tmp_path):
-    text = ("from setuptools import setup\nrequires = ['six']\nrequires.append('chainer')\n"
-            "setup(install_requires=requires)\n")
-    out = migrated(tmp_path, {**CODE, "setup.py": text, "sub/setup.py": "from setuptools import setup\nsetup("
-                              "install_requires=('chainer', 'scipy'), extras_require=dict(a=['chainer']))\n"})
+    text = (
+        "from setuptools import setup\nrequires = ['six']\nrequires.append('chainer')\n"
+        "setup(install_requires=requires)\n"
+    )
+    out = migrated(
+        tmp_path,
+        {
+            **CODE,
+            "setup.py": text,
+            "sub/setup.py": "from setuptools import setup\nsetup("
+            "install_requires=('chainer', 'scipy'), extras_require=dict(a=['chainer']))\n",
+        },
+    )
     assert out["setup.py"] == text
-    assert out["sub/setup.py"] == ("from setuptools import setup\nsetup(install_requires=('torch', 'numpy', 'scipy'), "
-                                   "extras_require=dict(a=['torch', 'numpy']))\n")
+    assert out["sub/setup.py"] == (
+        "from setuptools import setup\nsetup(install_requires=('torch', 'numpy', 'scipy'), "
+        "extras_require=dict(a=['torch', 'numpy']))\n"
+    )
     text = run("report", ".", cwd=tmp_path).stdout
     assert "setup.py:3:1: C2T016 manual chainer: asks for it in a form that is not understood" in text
 
 
 def test_setup_cfg(tmp_path):
-    text = ("[metadata]\nname = mine\ndescription = chainer models\n\n[options]\npackages = find:\ninstall_requires =\n"
-            "    chainer>=5 ; python_version>'3'\n    # for plots\n    matplotlib\ntests_require = chainer\n\n"
-            "[options.extras_require]\ngpu =\n    cupy\n    pynvml\n\n[tool:pytest]\naddopts = -k chainer\n")
+    text = (
+        "[metadata]\nname = mine\ndescription = chainer models\n\n[options]\npackages = find:\ninstall_requires =\n"
+        "    chainer>=5 ; python_version>'3'\n    # for plots\n    matplotlib\ntests_require = chainer\n\n"
+        "[options.extras_require]\ngpu =\n    cupy\n    pynvml\n\n[tool:pytest]\naddopts = -k chainer\n"
+    )
     out = migrated(tmp_path, {**CODE, "setup.cfg": text})["setup.cfg"]
-    assert out == text.replace("    chainer>=5 ; python_version>'3'\n", "    torch>=2.13 ; python_version>'3'\n"
-                               "    numpy>=1.26 ; python_version>'3'\n").replace(
-        "tests_require = chainer\n", "tests_require = torch\n    numpy\n").replace("    cupy\n", "    torch\n")
+    assert out == text.replace(
+        "    chainer>=5 ; python_version>'3'\n",
+        "    torch>=2.13 ; python_version>'3'\n    numpy>=1.26 ; python_version>'3'\n",
+    ).replace("tests_require = chainer\n", "tests_require = torch\n    numpy\n").replace("    cupy\n", "    torch\n")
     parser = configparser.ConfigParser()
     parser.read_string(out)
     assert parser["options"]["tests_require"].split() == ["torch", "numpy"]
 
 
-PYPROJECT = '''[build-system]
+PYPROJECT = """[build-system]
 requires = ["setuptools", 'chainer']
 
 [project]
@@ -157,15 +189,16 @@ numpy = "*"
 
 [tool.mypy]
 module = "chainer.*"
-'''
+"""
 
 
 def test_pyproject_toml(tmp_path):
     out = migrated(tmp_path, {**CODE, "pyproject.toml": PYPROJECT})["pyproject.toml"]
     assert out == PYPROJECT.replace("'chainer']", "'torch', 'numpy']").replace(
-        '"chainer>=5",   #', '"torch>=2.13",\n  "numpy>=1.26",   #').replace('  "cupy",\n', "").replace(
-        '["cupy-cuda11x"]', '["torch"]').replace('"six", "cupy", "chainercv" ]', '"six", "torch", "numpy" ]').replace(
-        'chainer = "^7.0"\ncupy = { version = "*", optional = true }\n', 'torch = ">=2.13"\n')
+        '"chainer>=5",   #', '"torch>=2.13",\n  "numpy>=1.26",   #'
+    ).replace('  "cupy",\n', "").replace('["cupy-cuda11x"]', '["torch"]').replace(
+        '"six", "cupy", "chainercv" ]', '"six", "torch", "numpy" ]'
+    ).replace('chainer = "^7.0"\ncupy = { version = "*", optional = true }\n', 'torch = ">=2.13"\n')
     assert tomllib.loads(out)["project"]["dependencies"] == ["scipy", "torch>=2.13", "numpy>=1.26", "tqdm"]
 
 
@@ -199,7 +232,12 @@ def test_environment_yml(tmp_path):
     (tmp_path / "two").mkdir()
     plain = migrated(tmp_path / "two", {**TRAINER, "environment.yml": "dependencies:\n- chainer\n- scipy\n"})
     assert yaml.safe_load(plain["environment.yml"])["dependencies"] == [
-        "pytorch", "numpy", "scipy", "pip", {"pip": ["pytorch-ignite", "pytorch-pfn-extras"]}], text
+        "pytorch",
+        "numpy",
+        "scipy",
+        "pip",
+        {"pip": ["pytorch-ignite", "pytorch-pfn-extras"]},
+    ], text
 
 
 def test_hashes_are_left_to_the_one_who_makes_them(tmp_path):
@@ -216,8 +254,12 @@ def test_a_pinned_numpy_is_kept_and_told(tmp_path):
 def test_they_are_part_of_diff_output_report_and_check(tmp_path):
     src = tmp_path / "src"
     src.mkdir()
-    for name, text in {**CODE, "requirements.txt": "chainer>=5\nnumpy<1.20\n", "docs/requirements.txt": "chainer\n",
-                       "notes.txt": "chainer\n"}.items():
+    for name, text in {
+        **CODE,
+        "requirements.txt": "chainer>=5\nnumpy<1.20\n",
+        "docs/requirements.txt": "chainer\n",
+        "notes.txt": "chainer\n",
+    }.items():
         (src / name).parent.mkdir(exist_ok=True)
         (src / name).write_text(text)
     diff = run("migrate", ".", cwd=src).stdout
@@ -244,14 +286,23 @@ def test_only_where_python_code_is_migrated(tmp_path):
     assert "requirements" not in run("migrate", "one.py", cwd=tmp_path).stdout, "a file was named, not the project"
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("chainer", ("chainer", "", "")), ("Cupy_CUDA10.1 >=7,<8", ("cupy-cuda10-1", ">=7,<8", "")),
-    ("chainer[a,b]==7.* ; extra=='x'", ("chainer", "==7.*", "; extra=='x'")),
-    ("chainer (>=5)", ("chainer", "(>=5)", "")),
-    ("-r chainer.txt", None), ("./chainer", None), ("--pre", None), ("two words", None),
-    ("git+ssh://git@github.com/chainer/chainer-ui.git@v1", ("chainer-ui", "git+ssh://git@github.com/chainer/"
-                                                            "chainer-ui.git@v1", "")),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("chainer", ("chainer", "", "")),
+        ("Cupy_CUDA10.1 >=7,<8", ("cupy-cuda10-1", ">=7,<8", "")),
+        ("chainer[a,b]==7.* ; extra=='x'", ("chainer", "==7.*", "; extra=='x'")),
+        ("chainer (>=5)", ("chainer", "(>=5)", "")),
+        ("-r chainer.txt", None),
+        ("./chainer", None),
+        ("--pre", None),
+        ("two words", None),
+        (
+            "git+ssh://git@github.com/chainer/chainer-ui.git@v1",
+            ("chainer-ui", "git+ssh://git@github.com/chainer/chainer-ui.git@v1", ""),
+        ),
+    ],
+)
 def test_requirements_are_parsed(text, expected):
     found = parse(text)
     assert (found and (found.name, found.version, found.marker)) == expected

@@ -1,4 +1,5 @@
 """Requirements that rule out the last version of Chainer say for which one a project was written."""
+
 from __future__ import annotations
 
 import json
@@ -15,23 +16,50 @@ DOUBTFUL = "import chainer.links as L\nlink = L.Linear(3, 4, w)\n"
 NORMALIZATION = "import chainer.links as L\nlink = L.BatchNormalization(3)\n"
 
 
-@pytest.mark.parametrize(("version", "major"), [
-    ("", 7), ("==4.2.0", 4), ("== 1.24", 1), ("<6.0.0", 5), ("<6", 5), ("<5.1", 5), ("<=3.1", 3), ("~=3.1", 3),
-    (">=1.5,<2", 1), (">=1.5.1", 7), (">=4.0.0,!=5.0.0", 7), (">3", 7), ("(>=2,<4)", 3), ("==4.*", 4), ("==4.0.0a1", 4),
-    ('"^4.1"', 4), ('"~4.1"', 4), ('"*"', 7), ("=3.5=py36_0", 3), ("===6.5.0", 6), ("<7.8", 7), ("==7.0.0b1", 7),
-    ("@ https://host/chainer-3.0.tar.gz", 7), ("git+https://host/chainer.git@v5.0.0", 7), (">=3,<8", 7),
-])
+@pytest.mark.parametrize(
+    ("version", "major"),
+    [
+        ("", 7),
+        ("==4.2.0", 4),
+        ("== 1.24", 1),
+        ("<6.0.0", 5),
+        ("<6", 5),
+        ("<5.1", 5),
+        ("<=3.1", 3),
+        ("~=3.1", 3),
+        (">=1.5,<2", 1),
+        (">=1.5.1", 7),
+        (">=4.0.0,!=5.0.0", 7),
+        (">3", 7),
+        ("(>=2,<4)", 3),
+        ("==4.*", 4),
+        ("==4.0.0a1", 4),
+        ('"^4.1"', 4),
+        ('"~4.1"', 4),
+        ('"*"', 7),
+        ("=3.5=py36_0", 3),
+        ("===6.5.0", 6),
+        ("<7.8", 7),
+        ("==7.0.0b1", 7),
+        ("@ https://host/chainer-3.0.tar.gz", 7),
+        ("git+https://host/chainer.git@v5.0.0", 7),
+        (">=3,<8", 7),
+    ],
+)
 def test_the_highest_major_version_that_a_requirement_allows(version: str, major: int) -> None:
     assert highest_major(version) == major
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("requirements.txt", "numpy\nchainer==1.24.0  # the last of them\n"),
-    ("requirements/base.txt", "chainer>=1.5,<2\n"),
-    ("setup.py", "from setuptools import setup\nsetup(name='x', install_requires=['chainer<2', 'numpy'])\n"),
-    ("pyproject.toml", "[project]\nname = 'x'\ndependencies = ['chainer~=1.20']\n"),
-    ("environment.yml", "dependencies:\n  - python=3.6\n  - pip:\n    - chainer==1.14.0\n"),
-])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "numpy\nchainer==1.24.0  # the last of them\n"),
+        ("requirements/base.txt", "chainer>=1.5,<2\n"),
+        ("setup.py", "from setuptools import setup\nsetup(name='x', install_requires=['chainer<2', 'numpy'])\n"),
+        ("pyproject.toml", "[project]\nname = 'x'\ndependencies = ['chainer~=1.20']\n"),
+        ("environment.yml", "dependencies:\n  - python=3.6\n  - pip:\n    - chainer==1.14.0\n"),
+    ],
+)
 def test_a_file_without_a_sign_is_of_the_version_that_is_pinned(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / "net.py").write_text(DOUBTFUL)
@@ -86,8 +114,10 @@ def test_the_words_of_the_project_contradict_the_pin(tmp_path: Path) -> None:
 def test_versions_2_to_4_are_a_note_in_every_report(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(NORMALIZATION)
     (tmp_path / "requirements.txt").write_text("chainer<5\n")
-    note = f"{tmp_path.as_posix()}/requirements.txt asks for Chainer 4, and this reads calls as Chainer 7 does; " \
+    note = (
+        f"{tmp_path.as_posix()}/requirements.txt asks for Chainer 4, and this reads calls as Chainer 7 does; "
         "--chainer-version 4 keeps what that version computed"
+    )
     assert f"note: {note}\n" in migrate(tmp_path)
     said = migrate(tmp_path, "--chainer-version", "4")
     assert "note:" not in said and "initial_avg_var=0" in said

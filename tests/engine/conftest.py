@@ -1,4 +1,5 @@
 """A small rule table for the engine's own tests, and a ``migrate`` that checks what must hold for every input."""
+
 import ast
 import textwrap
 
@@ -7,7 +8,7 @@ import pytest
 from chainer2torch.engine import migrate_sources
 from chainer2torch.rules.table import load_rules
 
-TABLE = '''
+TABLE = """
 module = "chainer.functions"
 
 [relu]
@@ -136,7 +137,7 @@ signature = "(x)"
 torch = "compat.checked(x)"
 state = "review"
 note = "The default differs."
-'''
+"""
 
 
 @pytest.fixture(scope="session")

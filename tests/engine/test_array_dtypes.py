@@ -1,4 +1,5 @@
 """Dtypes of computations with arrays of an array module: the same values and dtypes as NumPy's."""
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +15,8 @@ def f():
     g = xp.array([1.5, -2.5, 3.5], 'f')
     d = g.astype('d')
 """
-_EXPRESSIONS = """
+_EXPRESSIONS = (
+    """
 b * 1.5 | b / 2 | b / b | 1 - b | b - b.astype('i') | i - b | b.mean() | b.sum() | b - d
 xp.array([1, 0]) / xp.array([0, 0]) | xp.array([1, 2]) / 4 | xp.array([[1, 2], [3, 4]]).mean()
 xp.array((1, 2.5)) / 2
@@ -26,7 +28,10 @@ i / 2 | i // 2 | i // -2 | i % -3 | i ** 2 | g % -2 | g // i | (0 < i) & (i < 5)
 i + g | i.mean() | i.std()
 xp.power(i, 2) | xp.mean(i) | xp.sum(b) | xp.arange(0, 1, .1) | g.astype('i')
 g.astype('i') / 2 | xp.sum(b, axis=0) / 3
-""".strip().replace("\n", " | ").split(" | ")
+""".strip()
+    .replace("\n", " | ")
+    .split(" | ")
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
 """What is known of an array module: NumPy's own, that of a device, or one that shows only when the program runs."""
+
 import ast
 import textwrap
 
@@ -30,8 +31,11 @@ CHOICES = {
 @pytest.mark.parametrize("name", CHOICES)
 def test_kind(name):
     choice, expected = CHOICES[name]
-    text = "import numpy as np\nimport chainer.functions as F\nfrom chainer import cuda\ndef f(x, gpu):\n" + \
-        textwrap.indent(choice, "    ") + "\n    show(xp, xp.random, xp.linalg)\n"
+    text = (
+        "import numpy as np\nimport chainer.functions as F\nfrom chainer import cuda\ndef f(x, gpu):\n"
+        + textwrap.indent(choice, "    ")
+        + "\n    show(xp, xp.random, xp.linalg)\n"
+    )
     source = Source(text, ast.parse(text))
     analysis = Analysis(Project({"main.py": source}), load_rules()).run()
     call = next(n for n in source.nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "show")
@@ -42,25 +46,30 @@ def test_kind(name):
 @pytest.mark.parametrize("name", ["expression", "reversed", "statement"])
 def test_a_choice_runs_on_the_cpu(name):
     """`xp` stays one object for both cases: what it makes and computes on the CPU has NumPy's values and dtypes."""
-    body = "def run(gpu):\n" + textwrap.indent(CHOICES[name][0], "    ") + "\n" \
-        "    xp.random.seed(0)\n    a = xp.random.rand(2, 3)\n" \
+    body = (
+        "def run(gpu):\n" + textwrap.indent(CHOICES[name][0], "    ") + "\n"
+        "    xp.random.seed(0)\n    a = xp.random.rand(2, 3)\n"
         "    return a, xp.zeros((2,), 'f'), xp.linalg.norm(a), xp.concatenate([a, a]).sum(axis=1).astype('i')\n"
+    )
     result = migrate(body)
     assert not [site for site in result.sites if site.state == "manual"]
     found = load(result.code).run(-1)
     np.random.seed(0)
     a = np.random.rand(2, 3)
-    for actual, expected in zip(found, (a, np.zeros(2, "f"), np.linalg.norm(a),
-                                        np.concatenate([a, a]).sum(axis=1).astype("i")), strict=True):
+    for actual, expected in zip(
+        found, (a, np.zeros(2, "f"), np.linalg.norm(a), np.concatenate([a, a]).sum(axis=1).astype("i")), strict=True
+    ):
         assert isinstance(actual, torch.Tensor) and str(actual.dtype)[6:] == str(expected.dtype)
         np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-12)
 
 
 def test_the_module_of_an_unknown_value():
     """Values and dtypes are the same for a host array and for a tensor, which gives tensors."""
-    body = "def run(a):\n    xp = cuda.get_array_module(a)\n" \
-        "    return xp.exp(a), xp.zeros(a.shape, 'f'), xp.maximum(a, 0.5), xp.concatenate([a, a], axis=1)\n\n\n" \
+    body = (
+        "def run(a):\n    xp = cuda.get_array_module(a)\n"
+        "    return xp.exp(a), xp.zeros(a.shape, 'f'), xp.maximum(a, 0.5), xp.concatenate([a, a], axis=1)\n\n\n"
         "run(unknown)\n"
+    )
     code = migrate(body).code
     assert "xp = compat.array_module(a)" in code
     run = load(code.replace("run(unknown)\n", "")).run

@@ -1,4 +1,5 @@
 """Arrays end to end: programs on `xp`, NumPy and tensors, run under Chainer and, migrated, under PyTorch."""
+
 import subprocess
 import sys
 import types
@@ -11,8 +12,10 @@ import torch
 from chainer2torch.engine import migrate_source
 from tests.support.row_examples import compat_namespace
 
-_HEAD = "import numpy as np\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\n" \
+_HEAD = (
+    "import numpy as np\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
     "from chainer import cuda\n\n"
+)
 
 
 def migrate(body, **hints):
@@ -24,8 +27,13 @@ def migrate(body, **hints):
 def load(code):
     module = types.ModuleType("migrated")
     compat = types.ModuleType("chainer_compat")
-    vars(compat).update({k: v.__func__ if isinstance(v, staticmethod) else v
-                         for k, v in vars(compat_namespace()).items() if not k.startswith("__")})
+    vars(compat).update(
+        {
+            k: v.__func__ if isinstance(v, staticmethod) else v
+            for k, v in vars(compat_namespace()).items()
+            if not k.startswith("__")
+        }
+    )
     sys.modules["chainer_compat"] = compat
     try:
         exec(compile(code, "<migrated>", "exec"), vars(module))
@@ -69,53 +77,81 @@ def both(body, **hints):
     return result.code
 
 
-@pytest.mark.parametrize("body, texts", [
-    # what xp makes is on the device
-    ("xp = cuda.get_array_module(x)\nreturn x + xp.zeros(x.shape, dtype=np.float32)",
-     ["xp = compat.array_module(x)", "x + xp.zeros(x.shape, dtype=np.float32)"]),
-    ("xp = x.xp\nnoise = xp.random.normal(0, 1, size=(4, 3)).astype(np.float32)\nreturn x + noise",
-     ["compat.array_module(x)", ".to(torch.float32)"]),
-    ("xp = cuda.get_array_module(x)\nreturn (xp.arange(4) / 3).astype(xp.float32)",
-     ["(xp.arange(4).double() / 3).to(torch.float32)"]),
-    ("xp = cuda.get_array_module(x)\na = x.array\nreturn xp.where(a > 0, a, 0), xp.concatenate([a, a], axis=1)", []),
-    ("xp = cuda.get_array_module(x)\na = xp.zeros((3,), 'f')\nxp.add.at(a, xp.array([0, 0, 2]), 1)\nreturn a", []),
-    ("xp = cuda.get_array_module(x)\nreturn [1, 2] if xp is np else [3, 4]", ["compat.on_cpu(xp)"]),
-    ("xp = cuda.get_array_module(x)\nreturn [1, 2] if xp is not np else [3, 4]", ["not compat.on_cpu(xp)"]),
-    ("xp = cuda.get_array_module(x.array)\nreturn xp.asarray([[1, 2]], dtype=xp.int32)", []),
-    # methods of arrays
-    ("return (x.array.argmax(axis=1) == np.arange(4) % 3).mean()", [".double().mean()"]),
-    ("return (x.array > 0).sum(), (x.array > 0).sum(axis=1), (x.array > 0).any()", []),
-    ("return x.array.max(axis=0), x.array.std(), x.array.var(axis=1)", [".amax(0)", "correction=0"]),
-    ("a = x.array.copy()\na[0] = 5\na[:, 1] += 1\na.fill(2)\nreturn a, x", [".clone()", ".fill_(2)"]),
-    ("x.array[...] = 3\nreturn x.array", []),
-    ("a = x.array.astype(np.float32)\na += 1\nreturn a, x.array", ["copy=True"]),
-    ("return x.array.astype('i'), x.array.astype(np.float64).sum(), x.array.T, x.array.size", []),
-    ("return x.array.dot(x.array.T), x.array.transpose(1, 0), x.array.repeat(2, axis=0)", []),
-    ("i = (x.array > 0).astype(np.int32)\nreturn i / 2, i * 0.5, i + 1, i * x.array.astype('f'), -i", []),
-    ("i = x.array.argmax(axis=1)\nreturn i / i.size, i // 2, i ** 2", []),
-    # indices
-    ("return x.array[::-1], x.array[:, ::-1], x.array[::-1, ::-1], x.array[2::-1], x.array[0, ::-2]",
-     ["torch.flip(x.detach(), (0,))", "torch.flip(x.detach(), (1,))",
-      "compat.get_item(x.detach(), (slice(2, None, -1),))"]),
-    ("i = np.array([0, 1, 1])\ny = F.stack([x, x])\nreturn y[0, :, i], y[0, :, 1], y[:, i, 1]",
-     ["compat.get_item(y, (0,"]),
-    ("return x // 0.5, 3 // (x + 4)", ["torch.floor(x / 0.5)", "torch.floor(3 / (x + 4))"]),
-    ("return x[:, ::-1]", ["torch.flip(x, (1,))"]),
-    ("return x.array[np.array([1, 0])], x.array[x.array[:, 0] > 0], x.array[None, ..., 0]", []),
-    # dtypes
-    ("return [x.dtype == np.float32, x.array.dtype != 'float64', x.dtype.kind, x.dtype in (np.int32, np.float32)]",
-     ["torch.float32", "compat.numpy_dtype(x.dtype).kind"]),
-    ("return np.zeros(3, dtype=x.dtype)", ["compat.numpy_dtype(x.dtype)"]),
-    ("return [isinstance(x.array, np.ndarray)]", ["torch.Tensor"]),
-    # host and device
-    ("return np.sum(x.array, axis=0), np.exp(x.data), np.concatenate([x.array, np.zeros((1, 3), 'f')])",
-     ["np.sum(x.detach().cpu().numpy(), axis=0)"]),
-    ("return np.asarray([float(v) for v in cuda.to_cpu(x.array).ravel()])", []),
-    ("w = np.ones((4, 3))\nreturn x * w, w * x, x.array * w, w + x.array", []),
-    ("return F.softmax(np.zeros((2, 3), dtype=np.float32)), F.relu(np.exp(x.array))",
-     ["torch.as_tensor(np.exp(x.detach().cpu().numpy()))"]),
-    ("host = np.arange(6.0)[::-1]\nreturn host.astype('i'), host.max(axis=0)", ["host.astype('i'), host.max(axis=0)"]),
-])
+@pytest.mark.parametrize(
+    "body, texts",
+    [
+        # what xp makes is on the device
+        (
+            "xp = cuda.get_array_module(x)\nreturn x + xp.zeros(x.shape, dtype=np.float32)",
+            ["xp = compat.array_module(x)", "x + xp.zeros(x.shape, dtype=np.float32)"],
+        ),
+        (
+            "xp = x.xp\nnoise = xp.random.normal(0, 1, size=(4, 3)).astype(np.float32)\nreturn x + noise",
+            ["compat.array_module(x)", ".to(torch.float32)"],
+        ),
+        (
+            "xp = cuda.get_array_module(x)\nreturn (xp.arange(4) / 3).astype(xp.float32)",
+            ["(xp.arange(4).double() / 3).to(torch.float32)"],
+        ),
+        (
+            "xp = cuda.get_array_module(x)\na = x.array\nreturn xp.where(a > 0, a, 0), xp.concatenate([a, a], axis=1)",
+            [],
+        ),
+        ("xp = cuda.get_array_module(x)\na = xp.zeros((3,), 'f')\nxp.add.at(a, xp.array([0, 0, 2]), 1)\nreturn a", []),
+        ("xp = cuda.get_array_module(x)\nreturn [1, 2] if xp is np else [3, 4]", ["compat.on_cpu(xp)"]),
+        ("xp = cuda.get_array_module(x)\nreturn [1, 2] if xp is not np else [3, 4]", ["not compat.on_cpu(xp)"]),
+        ("xp = cuda.get_array_module(x.array)\nreturn xp.asarray([[1, 2]], dtype=xp.int32)", []),
+        # methods of arrays
+        ("return (x.array.argmax(axis=1) == np.arange(4) % 3).mean()", [".double().mean()"]),
+        ("return (x.array > 0).sum(), (x.array > 0).sum(axis=1), (x.array > 0).any()", []),
+        ("return x.array.max(axis=0), x.array.std(), x.array.var(axis=1)", [".amax(0)", "correction=0"]),
+        ("a = x.array.copy()\na[0] = 5\na[:, 1] += 1\na.fill(2)\nreturn a, x", [".clone()", ".fill_(2)"]),
+        ("x.array[...] = 3\nreturn x.array", []),
+        ("a = x.array.astype(np.float32)\na += 1\nreturn a, x.array", ["copy=True"]),
+        ("return x.array.astype('i'), x.array.astype(np.float64).sum(), x.array.T, x.array.size", []),
+        ("return x.array.dot(x.array.T), x.array.transpose(1, 0), x.array.repeat(2, axis=0)", []),
+        ("i = (x.array > 0).astype(np.int32)\nreturn i / 2, i * 0.5, i + 1, i * x.array.astype('f'), -i", []),
+        ("i = x.array.argmax(axis=1)\nreturn i / i.size, i // 2, i ** 2", []),
+        # indices
+        (
+            "return x.array[::-1], x.array[:, ::-1], x.array[::-1, ::-1], x.array[2::-1], x.array[0, ::-2]",
+            [
+                "torch.flip(x.detach(), (0,))",
+                "torch.flip(x.detach(), (1,))",
+                "compat.get_item(x.detach(), (slice(2, None, -1),))",
+            ],
+        ),
+        (
+            "i = np.array([0, 1, 1])\ny = F.stack([x, x])\nreturn y[0, :, i], y[0, :, 1], y[:, i, 1]",
+            ["compat.get_item(y, (0,"],
+        ),
+        ("return x // 0.5, 3 // (x + 4)", ["torch.floor(x / 0.5)", "torch.floor(3 / (x + 4))"]),
+        ("return x[:, ::-1]", ["torch.flip(x, (1,))"]),
+        ("return x.array[np.array([1, 0])], x.array[x.array[:, 0] > 0], x.array[None, ..., 0]", []),
+        # dtypes
+        (
+            "return [x.dtype == np.float32, x.array.dtype != 'float64', x.dtype.kind, x.dtype in (np.int32, np.float32)]",  # noqa: E501
+            ["torch.float32", "compat.numpy_dtype(x.dtype).kind"],
+        ),
+        ("return np.zeros(3, dtype=x.dtype)", ["compat.numpy_dtype(x.dtype)"]),
+        ("return [isinstance(x.array, np.ndarray)]", ["torch.Tensor"]),
+        # host and device
+        (
+            "return np.sum(x.array, axis=0), np.exp(x.data), np.concatenate([x.array, np.zeros((1, 3), 'f')])",
+            ["np.sum(x.detach().cpu().numpy(), axis=0)"],
+        ),
+        ("return np.asarray([float(v) for v in cuda.to_cpu(x.array).ravel()])", []),
+        ("w = np.ones((4, 3))\nreturn x * w, w * x, x.array * w, w + x.array", []),
+        (
+            "return F.softmax(np.zeros((2, 3), dtype=np.float32)), F.relu(np.exp(x.array))",
+            ["torch.as_tensor(np.exp(x.detach().cpu().numpy()))"],
+        ),
+        (
+            "host = np.arange(6.0)[::-1]\nreturn host.astype('i'), host.max(axis=0)",
+            ["host.astype('i'), host.max(axis=0)"],
+        ),
+    ],
+)
 def test_functions(body, texts):
     code = both("def run(x):\n    " + body.replace("\n", "\n    ") + "\n")
     for text in texts:
@@ -149,11 +185,14 @@ def run(x):
     assert "torch.as_tensor(np.arange" in code
 
 
-@pytest.mark.parametrize("call", [
-    "[f(a, 2) for f in (F.max_pooling_2d, F.average_pooling_2d)]",
-    "(F.max_pooling_2d if x is None else F.average_pooling_2d)(a, 3, stride=2)",
-    "{'m': F.max_pooling_2d, 'a': F.average_pooling_2d}['m'](a, 2, 1, 1)",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "[f(a, 2) for f in (F.max_pooling_2d, F.average_pooling_2d)]",
+        "(F.max_pooling_2d if x is None else F.average_pooling_2d)(a, 3, stride=2)",
+        "{'m': F.max_pooling_2d, 'a': F.average_pooling_2d}['m'](a, 2, 1, 1)",
+    ],
+)
 def test_host_arrays_enter_functions_that_are_chosen(call):
     code = both(f"def run(x):\n    a = np.arange(50, dtype='f').reshape(1, 2, 5, 5)\n    return {call}\n")
     assert "torch.as_tensor(a)" in code
@@ -187,12 +226,15 @@ def run(x):
     assert "self.fc(torch.as_tensor(x))" in code
 
 
-@pytest.mark.parametrize("body", [
-    "def make(gpu):\n    xp = cuda.cupy if gpu >= 0 else np\n    return xp.ones((2,), 'f').astype('i')\n",
-    "def make(gpu):\n    if gpu >= 0:\n        xp = cuda.cupy\n    else:\n        xp = np\n"
-    "    return xp.ones((2,), 'f').astype('i')\n",
-    "def make(gpu):\n    xp = np if gpu < 0 else chainer.cuda.cupy\n    return xp.ones((2,), 'f').astype('i')\n",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def make(gpu):\n    xp = cuda.cupy if gpu >= 0 else np\n    return xp.ones((2,), 'f').astype('i')\n",
+        "def make(gpu):\n    if gpu >= 0:\n        xp = cuda.cupy\n    else:\n        xp = np\n"
+        "    return xp.ones((2,), 'f').astype('i')\n",
+        "def make(gpu):\n    xp = np if gpu < 0 else chainer.cuda.cupy\n    return xp.ones((2,), 'f').astype('i')\n",
+    ],
+)
 def test_module_by_gpu_number(body):
     code = both(body + "\n\ndef run(x):\n    return make(-1)\n")
     assert "np if" not in code and "else np" not in code and "xp = np" not in code
@@ -222,8 +264,10 @@ def test_assignment_through_a_negative_step_is_reported():
 
 
 def test_twice_is_once():
-    body = "def run(x):\n    xp = cuda.get_array_module(x)\n" \
+    body = (
+        "def run(x):\n    xp = cuda.get_array_module(x)\n"
         "    return xp.exp(x.array).astype('f').std(axis=0), np.sum(x.array)\n"
+    )
     once = migrate(body, **{"run.x": "tensor"}).code
     assert migrate_source(once).code == once
 
@@ -234,8 +278,10 @@ def test_migrating_needs_no_torch():
 
 
 def test_what_arrays_and_tensors_share_is_no_question():
-    body = "def run(x, gpu):\n    a = x.array if gpu else np.zeros((2, 3))\n" \
+    body = (
+        "def run(x, gpu):\n    a = x.array if gpu else np.zeros((2, 3))\n"
         "    return a.shape, a.ndim, a.reshape(-1), a.std()\n"
+    )
     result = migrate(body, **{"run.x": "tensor"})
     states = {s.symbol.split(".")[-1]: s.state for s in result.sites}
     assert {n: states[n] for n in ("shape", "ndim", "reshape")} == dict.fromkeys(("shape", "ndim", "reshape"), "exact")
@@ -256,11 +302,13 @@ def test_assertions_about_dtypes_compare_dtypes_of_torch(body):
 
 def test_astype_of_what_nobody_knows():
     """A comparison of an unknown value may be a tensor or an array: the helper looks."""
-    body = "def lengths(words):\n    xp = cuda.get_array_module(words)\n" \
-        "    n = xp.sum((words > 0).astype(xp.float32), axis=-1)\n" \
-        "    both = (words > 0) & (words < 2)\n" \
-        "    return n, both.astype('i'), both.astype(np.float64, copy=False)\n\n" \
+    body = (
+        "def lengths(words):\n    xp = cuda.get_array_module(words)\n"
+        "    n = xp.sum((words > 0).astype(xp.float32), axis=-1)\n"
+        "    both = (words > 0) & (words < 2)\n"
+        "    return n, both.astype('i'), both.astype(np.float64, copy=False)\n\n"
         "def run(x):\n    return globals()['lengths'](x.array)\n"
+    )
     code = both(body)
     assert "compat.astype((words > 0), xp.float32)" in code and "compat.astype(both, 'i')" in code
     assert "compat.astype(both, np.float64, copy=False)" in code
@@ -271,14 +319,17 @@ def test_astype_of_what_nobody_knows():
 
 def test_astype_in_host_code_stays():
     assert "image.astype(np.float32)" in migrate("def load(image):\n    return image.astype(np.float32)\n").code
-    result = migrate("def load(image, x):\n    xp = cuda.get_array_module(x)\n"
-                     "    return image.astype('f', casting='safe')\n")
+    result = migrate(
+        "def load(image, x):\n    xp = cuda.get_array_module(x)\n    return image.astype('f', casting='safe')\n"
+    )
     assert [s.state for s in result.sites if s.symbol == "?.astype"] == ["manual"]
 
 
 def test_numpy_gets_a_dtype_of_its_own():
-    code = both("def run(x):\n    w = np.arange(3).astype(x.dtype)\n"
-                "    return F.sum(np.ones((4, 3)).astype(dtype=x.dtype) * x), F.scale(x, w), w.sum(dtype=x.dtype)\n")
+    code = both(
+        "def run(x):\n    w = np.arange(3).astype(x.dtype)\n"
+        "    return F.sum(np.ones((4, 3)).astype(dtype=x.dtype) * x), F.scale(x, w), w.sum(dtype=x.dtype)\n"
+    )
     assert "np.arange(3).astype(compat.numpy_dtype(x.dtype))" in code
     assert "astype(dtype=compat.numpy_dtype(x.dtype))" in code and "w.sum(dtype=compat.numpy_dtype(x.dtype))" in code
 
@@ -291,26 +342,42 @@ def test_a_dtype_of_torch_for_what_nobody_knows():
     assert run(torch.ones(2, dtype=torch.float64), torch.ones(2)).dtype == torch.float64
 
 
-@pytest.mark.parametrize("make, name", [
-    ("L.Scale(W_shape=(3,))", "W"), ("L.Bias(shape=(3,))", "b"), ("L.PReLU((3,))", "W"), ("L.Swish((3,))", "beta"),
-    ("L.Parameter(np.ones(3, 'f'))", "W"), ("L.Scale(W_shape=(3,), bias_term=True)", "bias.b"),
-])
+@pytest.mark.parametrize(
+    "make, name",
+    [
+        ("L.Scale(W_shape=(3,))", "W"),
+        ("L.Bias(shape=(3,))", "b"),
+        ("L.PReLU((3,))", "W"),
+        ("L.Swish((3,))", "beta"),
+        ("L.Parameter(np.ones(3, 'f'))", "W"),
+        ("L.Scale(W_shape=(3,), bias_term=True)", "bias.b"),
+    ],
+)
 def test_parameters_of_every_link_can_be_read(make, name):
-    body = f"class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n" \
-        f"        with self.init_scope():\n            self.s = {make}\n\n    def forward(self, x):\n" \
-        f"        self.s.{name}.array[...] = 2\n        self.s.{name}.array = self.s.{name}.array * 3\n" \
-        f"        self.s.{name}.cleargrad()\n" \
-        f"        w = self.s.{name}\n" \
-        f"        return F.sum(x) * w, self.s.{name}.array, self.s.{name}.shape, self.s.{name}.array.sum()\n\n" \
+    body = (
+        f"class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+        f"        with self.init_scope():\n            self.s = {make}\n\n    def forward(self, x):\n"
+        f"        self.s.{name}.array[...] = 2\n        self.s.{name}.array = self.s.{name}.array * 3\n"
+        f"        self.s.{name}.cleargrad()\n"
+        f"        w = self.s.{name}\n"
+        f"        return F.sum(x) * w, self.s.{name}.array, self.s.{name}.shape, self.s.{name}.array.sum()\n\n"
         "def run(x):\n    return Net()(x)\n"
+    )
     code = both(body)
     assert f"self.s.{name}.detach()[...] = 2" in code and "link_attribute" not in code
 
 
-@pytest.mark.parametrize("expression", [
-    "0.2 * (x.data < 0) * x", "(x.data < 0) * 0.2 * x", "F.sigmoid(x) * (0.5 * (x.data > 0))",
-    "x * (1.0 - (x.data > 0))", "x - x.data.argmax(1)[:, None] * 0.5", "(x.data < 0) * 0.2",
-])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "0.2 * (x.data < 0) * x",
+        "(x.data < 0) * 0.2 * x",
+        "F.sigmoid(x) * (0.5 * (x.data > 0))",
+        "x * (1.0 - (x.data > 0))",
+        "x - x.data.argmax(1)[:, None] * 0.5",
+        "(x.data < 0) * 0.2",
+    ],
+)
 def test_conditions_and_whole_numbers_times_a_number(expression):
     """NumPy computes them in float64, and a Variable beside them keeps its float32."""
     both(f"def run(x):\n    return {expression}\n")
@@ -334,10 +401,21 @@ def run(x):
     assert "fc(torch.as_tensor(b.copy()))" in code and "torch.as_tensor(item.copy())" in code
 
 
-@pytest.mark.parametrize("expression", [
-    "(m - 1).astype('f')", "1 - m", "x.data - m", "(m - x.data).sum()", "m[:, 0] - m.sum(axis=1)",
-    "xp.sign(x.data) - m", "m.argmax(axis=1)", "m[0].argmin(0)", "m.mean(axis=0)", "(x.data * (m - 1)).argsort(axis=1)",
-])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(m - 1).astype('f')",
+        "1 - m",
+        "x.data - m",
+        "(m - x.data).sum()",
+        "m[:, 0] - m.sum(axis=1)",
+        "xp.sign(x.data) - m",
+        "m.argmax(axis=1)",
+        "m[0].argmin(0)",
+        "m.mean(axis=0)",
+        "(x.data * (m - 1)).argsort(axis=1)",
+    ],
+)
 def test_conditions_are_counted_with(expression):
     """PyTorch refuses to subtract conditions and to look for their largest."""
     both(f"def run(x):\n    xp = cuda.get_array_module(x)\n    m = x.data > 0\n    return {expression}\n")

@@ -1,4 +1,5 @@
 """``isinstance(x, cuda.ndarray)``, in all the ways to name CuPy's array: a tensor on a GPU."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,10 +12,18 @@ from chainer2torch.engine import migrate_source
 HEAD = "import numpy as np\nimport cupy\nimport chainer\nfrom chainer import cuda\n"
 
 
-@pytest.mark.parametrize("name", [
-    "cuda.ndarray", "chainer.cuda.ndarray", "chainer.backends.cuda.ndarray", "cuda.cupy.ndarray", "cupy.ndarray",
-    "cupy.core.core.ndarray", "cupy.core.ndarray",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cuda.ndarray",
+        "chainer.cuda.ndarray",
+        "chainer.backends.cuda.ndarray",
+        "cuda.cupy.ndarray",
+        "cupy.ndarray",
+        "cupy.core.core.ndarray",
+        "cupy.core.ndarray",
+    ],
+)
 @pytest.mark.parametrize("test", ["{}", "(np.ndarray, {})"])
 def test_the_class_is_one_of_tensors_on_a_gpu(name: str, test: str) -> None:
     result = migrate_source(f"{HEAD}def f(x):\n    return isinstance(x, {test.format(name)})\n")

@@ -1,4 +1,5 @@
 """Functions behind decorators of the project: what is known of them stays known, unless a decorator changes it."""
+
 import ast
 import textwrap
 
@@ -70,7 +71,10 @@ _HEAD = "import functools\nimport numpy as np\nimport chainer\nimport chainer.fu
 
 
 def _kinds(decorator, use="deco"):
-    text = _HEAD + decorator + f"""
+    text = (
+        _HEAD
+        + decorator
+        + f"""
 @{use}
 def double(x):
     return F.relu(x) * 2
@@ -82,6 +86,7 @@ net = Net()
 x = chainer.Variable(np.zeros((2, 3), 'f'))
 found = [double(x), net.single()]
 """
+    )
     source = Source(text, ast.parse(text))
     analysis = Analysis(Project({"main.py": source}), load_rules()).run()
     calls = next(n.value.elts for n in source.tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "found")

@@ -1,4 +1,5 @@
 """Programs that read the parameters of distributions, and that register divergences of their own."""
+
 import numpy as np
 import pytest
 

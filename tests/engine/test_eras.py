@@ -1,4 +1,5 @@
 """Code of Chainer's version 1: calls mean what they meant there, also where today's signature would take them, too."""
+
 import ast
 import textwrap
 
@@ -30,32 +31,46 @@ def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str,
     return result.code.rstrip().splitlines()[-1], [s.state for s in result.sites if s.line == line]
 
 
-@pytest.mark.parametrize("before, after, state", [
-    ("y = F.dropout(x, 0.3, train)", "y = F.dropout(x, p=0.3, training=train)", "exact"),
-    ("y = F.dropout(x, train=train)", "y = F.dropout(x, training=train)", "exact"),
-    # it drops in every mode
-    ("y = F.dropout(x, 0.3)", "y = F.dropout(x, p=0.3, training=True)", "exact"),
-    ("y = F.dropout(x)", "y = F.dropout(x, training=True)", "exact"),
-    ("y = F.relu(x, False)", "y = F.relu(x)", "exact"),
-    ("y = F.softmax(x, use_cudnn=False)", "y = F.softmax(x, dim=1)", "exact"),
-    ("y = F.softmax(x, False)", "y = F.softmax(x, dim=1)", "exact"),
-    ("y = F.max_pooling_2d(x, 2, 2, 0, True, True)", "y = F.max_pool2d(x, 2, stride=2, ceil_mode=True)", "exact"),
-    ("y = F.softmax_cross_entropy(x, t, False, False)", "y = compat.softmax_cross_entropy(x, t, normalize=False)",
-     "exact"),
-    ("l = L.Linear(3, 4, bias=0.1)", "l = compat.Linear(3, 4, initial_bias=0.1)", "exact"),
-    ("l = L.Linear(3, 4, w)", "l = compat.Linear(3, 4, initialW=compat.LeCunNormal(scale=w))", "review"),
-    ("l = F.Linear(3, 4)", "l = compat.Linear(3, 4)", "exact"),
-    ("l = L.Convolution2D(3, 4, 5, 1, 2, w)",
-     "l = compat.Convolution2D(3, 4, 5, pad=2, initialW=compat.LeCunNormal(scale=w))", "review"),
-    ("l = L.Convolution2D(3, 4, 5, use_cudnn=False)", "l = compat.initialize(nn.Conv2d(3, 4, 5))", "exact"),
-    ("l = L.Deconvolution2D(3, 4, 5, 2, 1, 2, 0.5)",
-     "l = compat.Deconvolution2D(3, 4, 5, stride=2, pad=1, initialW=compat.LeCunNormal(scale=2), initial_bias=0.5)",
-     "review"),
-    ("l = L.Deconvolution2D(3, 4, 5, 2, 1, 1, 0.5)",
-     "l = compat.initialize(nn.ConvTranspose2d(3, 4, 5, stride=2, padding=1), b=0.5)", "exact"),
-    ("v = chainer.Variable(x, volatile=flag)", "v = compat.volatile_variable(x, flag)", "exact"),
-    ("v = chainer.Variable(x, volatile=True)", "v = compat.volatile_variable(x, True)", "exact"),
-])
+@pytest.mark.parametrize(
+    "before, after, state",
+    [
+        ("y = F.dropout(x, 0.3, train)", "y = F.dropout(x, p=0.3, training=train)", "exact"),
+        ("y = F.dropout(x, train=train)", "y = F.dropout(x, training=train)", "exact"),
+        # it drops in every mode
+        ("y = F.dropout(x, 0.3)", "y = F.dropout(x, p=0.3, training=True)", "exact"),
+        ("y = F.dropout(x)", "y = F.dropout(x, training=True)", "exact"),
+        ("y = F.relu(x, False)", "y = F.relu(x)", "exact"),
+        ("y = F.softmax(x, use_cudnn=False)", "y = F.softmax(x, dim=1)", "exact"),
+        ("y = F.softmax(x, False)", "y = F.softmax(x, dim=1)", "exact"),
+        ("y = F.max_pooling_2d(x, 2, 2, 0, True, True)", "y = F.max_pool2d(x, 2, stride=2, ceil_mode=True)", "exact"),
+        (
+            "y = F.softmax_cross_entropy(x, t, False, False)",
+            "y = compat.softmax_cross_entropy(x, t, normalize=False)",
+            "exact",
+        ),
+        ("l = L.Linear(3, 4, bias=0.1)", "l = compat.Linear(3, 4, initial_bias=0.1)", "exact"),
+        ("l = L.Linear(3, 4, w)", "l = compat.Linear(3, 4, initialW=compat.LeCunNormal(scale=w))", "review"),
+        ("l = F.Linear(3, 4)", "l = compat.Linear(3, 4)", "exact"),
+        (
+            "l = L.Convolution2D(3, 4, 5, 1, 2, w)",
+            "l = compat.Convolution2D(3, 4, 5, pad=2, initialW=compat.LeCunNormal(scale=w))",
+            "review",
+        ),
+        ("l = L.Convolution2D(3, 4, 5, use_cudnn=False)", "l = compat.initialize(nn.Conv2d(3, 4, 5))", "exact"),
+        (
+            "l = L.Deconvolution2D(3, 4, 5, 2, 1, 2, 0.5)",
+            "l = compat.Deconvolution2D(3, 4, 5, stride=2, pad=1, initialW=compat.LeCunNormal(scale=2), initial_bias=0.5)",  # noqa: E501
+            "review",
+        ),
+        (
+            "l = L.Deconvolution2D(3, 4, 5, 2, 1, 1, 0.5)",
+            "l = compat.initialize(nn.ConvTranspose2d(3, 4, 5, stride=2, padding=1), b=0.5)",
+            "exact",
+        ),
+        ("v = chainer.Variable(x, volatile=flag)", "v = compat.volatile_variable(x, flag)", "exact"),
+        ("v = chainer.Variable(x, volatile=True)", "v = compat.volatile_variable(x, True)", "exact"),
+    ],
+)
 def test_the_words_of_version_1(before, after, state):
     line, states = last(before)
     assert line.replace("torch.nn.functional.", "F.").replace("nn.functional.", "F.") == after
@@ -77,8 +92,10 @@ def test_a_place_that_has_changed_its_meaning(call):
 @pytest.mark.parametrize("era", ["", V1, LATER])
 def test_literals_say_it_in_any_file(era):
     assert "LeCunNormal(scale=1.4)" in last("l = L.Convolution2D(3, 4, 5, 1, 2, 1.4)", era)[0]
-    assert "bias=False" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0] or \
-        "nobias=True" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0]
+    assert (
+        "bias=False" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0]
+        or "nobias=True" in last("l = L.Convolution2D(3, 4, 5, 1, 2, True)", era)[0]
+    )
     assert "dim=2" in last("y = F.softmax(x, 2)", era)[0]
     assert "dim=1" in last("y = F.softmax(x, True)", era)[0]
 
@@ -86,6 +103,7 @@ def test_literals_say_it_in_any_file(era):
 def test_the_era_of_a_project_is_that_of_its_files():
     from chainer2torch.analysis.eras import eras
     from chainer2torch.analysis.source import Source
+
     first, later, plain = "x = Variable(x, volatile=True)\n", "with self.init_scope(): pass\n", "L.Linear(3, 4, w)"
 
     def of(**texts):
@@ -100,18 +118,23 @@ def test_the_era_of_a_project_is_that_of_its_files():
     assert of(a="'#'; chainer . config\n", b='"#"; volatile = 1\n') == {"a": 2, "b": 1}
 
 
-@pytest.mark.parametrize("call, after", [
-    ("self.bn(x, test=test)", "compat.call_in_mode(self.bn, not test, x)"),
-    ("self.bn(x, test=False)", "compat.call_in_mode(self.bn, True, x)"),
-    ("self.bn(x, test)", "compat.call_in_mode(self.bn, not test, x)"),
-    ("self.bn(x, test=True, finetune=False)", "compat.call_in_mode(self.bn, False, x, finetune=False)"),
-    ("self.bn(self.fc(x), test=not train)", "compat.call_in_mode(self.bn, not (not train), self.fc(x))"),
-])
+@pytest.mark.parametrize(
+    "call, after",
+    [
+        ("self.bn(x, test=test)", "compat.call_in_mode(self.bn, not test, x)"),
+        ("self.bn(x, test=False)", "compat.call_in_mode(self.bn, True, x)"),
+        ("self.bn(x, test)", "compat.call_in_mode(self.bn, not test, x)"),
+        ("self.bn(x, test=True, finetune=False)", "compat.call_in_mode(self.bn, False, x, finetune=False)"),
+        ("self.bn(self.fc(x), test=not train)", "compat.call_in_mode(self.bn, not (not train), self.fc(x))"),
+    ],
+)
 def test_the_mode_that_a_call_passes(call, after):
-    source = HEAD + ("class Net(chainer.Chain):\n    def __init__(self):\n        super(Net, self).__init__(\n"
-                     "            bn=L.BatchNormalization(4), fc=L.Linear(3, 4))\n"
-                     "    def __call__(self, x, test=False, train=True):\n"
-                     f"        return {call}\n    def volatile(self):\n        pass\n")
+    source = HEAD + (
+        "class Net(chainer.Chain):\n    def __init__(self):\n        super(Net, self).__init__(\n"
+        "            bn=L.BatchNormalization(4), fc=L.Linear(3, 4))\n"
+        "    def __call__(self, x, test=False, train=True):\n"
+        f"        return {call}\n    def volatile(self):\n        pass\n"
+    )
     result = migrate_source(source)
     assert f"return {after}\n" in result.code
 
@@ -124,8 +147,9 @@ def test_call_in_mode_is_chainers_mode():
             ours.train(mode)
             with chainer.using_config("train", train):
                 expected = theirs(x).array
-            np.testing.assert_allclose(call_in_mode(ours, train, torch.tensor(x)).detach(), expected, rtol=1e-5,
-                                       atol=1e-6)
+            np.testing.assert_allclose(
+                call_in_mode(ours, train, torch.tensor(x)).detach(), expected, rtol=1e-5, atol=1e-6
+            )
             assert ours.training is mode
     np.testing.assert_allclose(ours.running_mean, theirs.avg_mean, rtol=1e-5)
 
@@ -174,8 +198,15 @@ def test_old_rows_belong_to_rows_of_today():
         assert today is not None and (row.cases or kept <= today.names), name
 
 
-@pytest.mark.parametrize("talk", ["# volatile is gone", "'FunctionSet'", '"""wscale, volatile and clip_grads"""',
-                                  "print('use_cudnn=True', f'{1} zero_grads')"])
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "# volatile is gone",
+        "'FunctionSet'",
+        '"""wscale, volatile and clip_grads"""',
+        "print('use_cudnn=True', f'{1} zero_grads')",
+    ],
+)
 def test_what_comments_and_strings_say_is_no_sign_of_version_1(talk):
     result = migrate_source(f"{HEAD}{talk}\nl = L.LSTM(3, 4)\n")
     assert "l = compat.LSTM(3, 4)\n" in result.code
@@ -189,6 +220,7 @@ def test_what_comments_say_is_no_sign_of_a_later_version():
 def test_a_doubt_about_the_version_outlives_the_words_that_raised_it():
     """What a first run rewrites takes the words of version 1 with it: the second must not know better."""
     from chainer2torch.engine import migrate_sources
+
     old = "import chainer\n\nx = chainer.Variable(0, volatile='on')\n"
     new = "import chainer\n\n\ndef f(c):\n    with c.init_scope():\n        pass\n"
     doubtful = "import chainer.functions as F\n\n\ndef f(h):\n    return F.spatial_pyramid_pooling_2d(h, 3, kind())\n"
@@ -199,19 +231,25 @@ def test_a_doubt_about_the_version_outlives_the_words_that_raised_it():
 
 
 def test_what_optimizers_of_version_1_were_given():
-    text = "import chainer\nfrom chainer import FunctionSet, optimizers\nimport chainer.functions as F\n\n" \
-        "model = FunctionSet(l1=F.Linear(3, 2))\noptimizer = optimizers.SGD()\n" \
-        "optimizer.setup(model.collect_parameters())\nmodel.copy_parameters_from([])\noptimizer.prepare()\n" \
+    text = (
+        "import chainer\nfrom chainer import FunctionSet, optimizers\nimport chainer.functions as F\n\n"
+        "model = FunctionSet(l1=F.Linear(3, 2))\noptimizer = optimizers.SGD()\n"
+        "optimizer.setup(model.collect_parameters())\nmodel.copy_parameters_from([])\noptimizer.prepare()\n"
         "params, grads = model.collect_parameters()\n"
+    )
     result = migrate_source(text)
     assert "optimizer.setup(model)" in result.code
     assert [s.symbol for s in result.sites if s.state == "manual"] == [
-        "chainer.Link.copy_parameters_from", "chainer.GradientMethod.prepare", "chainer.Link.collect_parameters"]
+        "chainer.Link.copy_parameters_from",
+        "chainer.GradientMethod.prepare",
+        "chainer.Link.collect_parameters",
+    ]
 
 
 def test_an_evaluator_of_ones_own_knows_its_model() -> None:
     """The test mode of version 1: the attribute `train` of the model has another name, wherever it is set."""
-    code = migrate_source(textwrap.dedent("""
+    code = migrate_source(
+        textwrap.dedent("""
         import chainer
         import chainer.links as L
         from chainer.training import extensions
@@ -247,7 +285,8 @@ def test_an_evaluator_of_ones_own_knows_its_model() -> None:
         def main(it):
             model = L.Classifier(Net())
             return TestMode(it, model), Own(it, model.predictor)
-    """)).code
+    """)
+    ).code
     assert "model.predictor.train_ = False" in code and "model.predictor.train_ = True" in code
     assert "self.get_target('net').train_ = False" in code and "TODO" not in code
 

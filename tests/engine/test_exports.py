@@ -1,4 +1,5 @@
 """Imports across files: what others still take stays, and a second run finds nothing more to do."""
+
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.vendor.compat_file import build
 
@@ -6,11 +7,13 @@ _KERNEL = 'k = cuda.elementwise("T x", "T y", "y = x", "same")\n'
 
 
 def test_a_name_that_a_user_keeps_is_passed_on_all_the_way():
-    results = migrate_sources({
-        "pkg/__init__.py": "from .base import F, cuda, links\n",
-        "pkg/base.py": "from chainer import functions as F, links\nfrom chainer import cuda\n",
-        "main.py": "from pkg import F, cuda\ny = F.relu(x)\n" + _KERNEL,
-    })
+    results = migrate_sources(
+        {
+            "pkg/__init__.py": "from .base import F, cuda, links\n",
+            "pkg/base.py": "from chainer import functions as F, links\nfrom chainer import cuda\n",
+            "main.py": "from pkg import F, cuda\ny = F.relu(x)\n" + _KERNEL,
+        }
+    )
     assert "from chainer import cuda" in results["pkg/base.py"].code
     assert "cuda" in results["pkg/__init__.py"].code and "from pkg import cuda" in results["main.py"].code
     for path in results:
@@ -18,11 +21,13 @@ def test_a_name_that_a_user_keeps_is_passed_on_all_the_way():
 
 
 def test_a_name_that_a_user_takes_through_a_module_or_a_star_stays():
-    results = migrate_sources({
-        "base.py": "from chainer import cuda\nimport chainer.functions as F\n",
-        "one.py": "import base  # chainer\n" + _KERNEL.replace("cuda", "base.cuda"),
-        "two.py": "from base import *  # chainer\n" + _KERNEL,
-    })
+    results = migrate_sources(
+        {
+            "base.py": "from chainer import cuda\nimport chainer.functions as F\n",
+            "one.py": "import base  # chainer\n" + _KERNEL.replace("cuda", "base.cuda"),
+            "two.py": "from base import *  # chainer\n" + _KERNEL,
+        }
+    )
     assert results["base.py"].code == "from chainer import cuda\n"
     assert results["one.py"].code.endswith(_KERNEL.replace("cuda", "base.cuda"))
     assert results["two.py"].code.startswith("from base import *")
@@ -31,18 +36,21 @@ def test_a_name_that_a_user_takes_through_a_module_or_a_star_stays():
 def test_an_array_library_goes_with_its_last_use():
     code = migrate_source(
         "import cupy, os, chainer\nimport numpy as np\nfrom scipy import misc\n"
-        "def make(gpu):\n    xp = np\n    if gpu:\n        xp = cupy\n    return chainer.Variable(xp.zeros(3))\n").code
+        "def make(gpu):\n    xp = np\n    if gpu:\n        xp = cupy\n    return chainer.Variable(xp.zeros(3))\n"
+    ).code
     assert "numpy" not in code and "cupy" not in code
     assert "import os\n" in code and "from scipy import misc\n" in code
 
 
 def test_an_array_library_that_is_used_or_taken_or_was_idle_before_stays():
-    results = migrate_sources({
-        "a.py": "import chainer\nimport numpy as np\nxp = np\nx = chainer.Variable(xp.zeros(3))\n",
-        "b.py": "from a import *  # chainer\ny = np.zeros(2)\n",
-        "c.py": "import chainer\nimport numpy\nx = chainer.Variable(y)\n",
-        "d.py": "import chainer\nimport numpy as np\nxp = np\nx = chainer.Variable(xp.zeros(np.random.randint(3)))\n",
-    })
+    results = migrate_sources(
+        {
+            "a.py": "import chainer\nimport numpy as np\nxp = np\nx = chainer.Variable(xp.zeros(3))\n",
+            "b.py": "from a import *  # chainer\ny = np.zeros(2)\n",
+            "c.py": "import chainer\nimport numpy\nx = chainer.Variable(y)\n",
+            "d.py": "import chainer\nimport numpy as np\nxp = np\nx = chainer.Variable(xp.zeros(np.random.randint(3)))\n",  # noqa: E501
+        }
+    )
     assert "import numpy as np" in results["a.py"].code and "import numpy as np" in results["d.py"].code
     assert "import numpy\n" in results["c.py"].code
 
@@ -55,9 +63,11 @@ def test_the_helper_module_is_never_rewritten():
 
 
 def test_markers_of_a_constructor_stand_above_their_own_lines():
-    source = ("import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"
-              "        super(Net, self).__init__(\n            a=L.NoSuch(1),\n            b=L.Linear(3, 4),\n"
-              "            c=L.NoSuch(2),\n        )\n")
+    source = (
+        "import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"
+        "        super(Net, self).__init__(\n            a=L.NoSuch(1),\n            b=L.Linear(3, 4),\n"
+        "            c=L.NoSuch(2),\n        )\n"
+    )
     first = migrate_source(source).code
     lines = [line.strip() for line in first.splitlines()]
     for name in "ac":
@@ -72,7 +82,8 @@ def test_an_import_goes_with_the_uses_in_its_own_scope():
         "import chainer.computational_graph as c\nimport chainer.functions as F\n"
         "def f(c, x):\n    return c + F.relu(x)\n"
         "def g(x):\n    import chainer\n    return chainer.functions.tanh(x)\n"
-        "def h(kernel):\n    import chainer\n    return chainer.backends.cuda.elementwise(*kernel)\n").code
+        "def h(kernel):\n    import chainer\n    return chainer.backends.cuda.elementwise(*kernel)\n"
+    ).code
     assert "computational_graph" not in code
     assert code.count("import chainer\n") == 1 and "def h(kernel):\n    import chainer\n" in code
 
@@ -80,5 +91,6 @@ def test_an_import_goes_with_the_uses_in_its_own_scope():
 def test_what_is_left_counts_no_variable_of_the_same_name():
     result = migrate_source(
         "from chainer import cuda\ndef f(cuda):\n    return cuda.name\n"
-        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'y = x', 'k')\n")
+        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'y = x', 'k')\n"
+    )
     assert result.left == 1

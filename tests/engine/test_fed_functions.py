@@ -1,4 +1,5 @@
 """Functions of the project that Chainer or a thread calls: what they get is known, so their bodies are converted."""
+
 import numpy as np
 import pytest
 import torch
@@ -89,7 +90,8 @@ def test_running_values_may_start_as_arrays_of_numpy(capsys):
 
 @pytest.mark.parametrize("use", ["return y + h", "z = y + h\n                return z"])
 def test_what_was_cut_is_let_go_of_where_it_is_returned(use):
-    original, migrated = both(f"""
+    original, migrated = both(
+        f"""
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -108,15 +110,23 @@ def test_what_was_cut_is_let_go_of_where_it_is_returned(use):
         net.cleargrads()
         loss.backward()
         grads = [None if p.grad is None else np.array(p.grad) for p in (net.a.W, net.b.W)]
-    """, left=["chainer.Variable.unchain_backward"])
+    """,
+        left=["chainer.Variable.unchain_backward"],
+    )
     assert original["grads"][0] is migrated["grads"][0] is None
     np.testing.assert_allclose(migrated["grads"][1], original["grads"][1])
 
 
-@pytest.mark.parametrize("init", ["best = 0", """def __init__(self, predictor):
+@pytest.mark.parametrize(
+    "init",
+    [
+        "best = 0",
+        """def __init__(self, predictor):
                 super().__init__(predictor)
                 self.n = 2
-"""])
+""",
+    ],
+)
 def test_extensions_and_subclasses_of_classifier_know_the_model(init):
     original, migrated = both(f"""
         class Net(chainer.Chain):
@@ -276,6 +286,7 @@ def test_what_a_star_hides_may_be_anything():
         given = [((x,), {}), ((x,), {"scale": 2.0})] if "options" in call else [((x,), {}), ((x, 3.0), {})]
         for batch, options in given:
             expected = original["f"](original["Net"](), batch, options)
-            got = migrated["f"](migrated["Net"](), tuple(
-                torch.as_tensor(b) if isinstance(b, np.ndarray) else b for b in batch), options)
+            got = migrated["f"](
+                migrated["Net"](), tuple(torch.as_tensor(b) if isinstance(b, np.ndarray) else b for b in batch), options
+            )
             assert float(expected.array) == float(got)

@@ -1,4 +1,5 @@
 """Chainer's functions as values in every position: the result is Chainer's, or a person is asked."""
+
 import types
 
 import chainer
@@ -112,9 +113,14 @@ def test_what_they_compute(monkeypatch):
     assert (migrated["identities"](), migrated["names"]()) == facts
 
 
-@pytest.mark.parametrize("line", [
-    "f = F.__dict__[name]", "f = F.leaky_relu.__name__", "f = F.leaky_relu.__call__",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "f = F.__dict__[name]",
+        "f = F.leaky_relu.__name__",
+        "f = F.leaky_relu.__call__",
+    ],
+)
 def test_what_nobody_can_tell_is_left_to_a_person(line):
     code = f"import chainer.functions as F\n\ndef g(name, apply):\n    {line}\n"
     result = migrate_sources({"a.py": code})["a.py"]
@@ -122,12 +128,16 @@ def test_what_nobody_can_tell_is_left_to_a_person(line):
     assert "import chainer.functions as F" in result.code and line in result.code
 
 
-@pytest.mark.parametrize("before, after", [
-    ("f = getattr(F, name)", "f = getattr(compat.FunctionsByName, name)"),
-    ("f = getattr(F, name, None)", "f = getattr(compat.FunctionsByName, name, None)"),
-    ("f = vars(F)[name]", "f = vars(compat.FunctionsByName)[name]"), ("apply(F)", "apply(compat.FunctionsByName)"),
-    ("modules = {'F': F}", "modules = {'F': compat.FunctionsByName}"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("f = getattr(F, name)", "f = getattr(compat.FunctionsByName, name)"),
+        ("f = getattr(F, name, None)", "f = getattr(compat.FunctionsByName, name, None)"),
+        ("f = vars(F)[name]", "f = vars(compat.FunctionsByName)[name]"),
+        ("apply(F)", "apply(compat.FunctionsByName)"),
+        ("modules = {'F': F}", "modules = {'F': compat.FunctionsByName}"),
+    ],
+)
 def test_the_module_as_a_value_has_the_activation_functions(before, after):
     code = f"import chainer.functions as F\n\ndef g(name, apply):\n    {before}\n"
     result = migrate_sources({"a.py": code})["a.py"]

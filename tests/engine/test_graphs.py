@@ -1,4 +1,5 @@
 """``backward()`` calls that share a graph, as Chainer allows: the earlier one keeps it for the later one."""
+
 import sys
 import textwrap
 from pathlib import Path
@@ -24,56 +25,77 @@ def _backwards(text):
     return [line.strip() for line in code.splitlines() if "backward(" in line and "unchain" not in line]
 
 
-@pytest.mark.parametrize("text, expected", [
-    # one graph, two losses
-    ("""
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        # one graph, two losses
+        (
+            """
      def f(x, w):
          h = F.tanh(x * w)
          a = F.sum(h)
          b = F.sum(h * h)
          a.backward()
          b.backward()
-     """, ["a.backward(retain_graph=True)", "b.backward()"]),
-    # two graphs
-    ("""
+     """,
+            ["a.backward(retain_graph=True)", "b.backward()"],
+        ),
+        # two graphs
+        (
+            """
      def f(x, w):
          a = F.sum(F.tanh(x * w))
          a.backward()
          b = F.sum(F.sin(x * w))
          b.backward()
-     """, ["a.backward()", "b.backward()"]),
-    # the same loss twice
-    ("""
+     """,
+            ["a.backward()", "b.backward()"],
+        ),
+        # the same loss twice
+        (
+            """
      def f(x, w):
          a = F.sum(x * w)
          a.backward()
          a.backward()
-     """, ["a.backward(retain_graph=True)", "a.backward()"]),
-    # of two branches one runs
-    ("""
+     """,
+            ["a.backward(retain_graph=True)", "a.backward()"],
+        ),
+        # of two branches one runs
+        (
+            """
      def f(x, w, c):
          a = F.sum(F.tanh(x * w))
          if c:
              a.backward()
          else:
              (a * 2).backward()
-     """, ["a.backward()", "(a * 2).backward()"]),
-    # what one round of a loop leaves to the next
-    ("""
+     """,
+            ["a.backward()", "(a * 2).backward()"],
+        ),
+        # what one round of a loop leaves to the next
+        (
+            """
      def f(xs, w):
          a = F.sum(w)
          for x in xs:
              a += F.sum(x * w)
              a.backward()
-     """, ["a.backward(retain_graph=True)"]),
-    ("""
+     """,
+            ["a.backward(retain_graph=True)"],
+        ),
+        (
+            """
      def f(xs, w):
          for x in xs:
              a = F.sum(x * w)
              a.backward()
-     """, ["a.backward()"]),
-    # truncated backpropagation starts a new sum behind the backward
-    ("""
+     """,
+            ["a.backward()"],
+        ),
+        # truncated backpropagation starts a new sum behind the backward
+        (
+            """
      def f(xs, w, model, optimizer):
          total = 0
          for i, x in enumerate(xs):
@@ -82,18 +104,24 @@ def _backwards(text):
                  total.backward()
                  total.unchain_backward()
                  total = 0
-     """, ["total.backward()"]),
-    # losses in a list
-    ("""
+     """,
+            ["total.backward()"],
+        ),
+        # losses in a list
+        (
+            """
      def f(x, w):
          h = F.tanh(x * w)
          losses = []
          losses.append(F.sum(h))
          losses[0].backward()
          sum(losses).backward()
-     """, ["losses[0].backward(retain_graph=True)", "sum(losses).backward()"]),
-    # what a loop goes over has no graph, or its own
-    ("""
+     """,
+            ["losses[0].backward(retain_graph=True)", "sum(losses).backward()"],
+        ),
+        # what a loop goes over has no graph, or its own
+        (
+            """
      def f(model, x):
          with chainer.no_backprop_mode():
              targets = [F.tanh(x), F.sin(x)]
@@ -103,26 +131,35 @@ def _backwards(text):
              for n, (t, y) in enumerate(zip(targets, [F.cos(x), F.exp(x)])):
                  loss += F.sum((t - y) * fixed)
              loss.backward()
-     """, ["loss.backward()"]),
-    # what is detached has no graph
-    ("""
+     """,
+            ["loss.backward()"],
+        ),
+        # what is detached has no graph
+        (
+            """
      def f(x, w):
          h = chainer.Variable(F.tanh(x * w).array)
          a = F.sum(h)
          b = F.sum(h * h)
          a.backward()
          b.backward()
-     """, ["a.backward()", "b.backward()"]),
-    # a Variable that is passed through keeps its graph
-    ("""
+     """,
+            ["a.backward()", "b.backward()"],
+        ),
+        # a Variable that is passed through keeps its graph
+        (
+            """
      def f(x, w):
          h = chainer.as_variable(F.tanh(x * w))
          g = chainer.as_variable(h)
          F.sum(h).backward()
          F.sum(g * g).backward()
-     """, ["torch.sum(h).backward(retain_graph=True)", "torch.sum(g * g).backward()"]),
-    # cut in between: the second backward ends there
-    ("""
+     """,
+            ["torch.sum(h).backward(retain_graph=True)", "torch.sum(g * g).backward()"],
+        ),
+        # cut in between: the second backward ends there
+        (
+            """
      def f(x, w, v):
          h = F.tanh(x * w)
          y = h * v
@@ -131,9 +168,12 @@ def _backwards(text):
          a.backward()
          h.unchain_backward()
          b.backward()
-     """, ["a.backward(retain_graph=True)", "compat.backward(b)"]),
-    # the optimizer's own backward, and attributes
-    ("""
+     """,
+            ["a.backward(retain_graph=True)", "compat.backward(b)"],
+        ),
+        # the optimizer's own backward, and attributes
+        (
+            """
      class Updater(chainer.training.StandardUpdater):
          def update_core(self):
              optimizer = self.get_optimizer('main')
@@ -141,33 +181,46 @@ def _backwards(text):
              loss = F.sum(self.y)
              loss.backward()
              optimizer.update(self.loss, self.y)
-     """, ["loss.backward(retain_graph=True)"]),
-    # chosen arguments stay
-    ("""
+     """,
+            ["loss.backward(retain_graph=True)"],
+        ),
+        # chosen arguments stay
+        (
+            """
      def f(x, w):
          h = F.tanh(x * w)
          F.sum(h).backward(enable_double_backprop=True)
          F.sum(h * h).backward(retain_grad=True)
-     """, ["torch.sum(h).backward(retain_graph=True, create_graph=True)",
-           "compat.backward(torch.sum(h * h), retain_grad=True)"]),
-])
+     """,
+            [
+                "torch.sum(h).backward(retain_graph=True, create_graph=True)",
+                "compat.backward(torch.sum(h * h), retain_grad=True)",
+            ],
+        ),
+    ],
+)
 def test_shared_graphs(text, expected):
     assert _backwards(text) == expected
 
 
 def test_a_loss_of_unknown_kind_is_said():
-    result = migrate_source(HEAD + textwrap.dedent("""
+    result = migrate_source(
+        HEAD
+        + textwrap.dedent("""
         def f(model, x):
             y = model(x)
             a, b = model.first(y), model.second(y)
             a.backward()
             b.backward()
-    """))
+    """)
+    )
     assert "a.backward(retain_graph=True)" in result.code and "b.backward()\n" in result.code
     assert [(s.symbol, s.state) for s in result.sites if "backward" in s.symbol] == [("?.backward", "review")]
 
 
-PROGRAM = HEAD + """
+PROGRAM = (
+    HEAD
+    + """
 def gradients(w0, v0, x0):
     w, v = chainer.Parameter(w0), chainer.Parameter(v0)
     x = chainer.Variable(x0)
@@ -182,6 +235,7 @@ def gradients(w0, v0, x0):
     third.backward()
     return w.grad, v.grad
 """
+)
 
 
 @pytest.mark.parametrize("between", ["pass", "third = third * 2"])

@@ -1,4 +1,5 @@
 """Receivers of unknown kind in files of which an earlier run migrated the training alone."""
+
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.sites import Options
 
@@ -31,7 +32,9 @@ def test_the_run_for_the_models_decides():
 
 
 def test_what_a_run_left_is_not_decided_anew():
-    text = ("import chainer\nimport chainer.functions as F\nimport chainer_compat as compat\n\n\ndef f(x, gen):\n"
-            "    # TODO(chainer2torch C2T100): chainer.functions.nothing: no rule\n    y = F.nothing(x)\n"
-            "    z = F.relu(x)  # chainer2torch: skip\n    return y, gen.xp\n")
+    text = (
+        "import chainer\nimport chainer.functions as F\nimport chainer_compat as compat\n\n\ndef f(x, gen):\n"
+        "    # TODO(chainer2torch C2T100): chainer.functions.nothing: no rule\n    y = F.nothing(x)\n"
+        "    z = F.relu(x)  # chainer2torch: skip\n    return y, gen.xp\n"
+    )
     assert "return y, gen.xp\n" in migrate_source(text).code

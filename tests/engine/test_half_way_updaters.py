@@ -1,4 +1,5 @@
 """Updaters of one's own, loss functions and reports at every stage of ``migrate --only``, run in both frameworks."""
+
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from chainer2torch.plan.sites import Options
 from chainer2torch.vendor.compat_file import build
 from chainer2torch.verify.worker import chainer_patches, compat_module
 
-PROGRAM = '''\
+PROGRAM = """\
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -112,10 +113,15 @@ def loss_function(out):
     trainer.run()
     chainer.serializers.save_npz(out + '/model.npz', model)
     return log.log
-'''
-STAGES = {"models": [("models",)], "training": [("training",)], "models, training": [("models",), ("training",)],
-          "models, training, data": [("models",), ("training",), ("data",)], "models, rest": [("models",), ()],
-          "all": [()]}
+"""
+STAGES = {
+    "models": [("models",)],
+    "training": [("training",)],
+    "models, training": [("models",), ("training",)],
+    "models, training, data": [("models",), ("training",), ("data",)],
+    "models, rest": [("models",), ()],
+    "all": [()],
+}
 
 
 def migrated(steps):
@@ -175,8 +181,10 @@ def test_the_adapters_come_and_go():
 
 
 def test_arrays_that_a_loss_function_gets_are_for_a_person():
-    code = ("import chainer\nimport chainer.links as L\nimport numpy as np\n\nmodel = L.Linear(2, 1)\n"
-            "optimizer = chainer.optimizers.SGD()\noptimizer.setup(model)\n"
-            "optimizer.update(lambda x: model(x)[0, 0], np.zeros((1, 2), 'f'))\n")
+    code = (
+        "import chainer\nimport chainer.links as L\nimport numpy as np\n\nmodel = L.Linear(2, 1)\n"
+        "optimizer = chainer.optimizers.SGD()\noptimizer.setup(model)\n"
+        "optimizer.update(lambda x: model(x)[0, 0], np.zeros((1, 2), 'f'))\n"
+    )
     result = migrate_source(code, options=Options(only=frozenset({"models"})))
     assert [site.code for site in result.sites if site.state == "manual"] == ["C2T017"]

@@ -1,4 +1,5 @@
 """What was an array in Chainer's program leaves as one: text, other libraries, pickles, NumPy's generators."""
+
 import textwrap
 
 import chainer
@@ -33,43 +34,50 @@ def f(x, g, n, model=M()):
 """
 
 
-@pytest.mark.parametrize("before, after", [
-    ("cv2.imwrite('a.png', y.data[0] * 255)", "cv2.imwrite('a.png', (y.detach()[0] * 255).cpu().numpy())"),
-    ("Image.fromarray(y.array)", "Image.fromarray(y.detach().cpu().numpy())"),
-    ("pickle.dump((y.data, {'a': y.array, 'n': n}), g)",
-     "pickle.dump((y.detach().cpu().numpy(), {'a': y.detach().cpu().numpy(), 'n': n}), g)"),
-    ("g.imshow(y.data[0])", "g.imshow(y.detach()[0].cpu().numpy())"),
-    ("g.writerow([y.data, n])", "g.writerow([y.detach().cpu().numpy(), n])"),
-    ("g.scatter(*y.data, c=n)", "g.scatter(*y.detach().cpu().numpy(), c=n)"),
-    ("g.append(y.data)", "g.append(y.detach())"),
-    ("g.plot(y)", "g.plot(y)"),
-    ("{y.dtype: 1, np.dtype('f'): 2}[y.dtype]",
-     "{compat.numpy_dtype(y.dtype): 1, np.dtype('f'): 2}[compat.numpy_dtype(y.dtype)]"),
-    ("rng.choice(3, p=y.data[0])", "rng.choice(3, p=y.detach()[0].cpu().numpy())"),
-    ("np.random.choice(3, p=y.data[0])", "np.random.choice(3, p=y.detach()[0].cpu().numpy())"),
-    ("print(n, y.data)", "print(n, y.detach().cpu().numpy())"),
-    ("str(y.data)", "str(y.detach().cpu().numpy())"),
-    ("print(y.shape, [y.dtype])", "print(tuple(y.shape), [compat.numpy_dtype(y.dtype)])"),
-    ("'%s %s' % (y.data.shape, y.dtype)", "'%s %s' % (tuple(y.detach().shape), compat.numpy_dtype(y.dtype))"),
-    ("f'{y.shape}'", "f'{tuple(y.shape)}'"),
-    ("print(y.shape[0])", "print(y.shape[0])"),
-    ("'%s %d' % (y.data, n)", "'%s %d' % (y.detach().cpu().numpy(), n)"),
-    ("'{} {}'.format(y.data, n)", "'{} {}'.format(y.detach().cpu().numpy(), n)"),
-    ("f'{y.data} {n}'", "f'{y.detach().cpu().numpy()} {n}'"),
-    ("print(n, y.shape, y.data.shape)", "print(n, tuple(y.shape), tuple(y.detach().shape))"),
-    ("f'{y.shape} {y.shape[0]}'", "f'{tuple(y.shape)} {y.shape[0]}'"),
-    ("print(n.shape, y.shape[1:])", "print(n.shape, tuple(y.shape[1:]))"),
-    # numbers are written the same way
-    ("'%f' % y.data[0, 0]", "'%f' % y.detach()[0, 0]"),
-    ("'{:.3f}'.format(y.data[0, 0])", "'{:.3f}'.format(y.detach()[0, 0])"),
-    ("f'{y.data[0, 0]:.3f}'", "f'{y.detach()[0, 0]:.3f}'"),
-    ("math.sqrt(y.data[0, 0])", "math.sqrt(y.detach()[0, 0])"),
-    # Variables, values of other kinds, functions that are not known
-    ("print(y)", "print(y)"),
-    ("print(x, n)", "print(x, n)"),
-    ("n(y.data)", "n(y.detach())"),
-    ("somewhere.loss(y.data)", "somewhere.loss(y.detach())"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("cv2.imwrite('a.png', y.data[0] * 255)", "cv2.imwrite('a.png', (y.detach()[0] * 255).cpu().numpy())"),
+        ("Image.fromarray(y.array)", "Image.fromarray(y.detach().cpu().numpy())"),
+        (
+            "pickle.dump((y.data, {'a': y.array, 'n': n}), g)",
+            "pickle.dump((y.detach().cpu().numpy(), {'a': y.detach().cpu().numpy(), 'n': n}), g)",
+        ),
+        ("g.imshow(y.data[0])", "g.imshow(y.detach()[0].cpu().numpy())"),
+        ("g.writerow([y.data, n])", "g.writerow([y.detach().cpu().numpy(), n])"),
+        ("g.scatter(*y.data, c=n)", "g.scatter(*y.detach().cpu().numpy(), c=n)"),
+        ("g.append(y.data)", "g.append(y.detach())"),
+        ("g.plot(y)", "g.plot(y)"),
+        (
+            "{y.dtype: 1, np.dtype('f'): 2}[y.dtype]",
+            "{compat.numpy_dtype(y.dtype): 1, np.dtype('f'): 2}[compat.numpy_dtype(y.dtype)]",
+        ),
+        ("rng.choice(3, p=y.data[0])", "rng.choice(3, p=y.detach()[0].cpu().numpy())"),
+        ("np.random.choice(3, p=y.data[0])", "np.random.choice(3, p=y.detach()[0].cpu().numpy())"),
+        ("print(n, y.data)", "print(n, y.detach().cpu().numpy())"),
+        ("str(y.data)", "str(y.detach().cpu().numpy())"),
+        ("print(y.shape, [y.dtype])", "print(tuple(y.shape), [compat.numpy_dtype(y.dtype)])"),
+        ("'%s %s' % (y.data.shape, y.dtype)", "'%s %s' % (tuple(y.detach().shape), compat.numpy_dtype(y.dtype))"),
+        ("f'{y.shape}'", "f'{tuple(y.shape)}'"),
+        ("print(y.shape[0])", "print(y.shape[0])"),
+        ("'%s %d' % (y.data, n)", "'%s %d' % (y.detach().cpu().numpy(), n)"),
+        ("'{} {}'.format(y.data, n)", "'{} {}'.format(y.detach().cpu().numpy(), n)"),
+        ("f'{y.data} {n}'", "f'{y.detach().cpu().numpy()} {n}'"),
+        ("print(n, y.shape, y.data.shape)", "print(n, tuple(y.shape), tuple(y.detach().shape))"),
+        ("f'{y.shape} {y.shape[0]}'", "f'{tuple(y.shape)} {y.shape[0]}'"),
+        ("print(n.shape, y.shape[1:])", "print(n.shape, tuple(y.shape[1:]))"),
+        # numbers are written the same way
+        ("'%f' % y.data[0, 0]", "'%f' % y.detach()[0, 0]"),
+        ("'{:.3f}'.format(y.data[0, 0])", "'{:.3f}'.format(y.detach()[0, 0])"),
+        ("f'{y.data[0, 0]:.3f}'", "f'{y.detach()[0, 0]:.3f}'"),
+        ("math.sqrt(y.data[0, 0])", "math.sqrt(y.detach()[0, 0])"),
+        # Variables, values of other kinds, functions that are not known
+        ("print(y)", "print(y)"),
+        ("print(x, n)", "print(x, n)"),
+        ("n(y.data)", "n(y.detach())"),
+        ("somewhere.loss(y.data)", "somewhere.loss(y.detach())"),
+    ],
+)
 def test_arrays_leave_as_arrays(before, after):
     code = migrate_source(f"{HEAD}    {before}\n").code
     assert code.splitlines()[-1].strip() == after
@@ -83,8 +91,10 @@ def test_a_method_of_the_project_gets_what_it_got():
 @pytest.mark.parametrize("name, value", [("nonzero", "(array([0, 2]),)"), ("size", "3"), ("argwhere", None)])
 def test_what_numpy_asks_an_array_for(name, value):
     """A tensor has a nonzero() and a size(), too, which NumPy calls: they give something else."""
-    text = f"import numpy as np\nimport chainer\nclass Net(chainer.Chain):\n" \
+    text = (
+        f"import numpy as np\nimport chainer\nclass Net(chainer.Chain):\n"
         f"    def forward(self, x, other):\n        return np.{name}(other.mask)\n"
+    )
     code = migrate_source(text).code
     assert f"np.{name}(compat.to_host(other.mask))" in code
     assert "compat" not in migrate_source(text.replace("chainer.Chain", "list")).code
@@ -99,12 +109,18 @@ def test_a_dtype_of_an_array_module_tells_what_is_cast():
 
 
 def test_a_sum_that_starts_from_zero():
-    code = migrate_source(HEAD + textwrap.indent(textwrap.dedent("""
+    code = migrate_source(
+        HEAD
+        + textwrap.indent(
+            textwrap.dedent("""
         total = 0
         for i in range(n):
             total += F.sum(y).data * len(y)
         print('mean', total / 7)
-    """), "    ")).code
+    """),
+            "    ",
+        )
+    ).code
     assert "print('mean', compat.to_host(total / 7))" in code
 
 
@@ -114,15 +130,18 @@ def test_to_host():
     assert to_host(0) == 0 and to_host("a") == "a"
 
 
-@pytest.mark.parametrize("before, after", [
-    ("total += F.sum(y).data", "total += torch.sum(y).detach().cpu().numpy()"),
-    ("sums[:] += y.data.sum(axis=0)", "sums[:] += y.detach().sum(0).cpu().numpy()"),
-    ("sums *= y.data[0] > 0", "sums *= (y.detach()[0] > 0).cpu().numpy()"),
-    ("sums[0] = y.data.max()", "sums[0] = y.detach().max().cpu().numpy()"),
-    ("np.add.at(counts, y.data.argmax(1), 1)", "np.add.at(counts, y.detach().argmax(1).cpu().numpy(), 1)"),
-    ("sums = sums + y.data[0]", "sums = torch.as_tensor(sums) + y.detach()[0]"),
-    ("counts += n", "counts += n"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("total += F.sum(y).data", "total += torch.sum(y).detach().cpu().numpy()"),
+        ("sums[:] += y.data.sum(axis=0)", "sums[:] += y.detach().sum(0).cpu().numpy()"),
+        ("sums *= y.data[0] > 0", "sums *= (y.detach()[0] > 0).cpu().numpy()"),
+        ("sums[0] = y.data.max()", "sums[0] = y.detach().max().cpu().numpy()"),
+        ("np.add.at(counts, y.data.argmax(1), 1)", "np.add.at(counts, y.detach().argmax(1).cpu().numpy(), 1)"),
+        ("sums = sums + y.data[0]", "sums = torch.as_tensor(sums) + y.detach()[0]"),
+        ("counts += n", "counts += n"),
+    ],
+)
 def test_a_numpy_array_that_is_written_into_stays_one(before, after):
     made = "    total, sums, counts = np.zeros(()), np.zeros(3), np.zeros(3, 'i')\n"
     result = migrate_source(f"{HEAD}{made}    {before}\n    total.fill(0)\n    return total, sums\n")
@@ -132,7 +151,8 @@ def test_a_numpy_array_that_is_written_into_stays_one(before, after):
 
 
 def test_a_persistent_array_is_a_tensor_when_it_is_written_into():
-    code = migrate_source(textwrap.dedent("""
+    code = migrate_source(
+        textwrap.dedent("""
         import chainer
         import numpy as np
 
@@ -146,12 +166,14 @@ def test_a_persistent_array_is_a_tensor_when_it_is_written_into():
             def __call__(self, x):
                 self.mean += 0.1 * self.xp.mean(x, axis=0)
                 return x
-    """)).code
+    """)
+    ).code
     assert "self.mean += 0.1 * compat.array_module(self).mean(x, axis=0)\n" in code
 
 
 def test_a_function_of_numpys_that_is_mapped_gets_arrays():
     from tests.support.both_sides import both as both_sides
+
     original, migrated = both_sides("""
         class Net(chainer.Chain):
             def forward(self, x):

@@ -1,4 +1,5 @@
 """`x.array is y.array`: the arrays of Variables are the same objects, tensors made by detach() are not."""
+
 import numpy as np
 import pytest
 import torch
@@ -25,7 +26,8 @@ x.array is net
 
 
 def test_the_same_array():
-    original, migrated = both("""
+    original, migrated = both(
+        """
     x = chainer.Variable(np.ones((2, 3), 'f'))
     y, z = x, chainer.Variable(np.ones((2, 3), 'f'))
     a = np.zeros(3, 'f')
@@ -52,7 +54,8 @@ def test_the_same_array():
         check.assertIs(x, x)
         yield check.seen
     told = list(test(Check()))
-    """.replace("LINES", ", ".join(_LINES)))
+    """.replace("LINES", ", ".join(_LINES))
+    )
     assert migrated["found"] == original["found"]
     assert original["found"].count(True) > 3 and original["found"].count(False) > 3
     assert migrated["told"] == original["told"] == [("is", True, "a"), ("is not", True, "b"), ("is", True, None)]
@@ -62,12 +65,17 @@ def test_the_same_array():
     assert "x.grad is None" in migrated["__code__"]
 
 
-@pytest.mark.parametrize("a, b, same", [
-    (torch.ones(2), torch.ones(2), False),
-    (torch.zeros(0), torch.zeros(0), False),
-    (np.ones(2), np.ones(2), False),
-    ("a", "a", True), (None, torch.ones(1), False), (np.array([None]), torch.ones(1), False),
-])
+@pytest.mark.parametrize(
+    "a, b, same",
+    [
+        (torch.ones(2), torch.ones(2), False),
+        (torch.zeros(0), torch.zeros(0), False),
+        (np.ones(2), np.ones(2), False),
+        ("a", "a", True),
+        (None, torch.ones(1), False),
+        (np.array([None]), torch.ones(1), False),
+    ],
+)
 def test_what_is_not_the_same_array(a, b, same):
     assert is_same_array(a, b) is same
     assert is_same_array(a, a) is True

@@ -1,4 +1,5 @@
 """Imports: those that nobody uses any more go, those that are needed come, under names that are free."""
+
 import textwrap
 
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from chainer2torch.engine import migrate_source
 
 WHOLE_FILES = {
-    "docstring, __future__ and header stay first": ('''
+    "docstring, __future__ and header stay first": (
+        '''
         #!/usr/bin/env python
         # -*- coding: utf-8 -*-
         # (c) somebody
@@ -18,7 +20,8 @@ WHOLE_FILES = {
         import numpy as np
 
         y = F.relu(x)
-    ''', '''
+    ''',
+        '''
         #!/usr/bin/env python
         # -*- coding: utf-8 -*-
         # (c) somebody
@@ -30,14 +33,17 @@ WHOLE_FILES = {
         import numpy as np
 
         y = F.relu(x)
-    '''),
-    "the new imports stand where the first one stood": ('''
+    ''',
+    ),
+    "the new imports stand where the first one stood": (
+        """
         import os
         import chainer
         import sys
         from chainer import functions as F
         y = F.tanh(F.leaky_relu(F.dropout(x)))
-    ''', '''
+    """,
+        """
         import os
         import torch
         import torch.nn.functional as F
@@ -46,8 +52,10 @@ WHOLE_FILES = {
 
         import sys
         y = torch.tanh(F.leaky_relu(F.dropout(x, training=compat.is_training()), negative_slope=0.2))
-    '''),
-    "comments above a removed import stay": ('''
+    """,
+    ),
+    "comments above a removed import stay": (
+        """
         # license
         import chainer
         # the functions
@@ -55,23 +63,29 @@ WHOLE_FILES = {
 
         # the code
         y = F.relu(x)
-    ''', '''
+    """,
+        """
         # license
         import torch.nn.functional as F
         # the functions
 
         # the code
         y = F.relu(x)
-    '''),
-    "nothing but imports": ('''
+    """,
+    ),
+    "nothing but imports": (
+        """
         # only this
         import chainer
         # tail
-    ''', '''
+    """,
+        """
         # only this
         # tail
-    '''),
-    "some names of a statement": ('''
+    """,
+    ),
+    "some names of a statement": (
+        """
         from chainer import (
             cuda,  # cuda
             functions as F,
@@ -79,7 +93,8 @@ WHOLE_FILES = {
         )
         import chainer, os, chainer.links as L; x = 1
         y = F.relu(cuda.no_such_name)
-    ''', '''
+    """,
+        """
         import torch.nn.functional as F
 
         try:
@@ -92,22 +107,28 @@ WHOLE_FILES = {
         import os; x = 1
         # TODO(chainer2torch C2T090): chainer.backends.cuda.no_such_name: no rule for this name
         y = F.relu(cuda.no_such_name)
-    '''),
-    "backslashes and semicolons": ('''
+    """,
+    ),
+    "backslashes and semicolons": (
+        """
         from chainer import functions as F, \\
             links as L
         import numpy as np; import chainer; import os; import chainer.links as LL
         y = F.relu(np)
-    ''', '''
+    """,
+        """
         import torch.nn.functional as F
         import numpy as np; import os
         y = F.relu(np)
-    '''),
-    "a name that is still used for Chainer stays, torch gets another": ('''
+    """,
+    ),
+    "a name that is still used for Chainer stays, torch gets another": (
+        """
         import chainer.functions as F
         y = F.relu(x)
         z = F.blocked(x)
-    ''', '''
+    """,
+        """
         import torch.nn as nn
 
         try:
@@ -117,8 +138,10 @@ WHOLE_FILES = {
         y = nn.functional.relu(x)
         # TODO(chainer2torch C2T100): chainer.functions.blocked: PyTorch has no such function; write it by hand
         z = F.blocked(x)
-    '''),
-    "blocks never become empty": ('''
+    """,
+    ),
+    "blocks never become empty": (
+        '''
         import sys
         try:
             import chainer
@@ -137,7 +160,8 @@ WHOLE_FILES = {
             """doc"""
             import chainer.functions as F
             return F.relu(1)
-    ''', '''
+    ''',
+        '''
         import sys
 
         import torch.nn.functional as F
@@ -157,50 +181,63 @@ WHOLE_FILES = {
         def f():
             """doc"""
             return F.relu(1)
-    '''),
-    "what the file has already is used": ('''
+    ''',
+    ),
+    "what the file has already is used": (
+        """
         import torch as th
         import torch.nn.functional as TF
         import chainer.functions as F
         y = F.relu(F.tanh(x))
-    ''', '''
+    """,
+        """
         import torch as th
         import torch.nn.functional as TF
         y = TF.relu(th.tanh(x))
-    '''),
-    "an import in a function is not there for the rest": ('''
+    """,
+    ),
+    "an import in a function is not there for the rest": (
+        """
         import chainer.functions as F
         def f():
             import torch.nn.functional as F
         y = F.relu(x)
-    ''', '''
+    """,
+        """
         import torch.nn as nn
         def f():
             import torch.nn.functional as F
         y = nn.functional.relu(x)
-    '''),
-    "__all__ exports a name": ('''
+    """,
+    ),
+    "__all__ exports a name": (
+        """
         from chainer.functions import relu, tanh
         __all__ = ["relu"]
         y = tanh(x)
-    ''', '''
+    """,
+        """
         import torch
         from chainer.functions import relu
         __all__ = ["relu"]
         y = torch.tanh(x)
-    '''),
-    "del needs its name": ('''
+    """,
+    ),
+    "del needs its name": (
+        """
         import chainer.functions as F
         y = F.tanh(x)
         del F
-    ''', '''
+    """,
+        """
         import chainer.functions as F
 
         import torch
         y = torch.tanh(x)
         # TODO(chainer2torch C2T100): chainer.functions: deleted here; nothing of PyTorch's is deleted instead
         del F
-    '''),
+    """,
+    ),
 }
 
 
@@ -210,26 +247,29 @@ def test_file(migrate, name):
     assert migrate(before).code == after
 
 
-@pytest.mark.parametrize(("own", "call", "spelled"), [
-    ("F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("def f(F): pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("class F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("for F in x: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("import foo as F", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("from foo import F", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("try: pass\nexcept E as F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("[F for F in x]", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("lambda F: F", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("F = nn = 3", "FF.relu(x)", "torch.nn.functional.relu(x)"),
-    ("F = nn = torch = 3", "FF.relu(x)", "_torch.nn.functional.relu(x)"),
-    ("torch = 3", "FF.tanh(x)", "_torch.tanh(x)"),
-    ("compat = 3", "FF.dropout(x)", "F.dropout(x, training=chainer_compat.is_training())"),
-    ("compat = chainer_compat = 3", "FF.dropout(x)", "F.dropout(x, training=_compat.is_training())"),
-    ("match x:\n    case F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("match x:\n    case [*F]: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("match x:\n    case {**F}: pass", "FF.relu(x)", "nn.functional.relu(x)"),
-    ("def f():\n    global F\n    F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
-])
+@pytest.mark.parametrize(
+    ("own", "call", "spelled"),
+    [
+        ("F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("def f(F): pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("class F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("for F in x: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("import foo as F", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("from foo import F", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("try: pass\nexcept E as F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("[F for F in x]", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("lambda F: F", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("F = nn = 3", "FF.relu(x)", "torch.nn.functional.relu(x)"),
+        ("F = nn = torch = 3", "FF.relu(x)", "_torch.nn.functional.relu(x)"),
+        ("torch = 3", "FF.tanh(x)", "_torch.tanh(x)"),
+        ("compat = 3", "FF.dropout(x)", "F.dropout(x, training=chainer_compat.is_training())"),
+        ("compat = chainer_compat = 3", "FF.dropout(x)", "F.dropout(x, training=_compat.is_training())"),
+        ("match x:\n    case F: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("match x:\n    case [*F]: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("match x:\n    case {**F}: pass", "FF.relu(x)", "nn.functional.relu(x)"),
+        ("def f():\n    global F\n    F = 3", "FF.relu(x)", "nn.functional.relu(x)"),
+    ],
+)
 def test_names_that_are_taken_are_not_hidden(migrate, own, call, spelled):
     code = migrate(f"import chainer.functions as FF\n{own}\ny = {call}\n").code
     assert f"\n{own}\ny = {spelled}\n" in code
@@ -238,19 +278,25 @@ def test_names_that_are_taken_are_not_hidden(migrate, own, call, spelled):
     assert head.count(f"import {root}\n") + head.count(f" as {root}\n") == 1
 
 
-@pytest.mark.parametrize("statement", [
-    "from chainer import *", "from chainer.functions import *", "from chainer.functions.activation.relu import *"])
+@pytest.mark.parametrize(
+    "statement",
+    ["from chainer import *", "from chainer.functions import *", "from chainer.functions.activation.relu import *"],
+)
 def test_star_imports_go_when_nothing_uses_them(migrate, statement):
     assert migrate(f"{statement}\nx = len([1])\n").code == "x = len([1])\n"
 
 
 def test_star_imports(migrate):
-    assert migrate("from chainer.functions import *\ny = tanh(relu(x))\n").code == \
-        "import torch\nimport torch.nn.functional as F\ny = torch.tanh(F.relu(x))\n"
+    assert (
+        migrate("from chainer.functions import *\ny = tanh(relu(x))\n").code
+        == "import torch\nimport torch.nn.functional as F\ny = torch.tanh(F.relu(x))\n"
+    )
     result = migrate("from chainer.functions import *\ny = tanh(blocked(x))\n")
     assert "from chainer.functions import *" in result.code and "y = torch.tanh(blocked(x))" in result.code
     assert [(s.symbol, s.state) for s in result.sites] == [
-        ("chainer.functions.tanh", "exact"), ("chainer.functions.blocked", "manual")]
+        ("chainer.functions.tanh", "exact"),
+        ("chainer.functions.blocked", "manual"),
+    ]
 
 
 def test_what_is_left_is_counted_in_the_output(migrate):
@@ -269,7 +315,8 @@ def test_new_imports_come_before_the_first_statement_that_needs_them(project):
     sources = {
         "common.py": "import chainer.functions as F\n",
         "late.py": "from common import F\n\nx = F.tanh(F.relu(1))\n\nimport chainer.functions as F\n\ny = F.tanh(x)\n",
-        "kept.py": "import chainer\n\nchainer.functions.tanh(1)\nchainer.functions.blocked(1)\nimport os\n"}
+        "kept.py": "import chainer\n\nchainer.functions.tanh(1)\nchainer.functions.blocked(1)\nimport os\n",
+    }
     results = project(sources)
     late, kept = results["late.py"].code, results["kept.py"].code
     assert 0 <= late.find("import torch") < late.find("torch.tanh"), late

@@ -1,4 +1,5 @@
 """Statements without edits do not reach LibCST; the result is the same as if they did."""
+
 import ast
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from chainer2torch.rewrite.edit_places import Places
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 # every kind of statement, some with an edit in them and some without, with comments where they are hard to place
-PROGRAM = '''\
+PROGRAM = (
+    '''\
 # -*- coding: utf-8 -*-
 """What it is."""
 try:
@@ -40,7 +42,9 @@ LABELS = ['a rather long list of labels', 'that nobody ever changes', 'although 
 def helper(a, b):
     """No Chainer."""
     if a:
-        return '''+"'''a\n  text of its own\n'''"+'''
+        return '''
+    + "'''a\n  text of its own\n'''"
+    + '''
     # the last line of helper
         # further in
 
@@ -96,7 +100,8 @@ async def later(x):
         print("all of this on one line, and long enough", i)
         F.relu(i)
 '''
-MATCH = '''\
+)
+MATCH = """\
 import chainer.functions as F
 def f(x):
     match x:
@@ -106,7 +111,7 @@ def f(x):
             return F.relu(y)
         case _:
             return "long enough to be left out, as it has no edit"
-'''
+"""
 
 
 # functions and classes that can be rewritten by themselves, and some that look like it
@@ -222,8 +227,11 @@ def test_what_has_to_do_with_other_statements_is_not_rewritten_by_itself():
     nodes = {getattr(node, "name", None): node for node in source.tree.body}
     inside = [source.start(nodes[name].body[-1]) for name in ("Early", "Net", "plain", "Tail", "last")]
     edits = [Comment(start, "# a marker") for start in inside]
-    imports = [RemoveImport(source.start(node), frozenset({0})) for node in source.tree.body
-               if isinstance(node, (ast.Import, ast.ImportFrom))][1:]
+    imports = [
+        RemoveImport(source.start(node), frozenset({0}))
+        for node in source.tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ][1:]
     names = [node.name for node in Places.of(source, [*edits, *imports]).apart()]
     assert "Early" not in names and {"Net", "plain", "Tail", "last"} <= set(names)
     elsewhere = Operand(source.span(nodes["last"].args.args[0]))
@@ -265,8 +273,7 @@ def test_one_name_stands_for_statements_that_follow_each_other(rules):
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     source = Source(text, tree)
     kept = shorten(source, len(text), [source.start(call) for call in calls], [])
-    assert kept.statements == (
-        "a = 1  # one\n    b = 2", "if a:\n        e = 5", "h = 7\n    return y", "i = 8\nj = 9")
+    assert kept.statements == ("a = 1  # one\n    b = 2", "if a:\n        e = 5", "h = 7\n    return y", "i = 8\nj = 9")
     assert list(kept.counts.values()) == [2, 1, 2, 2]
     assert kept.restore(kept.text) == text
     code = migrate_sources({"module.py": text}, rules=rules)["module.py"].code
@@ -312,11 +319,21 @@ def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatc
 
 def test_the_parts_of_a_union_have_an_order():
     """Sets of strings have another order in every process, and what is looked at first decides now and then."""
-    program = ("from chainer2torch.analysis.kinds import *\n"
-               "parts = [Ref(name) for name in 'abcdef']\n"
-               "print([k.name for k in options(join_all(parts))])")
-    outputs = {subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(
-        sys.path)}, capture_output=True, text=True, check=True).stdout for seed in range(4)}
+    program = (
+        "from chainer2torch.analysis.kinds import *\n"
+        "parts = [Ref(name) for name in 'abcdef']\n"
+        "print([k.name for k in options(join_all(parts))])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(4)
+    }
     assert outputs == {"['a', 'b', 'c', 'd', 'e', 'f']\n"}
     first, second = Inst("chainer.links.Linear"), Ref("a")
     assert options(join_all([first, second])) == (first, second)

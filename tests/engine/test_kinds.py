@@ -1,4 +1,5 @@
 """What is known of values, across functions, classes and files (`describe` is what people see of it)."""
+
 import ast
 import textwrap
 
@@ -18,8 +19,10 @@ def kinds(rules):
         sources = {"main.py": text, **{path.replace("__", "/") + ".py": code for path, code in files.items()}}
         trees = {}
         for path, code in sources.items():
-            code = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n" + \
-                textwrap.dedent(code)
+            code = (
+                "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n"
+                + textwrap.dedent(code)
+            )
             trees[path] = Source(code, ast.parse(code))
         analysis = Analysis(Project(trees), rules, hints).run()
         shown = []
@@ -33,17 +36,32 @@ def kinds(rules):
 
 
 CASES = {
-    "generators of NumPy's": ("""
+    "generators of NumPy's": (
+        """
         rng = np.random.RandomState(0)
         show(rng.randn(3, 2), rng.rand(2).astype('f'), rng.randint(0, 3, 5), rng.permutation(3), rng.uniform(),
              np.random.default_rng(1).integers(0, 2, size=(2, 3)), rng.choice(3), rng.choice(3, 2))
-        """, ["host array rank 2 dtype float64", "host array rank 1 dtype float32", "host array rank 1",
-              "host array rank 1", "unknown", "host array rank 2", "unknown", "host array rank 1"]),
-    "an array of the host beside one of the device": ("""
+        """,
+        [
+            "host array rank 2 dtype float64",
+            "host array rank 1 dtype float32",
+            "host array rank 1",
+            "host array rank 1",
+            "unknown",
+            "host array rank 2",
+            "unknown",
+            "host array rank 1",
+        ],
+    ),
+    "an array of the host beside one of the device": (
+        """
         x = F.relu(np.ones((2, 3), 'f'))
         show(np.ones((2, 3), 'f') * x.data, np.ones((2, 3), 'f') * x)
-        """, ["array rank 2 dtype float32", "tensor rank 2 dtype float32"]),
-    "examples of data sets": ("""
+        """,
+        ["array rank 2 dtype float32", "tensor rank 2 dtype float32"],
+    ),
+    "examples of data sets": (
+        """
         class Data(chainer.dataset.DatasetMixin):
             def __len__(self):
                 return 3
@@ -60,12 +78,22 @@ CASES = {
         show([a for a, _ in pairs], pairs[1][0])
         a, b = chainer.datasets.split_dataset(d, 1)
         show(a[0][0], d[np.array([1])])
-        """, ["host array rank 2 dtype float32", "list of host array rank 2 dtype float32",
-              "list of host array rank 2 dtype float32", "list of (host array rank 2 dtype float32, unknown)",
-              "unknown", "instance Own",
-              "list of host array rank 1 dtype float32", "host array rank 1 dtype float32",
-              "host array rank 2 dtype float32", "unknown"]),
-    "children that a constructor hands on are to come": ("""
+        """,
+        [
+            "host array rank 2 dtype float32",
+            "list of host array rank 2 dtype float32",
+            "list of host array rank 2 dtype float32",
+            "list of (host array rank 2 dtype float32, unknown)",
+            "unknown",
+            "instance Own",
+            "list of host array rank 1 dtype float32",
+            "host array rank 1 dtype float32",
+            "host array rank 2 dtype float32",
+            "unknown",
+        ],
+    ),
+    "children that a constructor hands on are to come": (
+        """
         class Net(chainer.Chain):
             def __init__(self, n):
                 super().__init__(l1=L.Linear(n + 1, 8))
@@ -78,29 +106,41 @@ CASES = {
                 show(self.net(s, s))
         def main():
             Agent().act(chainer.Variable(np.zeros((2, 2), 'f')))
-        """, ["tensor rank 2"]),
-    "copies": ("""
+        """,
+        ["tensor rank 2"],
+    ),
+    "copies": (
+        """
         import copy
         a = L.Linear(2, 3)
         show(copy.deepcopy(a), copy.copy([a]))
-        """, ["instance chainer.links.Linear", "list of instance chainer.links.Linear"]),
-    "dictionaries that are filled": ("""
+        """,
+        ["instance chainer.links.Linear", "list of instance chainer.links.Linear"],
+    ),
+    "dictionaries that are filled": (
+        """
         from collections import OrderedDict
         d = OrderedDict()
         d['a'] = L.Linear(2, 3)
         d['b'] = 1
         e = {}
         show(d['a'], d['b'], e['c'], list(e.values()))
-        """, ["instance chainer.links.Linear", "1", "unknown", "list of unknown"]),
-    "functions in functions see what is around them": ("""
+        """,
+        ["instance chainer.links.Linear", "1", "unknown", "list of unknown"],
+    ),
+    "functions in functions see what is around them": (
+        """
         def f(x):
             def g():
                 show(x, y)
             y = F.relu(x)
             return g
         f(np.ones((2, 3), 'f'))
-        """, ["host array rank 2 dtype float32", "tensor rank 2 dtype float32"]),
-    "hooks and loss functions of optimizers": ("""
+        """,
+        ["host array rank 2 dtype float32", "tensor rank 2 dtype float32"],
+    ),
+    "hooks and loss functions of optimizers": (
+        """
         opt = chainer.optimizers.SGD()
         opt.setup(L.Linear(3, 2))
         def hook(opt):
@@ -114,66 +154,104 @@ CASES = {
         def loss(x):
             show(x)
         opt.update(loss, np.ones((2, 3), 'f'))
-        """, ["instance chainer.optimizers.SGD", "instance chainer.links.Linear", "instance chainer.UpdateRule",
-              "tensor", "array rank 2 dtype float32"]),
-    "named parameters": ("""
+        """,
+        [
+            "instance chainer.optimizers.SGD",
+            "instance chainer.links.Linear",
+            "instance chainer.UpdateRule",
+            "tensor",
+            "array rank 2 dtype float32",
+        ],
+    ),
+    "named parameters": (
+        """
         for name, p in sorted(L.Linear(3, 2).namedparams()):
             show(name, p)
-        """, ["str", "tensor"]),
-    "parameters are fed by calls": ("""
+        """,
+        ["str", "tensor"],
+    ),
+    "parameters are fed by calls": (
+        """
         def f(x, n, name='a'):
             show(x, n, name)
         f(F.labels(1), 3)
-        """, ["tensor rank 1 dtype int64", "3", "str"]),
-    "two calls join": ("""
+        """,
+        ["tensor rank 1 dtype int64", "3", "str"],
+    ),
+    "two calls join": (
+        """
         def f(x):
             show(x)
         f(F.labels(1))
         f(F.labels(np.zeros((2, 3)).sum(axis=0)))
-        """, ["tensor rank 1 dtype int64"]),
-    "calls that disagree": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "calls that disagree": (
+        """
         def f(x):
             show(x)
         f(np.zeros((2, 3), dtype=np.float32))
         f(np.zeros(3, dtype=np.float32))
-        """, ["host array dtype float32"]),
-    "returns": ("""
+        """,
+        ["host array dtype float32"],
+    ),
+    "returns": (
+        """
         def f(x):
             if x:
                 return F.labels(x)
             return F.labels(x)
         show(f(1))
-        """, ["tensor rank 1 dtype int64"]),
-    "a loop's second turn": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "a loop's second turn": (
+        """
         x = np.zeros(3)
         for i in range(3):
             show(x)
             x = F.labels(x)
-        """, ["host array rank 1 dtype float64 | tensor rank 1 dtype int64"]),
-    "branches": ("""
+        """,
+        ["host array rank 1 dtype float64 | tensor rank 1 dtype int64"],
+    ),
+    "branches": (
+        """
         if y:
             x = np.zeros((1, 2), dtype='f')
         else:
             x = np.zeros((3, 4), dtype='f')
         show(x)
-        """, ["host array rank 2 dtype float32"]),
-    "tuples": ("""
+        """,
+        ["host array rank 2 dtype float32"],
+    ),
+    "tuples": (
+        """
         a, (b, c) = 1, (F.labels(2), 'x')
         show(a, b)
         for k, (l, m) in [(1, (F.labels(2), 'x'))]:
             show(k, l, m)
-        """, ["1", "tensor rank 1 dtype int64", "1", "tensor rank 1 dtype int64", "'x'"]),
-    "lists grow": ("""
+        """,
+        ["1", "tensor rank 1 dtype int64", "1", "tensor rank 1 dtype int64", "'x'"],
+    ),
+    "lists grow": (
+        """
         xs = []
         xs.append(F.labels(1))
         for x in xs:
             show(x, xs[0], xs[1:][0])
-        """, ["tensor rank 1 dtype int64"] * 3),
-    "comprehensions": ("""
+        """,
+        ["tensor rank 1 dtype int64"] * 3,
+    ),
+    "comprehensions": (
+        """
         xs = [F.labels(i) for i in range(3)]
         show(xs, {k: F.labels(k) for k in xs})
-        """, ["list of tensor rank 1 dtype int64", "dict of tensor rank 1 dtype int64"]),
-    "attributes of self": ("""
+        """,
+        ["list of tensor rank 1 dtype int64", "dict of tensor rank 1 dtype int64"],
+    ),
+    "attributes of self": (
+        """
         class A:
             def __init__(self, n):
                 self.n = n
@@ -181,8 +259,11 @@ CASES = {
             def g(self):
                 show(self.n, self.x)
         A(3).g()
-        """, ["3", "tensor rank 1 dtype int64"]),
-    "inheritance and super": ("""
+        """,
+        ["3", "tensor rank 1 dtype int64"],
+    ),
+    "inheritance and super": (
+        """
         class A:
             k = 4
             def f(self):
@@ -192,78 +273,114 @@ CASES = {
                 show(super().f(), super(B, self).f(), self.k)
                 return 1
         B().f()
-        """, ["tensor rank 1 dtype int64", "tensor rank 1 dtype int64", "4"]),
-    "properties": ("""
+        """,
+        ["tensor rank 1 dtype int64", "tensor rank 1 dtype int64", "4"],
+    ),
+    "properties": (
+        """
         class A:
             @property
             def x(self):
                 return F.labels(1)
         show(A().x)
-        """, ["tensor rank 1 dtype int64"]),
-    "functions as values": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "functions as values": (
+        """
         def f(x):
             return F.labels(x)
         def apply(g, x):
             return g(x)
         show(apply(f, 1), (lambda x: F.labels(x))(1))
-        """, ["tensor rank 1 dtype int64"] * 2),
-    "recursion ends": ("""
+        """,
+        ["tensor rank 1 dtype int64"] * 2,
+    ),
+    "recursion ends": (
+        """
         def f(n):
             return F.labels(n) if n else f(n - 1)
         def g(n):
             return g(n)
         show(f(3))
-        """, ["tensor rank 1 dtype int64"]),
-    "growing types end": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "growing types end": (
+        """
         def f(x):
             return f((x, x))
         f(1)
         x = 1
         while x:
             x = (x,)
-        """, []),
-    "forward of a chain gets tensors": ("""
+        """,
+        [],
+    ),
+    "forward of a chain gets tensors": (
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
             def forward(self, x, t):
                 show(x, t)
-        """, ["tensor", "tensor"]),
-    "defaults of other callers": ("""
+        """,
+        ["tensor", "tensor"],
+    ),
+    "defaults of other callers": (
+        """
         def f(n=3):
             show(n)
         f()
-        """, ["int"]),
-    "None is what is filled later": ("""
+        """,
+        ["int"],
+    ),
+    "None is what is filled later": (
+        """
         class A:
             def __init__(self):
                 self.h = None
             def step(self):
                 self.h = F.labels(1)
                 show(self.h)
-        """, ["tensor rank 1 dtype int64"]),
-    "walrus and conditional expressions": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "walrus and conditional expressions": (
+        """
         if (y := F.labels(1)) is not None:
             show(y, y if z else F.labels(2))
-        """, ["tensor rank 1 dtype int64"] * 2),
-    "modules read global names that change later": ("""
+        """,
+        ["tensor rank 1 dtype int64"] * 2,
+    ),
+    "modules read global names that change later": (
+        """
         def f():
             show(limit)
         limit = 3
         limit = 4
         f()
-        """, ["int"]),
-    "generators": ("""
+        """,
+        ["int"],
+    ),
+    "generators": (
+        """
         def f():
             yield F.labels(1)
         for x in f():
             show(x)
-        """, ["tensor rank 1 dtype int64"]),
-    "nothing is known": ("""
+        """,
+        ["tensor rank 1 dtype int64"],
+    ),
+    "nothing is known": (
+        """
         import somewhere
         show(somewhere.f(), undefined, somewhere)
-        """, ["unknown", "unknown", "somewhere"]),
-    "caught exceptions, with, match": ("""
+        """,
+        ["unknown", "unknown", "somewhere"],
+    ),
+    "caught exceptions, with, match": (
+        """
         try:
             x = F.labels(1)
         except E as e:
@@ -273,8 +390,11 @@ CASES = {
         match y:
             case [a, *b]:
                 show(a)
-        """, ["unknown"] * 3),
-    "links by keyword in a class that another makes": ("""
+        """,
+        ["unknown"] * 3,
+    ),
+    "links by keyword in a class that another makes": (
+        """
         import chainer
         import chainer.links as L
         class Net(chainer.Chain):
@@ -287,7 +407,9 @@ CASES = {
                 self.net = Net(n)
             def run(self, x):
                 show(self.net(chainer.Variable(x)))
-        """, ["tensor rank 2"]),
+        """,
+        ["tensor rank 2"],
+    ),
 }
 
 
@@ -301,13 +423,15 @@ def test_across_files(kinds):
     assert kinds(
         "from lib import net\nfrom lib.net import Net, K\nm = Net(5)\nshow(m.run(F.labels(1)), K, net.Net(5).n)\n",
         lib__net="K = 7\nclass Net:\n    def __init__(self, n):\n        self.n = n\n    def run(self, x):\n"
-                 "        show(x, self.n)\n        return x\n",
+        "        show(x, self.n)\n        return x\n",
     ) == ["tensor rank 1 dtype int64", "7", "5", "tensor rank 1 dtype int64", "5"]
 
 
 def test_hints(kinds):
-    assert kinds("def f(x, y):\n    show(x, y)\n", {"f.x": "tensor rank 4 dtype float32"})[0] == \
-        "tensor rank 4 dtype float32"
+    assert (
+        kinds("def f(x, y):\n    show(x, y)\n", {"f.x": "tensor rank 4 dtype float32"})[0]
+        == "tensor rank 4 dtype float32"
+    )
 
 
 def test_the_number_of_visits_is_bounded(rules):

@@ -1,4 +1,5 @@
 """Imports of Chainer that stay: the module is imported without Chainer all the same, no name changes its meaning."""
+
 import subprocess
 import sys
 import textwrap
@@ -27,8 +28,7 @@ STAYS = {
     "inside a function": "def f(x):\n    import chainer.functions as F\n    return F.blocked(x)\n",
     "a line of several": "import chainer.functions as F; y = F.blocked(x)\n",
     "kept by the user": "import chainer.functions as F  # chainer2torch: skip\ny = F.blocked(x)\n",
-    "guarded already":
-        "try:\n    import chainer.functions as F\nexcept ImportError:\n    F = None\nf = lambda x: F.blocked(x)\n",
+    "guarded already": "try:\n    import chainer.functions as F\nexcept ImportError:\n    F = None\nf = lambda x: F.blocked(x)\n",  # noqa: E501
 }
 
 
@@ -42,11 +42,13 @@ def test_a_module_with_left_overs_is_imported_without_chainer(migrate, tmp_path)
     (tmp_path / "torch" / "nn" / "__init__.py").touch()
     (tmp_path / "torch" / "nn" / "functional.py").write_text("def relu(x):\n    return max(x, 0)\n")
     (tmp_path / "net.py").write_text(code)
-    (tmp_path / "use.py").write_text(textwrap.dedent("""
+    (tmp_path / "use.py").write_text(
+        textwrap.dedent("""
         import net
         print(net.relu(-2))
         net.blocked(1)
-    """))
+    """)
+    )
     done = subprocess.run([sys.executable, "use.py"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert done.stdout == "0\n" and done.returncode == 1
     assert done.stderr.rstrip().endswith("NameError: name 'chainer' is not defined")
@@ -62,8 +64,9 @@ def test_where_a_guard_could_change_a_meaning_there_is_none(migrate, name):
 
 
 def test_a_guard_goes_with_its_last_import(migrate):
-    guarded = "import sys\n\ntry:\n    import chainer.functions as F\n" \
-        "except ImportError:{}\n    pass\n\ny = F.relu(x)\n"
+    guarded = (
+        "import sys\n\ntry:\n    import chainer.functions as F\nexcept ImportError:{}\n    pass\n\ny = F.relu(x)\n"
+    )
     expected = "import sys\n\nimport torch.nn.functional as F\n\ny = F.relu(x)\n"
     assert migrate(guarded.format("  # only what is marked below needs it")).code == expected
     other = guarded.format("").replace("    pass", "    sys.exit('no Chainer')")
@@ -71,15 +74,22 @@ def test_a_guard_goes_with_its_last_import(migrate):
 
 
 def test_a_comment_whose_statement_has_gone(migrate):
-    code = migrate("import chainer\nimport chainer.functions as F\nimport chainerx\n"
-                   "xp = chainer.backend.get_array_module(x)\n"
-                   "y = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n").code
+    code = migrate(
+        "import chainer\nimport chainer.functions as F\nimport chainerx\n"
+        "xp = chainer.backend.get_array_module(x)\n"
+        "y = F.blocked(x)\nif xp is chainerx:\n    y = 1\nelse:\n    # a comment\n    pass\n"
+    ).code
     assert "# a comment" in code and "only what is marked" in code
 
 
-@pytest.mark.parametrize("line", ["import chainer;from chainer import functions",
-                                  "from chainer import functions; import chainer",
-                                  "import chainer, chainer.links as L; from chainer import functions; import chainer"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import chainer;from chainer import functions",
+        "from chainer import functions; import chainer",
+        "import chainer, chainer.links as L; from chainer import functions; import chainer",
+    ],
+)
 def test_what_is_left_of_a_line_of_imports(migrate, line):
     code = migrate(f"{line}\nx = chainer.Variable(y)\nz = functions.blocked(x)\n").code
     assert "try:\n    from chainer import functions\nexcept ImportError:  # only what is marked" in code

@@ -1,4 +1,5 @@
 """What lists of links hold: attributes of the links that are taken out of them get torch's names."""
+
 import numpy as np
 import pytest
 
@@ -30,13 +31,16 @@ class Net(chainer.Chain):
 """
 
 
-@pytest.mark.parametrize("before, after", [
-    ("self.convs[-1].W", "self.convs[-1].weight"),
-    ("[l.b for l in self.linears]", "[l.bias for l in self.linears]"),
-    ("self.later[i].W.shape", "self.later[i].weight.shape"),
-    ("self.nets[0].W", "self.nets[0].weight"),
-    ("self.steps[0].W.array", "self.steps[0].weight.detach()"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("self.convs[-1].W", "self.convs[-1].weight"),
+        ("[l.b for l in self.linears]", "[l.bias for l in self.linears]"),
+        ("self.later[i].W.shape", "self.later[i].weight.shape"),
+        ("self.nets[0].W", "self.nets[0].weight"),
+        ("self.steps[0].W.array", "self.steps[0].weight.detach()"),
+    ],
+)
 def test_attribute(before, after):
     result = migrate_source(f"{_HEAD}    def forward(self, x, i):\n        return {before}\n")
     assert result.error is None and f"return {after}\n" in result.code
@@ -55,8 +59,10 @@ def test_what_may_be_several_things_is_not_guessed(expression):
 
 def test_a_layer_in_a_list_flattens_by_itself():
     """Not every call of a layer in a list can be seen."""
-    result = migrate_source(_HEAD + "    def forward(self, x):\n        x = F.relu(self.convs[0](x))\n"
-                            "        return self.linears[0](F.reshape(x, (2, 3)))\n")
+    result = migrate_source(
+        _HEAD + "    def forward(self, x):\n        x = F.relu(self.convs[0](x))\n"
+        "        return self.linears[0](F.reshape(x, (2, 3)))\n"
+    )
     assert "compat.Linear(3, 4) for _ in range(3)" in result.code
 
 

@@ -1,4 +1,5 @@
 """Names of links, parameters and devices, parameters without values, links that nobody knows."""
+
 import pytest
 
 from chainer2torch.engine import migrate_source
@@ -26,43 +27,62 @@ def unknown(model):
 
 def same(body, left=()):
     """What ``run(net)`` gives in both."""
-    source = NET + "def run(net):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + \
-        "\nheld = [Net()]\nresult = run(Net())\n"
+    source = (
+        NET
+        + "def run(net):\n"
+        + "".join(f"    {line}\n" for line in body.splitlines())
+        + "\nheld = [Net()]\nresult = run(Net())\n"
+    )
     original, migrated = both(source, left=left)
     assert migrated["result"] == original["result"], migrated["__code__"]
     return original["result"]
 
 
-@pytest.mark.parametrize("body, expected", [
-    ("return [child.name for child in net.children()]", ["shared", "b", "c", "shared"]),
-    ("return [link.name for link in net.links(skipself=True)]", ["shared", "b", "c", "0", "1", "shared"]),
-    ("return [(path, link.name) for path, link in net.namedlinks(True)]",
-     [("/a", "shared"), ("/b", "b"), ("/c", "c"), ("/c/0", "0"), ("/c/1", "1"), ("/shared", "shared")]),
-    ("return net.a.name, net.b.name, net.g.name, net.a.W.name, net.b.gamma.name, net.alias.name",
-     ("shared", "b", "g", "W", "gamma", "g")),
-    ("return [(path, p.name) for path, p in net.namedparams() if p.name != 'W']", None),
-    ("return [p.name for p in sorted(net.params(), key=lambda p: p.name)]", None),
-    ("params = list(net.params())\nparams.sort(key=lambda p: (p.name, p.size))\nreturn [p.name for p in params]", None),
-    ("return list(map(lambda p: (p.name, p.shape), net.params()))", None),
-    ("return max(net.params(), key=lambda p: p.size).name, min(net.params(), key=lambda q: (q.size, q.name)).name",
-     None),
-    ("return [p.name for p in filter(lambda p: p.name == 'W', net.params())]", None),
-    ("names = []\nfor i, child in enumerate(net.children()):\n    names.append(child.name)\nreturn names", None),
-])
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        ("return [child.name for child in net.children()]", ["shared", "b", "c", "shared"]),
+        ("return [link.name for link in net.links(skipself=True)]", ["shared", "b", "c", "0", "1", "shared"]),
+        (
+            "return [(path, link.name) for path, link in net.namedlinks(True)]",
+            [("/a", "shared"), ("/b", "b"), ("/c", "c"), ("/c/0", "0"), ("/c/1", "1"), ("/shared", "shared")],
+        ),
+        (
+            "return net.a.name, net.b.name, net.g.name, net.a.W.name, net.b.gamma.name, net.alias.name",
+            ("shared", "b", "g", "W", "gamma", "g"),
+        ),
+        ("return [(path, p.name) for path, p in net.namedparams() if p.name != 'W']", None),
+        ("return [p.name for p in sorted(net.params(), key=lambda p: p.name)]", None),
+        (
+            "params = list(net.params())\nparams.sort(key=lambda p: (p.name, p.size))\nreturn [p.name for p in params]",
+            None,
+        ),
+        ("return list(map(lambda p: (p.name, p.shape), net.params()))", None),
+        (
+            "return max(net.params(), key=lambda p: p.size).name, min(net.params(), key=lambda q: (q.size, q.name)).name",  # noqa: E501
+            None,
+        ),
+        ("return [p.name for p in filter(lambda p: p.name == 'W', net.params())]", None),
+        ("names = []\nfor i, child in enumerate(net.children()):\n    names.append(child.name)\nreturn names", None),
+    ],
+)
 def test_names(body, expected):
     result = same(body)
     assert expected is None or result == expected
 
 
-@pytest.mark.parametrize("body", [
-    "return [(path, p.name, p.size, int(p.array.sum())) for path, p in unknown(None).namedparams() if '/b' in path]",
-    "return [p.name for p in unknown(None).params()]",
-    "return [child.name for child in unknown(None).children()]",
-    "return [link.name for link in unknown(None).links(skipself=True)], unknown(None).count_params()",
-    "return [path for path, link in unknown(None).namedlinks() if link.count_params() > 6]",
-    "return [p.shape for p in unknown(None).copy(mode='copy').params()]",
-    "other = unknown(None)\nother.cleargrads()\nnet.cleargrads()\nother.addgrads(net)\nreturn other.a.W.grad is None",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return [(path, p.name, p.size, int(p.array.sum())) for path, p in unknown(None).namedparams() if '/b' in path]",  # noqa: E501
+        "return [p.name for p in unknown(None).params()]",
+        "return [child.name for child in unknown(None).children()]",
+        "return [link.name for link in unknown(None).links(skipself=True)], unknown(None).count_params()",
+        "return [path for path, link in unknown(None).namedlinks() if link.count_params() > 6]",
+        "return [p.shape for p in unknown(None).copy(mode='copy').params()]",
+        "other = unknown(None)\nother.cleargrads()\nnet.cleargrads()\nother.addgrads(net)\nreturn other.a.W.grad is None",  # noqa: E501
+    ],
+)
 def test_of_links_that_nobody_knows(body):
     same(body)
 
@@ -74,8 +94,10 @@ def test_a_name_that_nothing_told_is_left_to_a_person():
 
 
 def test_a_name_of_ones_own_is_overwritten_by_chainer():
-    result = migrate_source(HEAD + "class A(chainer.Chain):\n    def __init__(self, name):\n"
-                            "        super().__init__()\n        self.name = name\n")
+    result = migrate_source(
+        HEAD + "class A(chainer.Chain):\n    def __init__(self, name):\n"
+        "        super().__init__()\n        self.name = name\n"
+    )
     assert ("chainer.Link.name", "review") in [(s.symbol, s.state) for s in result.sites]
     assert "self.name = name" in result.code
     assert migrate_source(result.code).code == result.code
@@ -115,10 +137,16 @@ after = [p.array is None for p in net.params()], [p.data is None for p in anythi
 """
 
 
-@pytest.mark.parametrize("condition", [
-    "self.w.array is None", "self.w.data is None", "not self.w.is_initialized", "self.w.array == None",
-    "not (self.w.data is not None)",
-])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "self.w.array is None",
+        "self.w.data is None",
+        "not self.w.is_initialized",
+        "self.w.array == None",
+        "not (self.w.data is not None)",
+    ],
+)
 def test_parameters_without_values(condition):
     original, migrated = both(LAZY.format(condition=condition))
     for name in ("before", "unknown", "after"):
@@ -127,9 +155,13 @@ def test_parameters_without_values(condition):
 
 
 @pytest.mark.parametrize("made", ["L.Convolution1D(None, 2, 3)", "L.Convolution2D(None, 2, 3)"])
-@pytest.mark.parametrize("asked", [
-    "[p.array is None for p in net.params()]", "[p.data is None for p in anything(net).params()]",
-])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "[p.array is None for p in net.params()]",
+        "[p.data is None for p in anything(net).params()]",
+    ],
+)
 def test_the_bias_of_a_lazy_layer_has_values_in_chainer(made, asked):
     """PyTorch makes it with the weight: an error, not a wrong answer."""
     original, migrated = both(f"""
@@ -154,12 +186,24 @@ def test_the_bias_of_a_lazy_layer_has_values_in_chainer(made, asked):
     assert migrated["count"] == original["count"] == 2
 
 
-@pytest.mark.parametrize("expression", [
-    "str(link.device)", "link.device.name", "'{}'.format(link.device)", "f'{link.device}'", "'on %s' % link.device",
-    "'%s %d' % (link.device, 3)", "str(link.device) == '@numpy'", "str(link.device).startswith('@cupy')",
-    "isinstance(link.device, chainer.backend.CpuDevice)", "isinstance(link.device, chainer.backend.GpuDevice)",
-    "link.device == chainer.get_device('@numpy')", "link.device.xp is np", "link.xp is np",
-])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "str(link.device)",
+        "link.device.name",
+        "'{}'.format(link.device)",
+        "f'{link.device}'",
+        "'on %s' % link.device",
+        "'%s %d' % (link.device, 3)",
+        "str(link.device) == '@numpy'",
+        "str(link.device).startswith('@cupy')",
+        "isinstance(link.device, chainer.backend.CpuDevice)",
+        "isinstance(link.device, chainer.backend.GpuDevice)",
+        "link.device == chainer.get_device('@numpy')",
+        "link.device.xp is np",
+        "link.xp is np",
+    ],
+)
 def test_devices_as_text(expression):
     original, migrated = both(f"link = L.Linear(3, 2)\nresult = {expression}\n")
     assert migrated["result"] == original["result"], migrated["__code__"]
@@ -203,15 +247,24 @@ def test_a_parameter_with_a_second_name_counts_once():
             opt.update(lambda x: F.sum(net(x) ** 2), x)
         values = [(path, float(p.array.sum())) for path, p in net.namedparams()]
     """)
-    assert [path for path, _ in migrated["values"]] == [path for path, _ in original["values"]] == [
-        "/extra", "/scale", "/embed/W", "/out/W", "/out/b"]
+    assert (
+        [path for path, _ in migrated["values"]]
+        == [path for path, _ in original["values"]]
+        == ["/extra", "/scale", "/embed/W", "/out/W", "/out/b"]
+    )
     assert [value for _, value in migrated["values"]] == pytest.approx([v for _, v in original["values"]], rel=1e-5)
 
 
-@pytest.mark.parametrize("lines, left", [
-    ("W = self.e.W\n        self.w = W", []), ("self.w = emb", []), ("self.w = self.e.W\n        self.v = self.w", []),
-    ("self.w, self.n = self.e.W, 3", ["self.w"]), ("self.e.W = emb", []),
-])
+@pytest.mark.parametrize(
+    "lines, left",
+    [
+        ("W = self.e.W\n        self.w = W", []),
+        ("self.w = emb", []),
+        ("self.w = self.e.W\n        self.v = self.w", []),
+        ("self.w, self.n = self.e.W, 3", ["self.w"]),
+        ("self.e.W = emb", []),
+    ],
+)
 def test_a_parameter_under_a_second_name_by_other_ways(lines, left):
     source = f"""
 class Net(chainer.Chain):

@@ -1,4 +1,5 @@
 """Classes that derive from links, read and tie their parameters, or ask links what they are: run in both frameworks."""
+
 import textwrap
 
 import numpy as np
@@ -9,7 +10,9 @@ from chainer2torch.engine import migrate_source
 from tests.support.both_sides import HEAD, both, check_class
 
 SUBCLASSES = {
-    "convolution with a constructor": ("f32[2,3,6,6]", """
+    "convolution with a constructor": (
+        "f32[2,3,6,6]",
+        """
         class Net(L.Convolution2D):
             def __init__(self, in_channels=3, out_channels=4, ksize=3):
                 super(Net, self).__init__(in_channels, out_channels, ksize, 1, pad=ksize // 2, nobias=False)
@@ -18,8 +21,11 @@ SUBCLASSES = {
             def __call__(self, x):
                 h = super(Net, self).__call__(x) * self.scale
                 return h + F.sum(self.W) + F.reshape(self.b, (1, -1, 1, 1))
-        """),
-    "an array beside the weight": ("f32[2,4]", """
+        """,
+    ),
+    "an array beside the weight": (
+        "f32[2,4]",
+        """
         class Net(L.Linear):
             def __init__(self):
                 super().__init__(4, 3)
@@ -28,8 +34,11 @@ SUBCLASSES = {
             def __call__(self, x):
                 h = F.linear(x, self.W * self.mask, self.b * np.ones(3))
                 return h[:, self.xp.arange(2)][::-1, 0:F.sum(self.b).array.size]
-        """),
-    "arguments handed on": ("f32[2,3,6,6]", """
+        """,
+    ),
+    "arguments handed on": (
+        "f32[2,3,6,6]",
+        """
         class Conv(L.Convolution2D):
             def __init__(self, *args, **kwargs):
                 super().__init__(*args, **kwargs)
@@ -39,16 +48,22 @@ SUBCLASSES = {
 
         def Net():
             return Conv(None, 4, ksize=3, stride=2, pad=1, initialW=chainer.initializers.HeNormal())
-        """),
-    "no constructor": ("f32[4,6]", """
+        """,
+    ),
+    "no constructor": (
+        "f32[4,6]",
+        """
         class Dense(L.Linear):
             def forward(self, x):
                 return F.tanh(super().forward(x))
 
         def Net():
             return Dense(6, 3, nobias=True)
-        """),
-    "equalized learning rate": ("f32[4,6]", """
+        """,
+    ),
+    "equalized learning rate": (
+        "f32[4,6]",
+        """
         class Net(L.Linear):
             def __init__(self):
                 super().__init__(6, 3, initialW=chainer.initializers.Normal(1.0))
@@ -56,8 +71,11 @@ SUBCLASSES = {
 
             def __call__(self, x):
                 return super().__call__(self.c * x)
-        """),
-    "reads W and b": ("f32[4,6]", """
+        """,
+    ),
+    "reads W and b": (
+        "f32[4,6]",
+        """
         class Net(L.Linear):
             def __init__(self):
                 super().__init__(6, 3)
@@ -65,32 +83,44 @@ SUBCLASSES = {
 
             def forward(self, x):
                 return F.linear(x, self.W * 2, self.b) + F.linear(x, abs(self.W))
-        """),
-    "batch normalization": ("f32[6,5]", """
+        """,
+    ),
+    "batch normalization": (
+        "f32[6,5]",
+        """
         class Net(L.BatchNormalization):
             def __init__(self):
                 super().__init__(5, decay=0.8)
 
             def __call__(self, x):
                 return super().__call__(x) * F.sum(self.gamma) + self.beta
-        """),
-    "layer normalization": ("f32[6,5]", """
+        """,
+    ),
+    "layer normalization": (
+        "f32[6,5]",
+        """
         class Net(L.LayerNormalization):
             def __init__(self):
                 super().__init__(5)
 
             def forward(self, x):
                 return super().forward(x) * self.gamma - self.beta
-        """),
-    "embedding": ("i32[2,5]<9", """
+        """,
+    ),
+    "embedding": (
+        "i32[2,5]<9",
+        """
         class Net(L.EmbedID):
             def __init__(self):
                 super().__init__(9, 4, ignore_label=-1)
 
             def __call__(self, x):
                 return super().__call__(x) * 2 + F.sum(self.W)
-        """),
-    "lstm": ("f32[4,3]", """
+        """,
+    ),
+    "lstm": (
+        "f32[4,3]",
+        """
         class Net(L.LSTM):
             def __init__(self):
                 super().__init__(3, 5)
@@ -98,8 +128,11 @@ SUBCLASSES = {
             def forward(self, x):
                 y = super().forward(x)
                 return y + self.h * self.c
-        """),
-    "sequential": ("f32[4,6]", """
+        """,
+    ),
+    "sequential": (
+        "f32[4,6]",
+        """
         class Net(chainer.Sequential):
             def __init__(self):
                 super().__init__(L.Linear(6, 5), F.relu, L.Linear(5, 4))
@@ -108,16 +141,22 @@ SUBCLASSES = {
 
             def forward(self, x):
                 return super().forward(x) * len(self)
-        """),
-    "base class called by its name": ("f32[4,6]", """
+        """,
+    ),
+    "base class called by its name": (
+        "f32[4,6]",
+        """
         class Net(L.Linear):
             def __init__(self):
                 L.Linear.__init__(self, 6, 3)
 
             def __call__(self, x):
                 return L.Linear.__call__(self, x) * 3
-        """),
-    "two levels": ("f32[4,6]", """
+        """,
+    ),
+    "two levels": (
+        "f32[4,6]",
+        """
         class Base(L.Linear):
             def __init__(self, n_out, **kwargs):
                 super().__init__(None, n_out, **kwargs)
@@ -128,7 +167,8 @@ SUBCLASSES = {
 
             def __call__(self, x):
                 return super().__call__(F.relu(x))
-        """),
+        """,
+    ),
 }
 
 
@@ -140,7 +180,8 @@ def test_subclass(name):
 
 
 def test_classifier_subclass():
-    check_class("""
+    check_class(
+        """
         class Net(L.Classifier):
             compute_accuracy = False
 
@@ -149,11 +190,15 @@ def test_classifier_subclass():
 
             def __call__(self, x, t):
                 return super().__call__(x, t) * 2
-        """, ["f32[4,6]", "i32[4]<3"])
+        """,
+        ["f32[4,6]", "i32[4]<3"],
+    )
 
 
 REGISTERED = {
-    "chain of keywords": ("f32[4,6]", """
+    "chain of keywords": (
+        "f32[4,6]",
+        """
         class Model(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -164,14 +209,20 @@ REGISTERED = {
                 return self.body['l2'](F.relu(self.body.l1(x)))
 
         Net = Model
-        """),
-    "chain made by a function": ("f32[4,6]", """
+        """,
+    ),
+    "chain made by a function": (
+        "f32[4,6]",
+        """
         def Net():
             model = chainer.Chain(l1=L.Linear(6, 4), l2=L.Linear(4, 3))
             model.forward = lambda x: model.l2(F.tanh(model['l1'](x)))
             return model
-        """),
-    "computed names": ("f32[2,2,5,5]", """
+        """,
+    ),
+    "computed names": (
+        "f32[2,2,5,5]",
+        """
         class Net(chainer.Chain):
             def __init__(self, n=3):
                 super().__init__()
@@ -187,8 +238,11 @@ REGISTERED = {
                     x = F.relu(self['conv%d' % i](x))
                     x = F.tanh(x + getattr(self, 'conv%d' % i)(x))
                 return x * 0.1 * F.reshape(self.scale, (1, 2, 1, 1))
-        """),
-    "constructor of version 1": ("i32[4]<9", """
+        """,
+    ),
+    "constructor of version 1": (
+        "i32[4]<9",
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super(Net, self).__init__(embed=L.EmbedID(9, 5), out=L.Linear(5, 3))
@@ -196,16 +250,22 @@ REGISTERED = {
 
             def __call__(self, x):
                 return self.out(F.tanh(self.hidden(self.embed(x))))
-        """),
-    "constructor of version 1 by name": ("f32[4,6]", """
+        """,
+    ),
+    "constructor of version 1 by name": (
+        "f32[4,6]",
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 chainer.Chain.__init__(self, l=L.Linear(6, 3))
 
             def __call__(self, x):
                 return self.l(x)
-        """),
-    "links in a dictionary": ("f32[4,6]", """
+        """,
+    ),
+    "links in a dictionary": (
+        "f32[4,6]",
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 layers = {'l%d' % i: L.Linear(6, 6) for i in range(3)}
@@ -215,8 +275,11 @@ REGISTERED = {
                 for i in range(3):
                     x = F.relu(self['l%d' % i](x))
                 return self.last(x)
-        """),
-    "parameters by shape": ("f32[4,6]", """
+        """,
+    ),
+    "parameters by shape": (
+        "f32[4,6]",
+        """
         class Net(chainer.Link):
             def __init__(self):
                 super(Net, self).__init__(W=(3, 6), b=3)
@@ -225,8 +288,11 @@ REGISTERED = {
 
             def __call__(self, x):
                 return F.linear(x, F.cast(self.W, x.dtype), F.cast(self.b, x.dtype))
-        """),
-    "list": ("f32[4,6]", """
+        """,
+    ),
+    "list": (
+        "f32[4,6]",
+        """
         class Net(chainer.ChainList):
             def __init__(self, n=3):
                 super().__init__(*[L.Linear(6, 6) for _ in range(n)])
@@ -239,8 +305,11 @@ REGISTERED = {
                 for i, link in enumerate(self[1:3]):
                     x = F.tanh(x + link(x) * i)
                 return self[-1](x) * len(self) * 0.1
-        """),
-    "walks over children": ("f32[4,6]", """
+        """,
+    ),
+    "walks over children": (
+        "f32[4,6]",
+        """
         class Net(chainer.ChainList):
             def __init__(self):
                 super().__init__()
@@ -251,8 +320,11 @@ REGISTERED = {
                 for link in self.children():
                     x = F.sigmoid(link(x))
                 return x
-        """),
-    "deleted": ("f32[4,6]", """
+        """,
+    ),
+    "deleted": (
+        "f32[4,6]",
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -266,8 +338,11 @@ REGISTERED = {
 
             def forward(self, x):
                 return self.c1(self.c0(self.a(x)))
-        """),
-    "list of lists": ("f32[4,6]", """
+        """,
+    ),
+    "list of lists": (
+        "f32[4,6]",
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -279,7 +354,8 @@ REGISTERED = {
                 for block in self.blocks:
                     x = F.tanh(x + block(x))
                 return self.blocks[0][2](x) * 0.1
-        """),
+        """,
+    ),
 }
 
 
@@ -305,7 +381,8 @@ def test_function_set_of_version_1():
 
 
 def test_tied_weights():
-    code = check_class("""
+    code = check_class(
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -316,7 +393,9 @@ def test_tied_weights():
             def forward(self, x):
                 h = F.tanh(self.l1(self.embed(x)))
                 return F.linear(h, self.embed.W)
-        """, ["i32[5]<9"])
+        """,
+        ["i32[5]<9"],
+    )
     assert "self.embed.weight" in code
 
 
@@ -362,22 +441,43 @@ WRITES = """
     """
 
 
-@pytest.mark.parametrize("line", [
-    "self.conv.W.data[...] = 0.5", "self.conv.W.array[...] = 0.5", "self.conv.W.data[0] = 0.5",
-    "self.conv.b.data.fill(0.25)", "self.conv.b.array += 2", "self.conv.b.data *= 2", "self.fc.b.data[:] = 3",
-    "self.conv.W.data = np.full((3, 2, 3, 3), 0.5, 'f')", "self.conv.W.array = np.full((3, 2, 3, 3), 0.5, 'f')",
-    "self.bn.gamma.data.fill(2)", "self.bn.gamma.array[...] = 3", "self.bn.beta.data[...] = 1",
-    "self.bn.avg_mean[:] = 3", "self.bn.avg_var.fill(2)", "self.bn.avg_mean += 1", "self.bn.avg_var[...] = 4",
-    "self.fc.W.data[...] = np.arange(24).reshape(2, 12)", "self.fc.b.data = self.fc.b.data - 1",
-    "self.fc.W.data[:] = self.fc.W.data * 0 + 2",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.conv.W.data[...] = 0.5",
+        "self.conv.W.array[...] = 0.5",
+        "self.conv.W.data[0] = 0.5",
+        "self.conv.b.data.fill(0.25)",
+        "self.conv.b.array += 2",
+        "self.conv.b.data *= 2",
+        "self.fc.b.data[:] = 3",
+        "self.conv.W.data = np.full((3, 2, 3, 3), 0.5, 'f')",
+        "self.conv.W.array = np.full((3, 2, 3, 3), 0.5, 'f')",
+        "self.bn.gamma.data.fill(2)",
+        "self.bn.gamma.array[...] = 3",
+        "self.bn.beta.data[...] = 1",
+        "self.bn.avg_mean[:] = 3",
+        "self.bn.avg_var.fill(2)",
+        "self.bn.avg_mean += 1",
+        "self.bn.avg_var[...] = 4",
+        "self.fc.W.data[...] = np.arange(24).reshape(2, 12)",
+        "self.fc.b.data = self.fc.b.data - 1",
+        "self.fc.W.data[:] = self.fc.W.data * 0 + 2",
+    ],
+)
 def test_writes_into_parameters(line):
     original, migrated = both(WRITES.format(line))
     name = line.replace("[", ".").split(" ")[0].split(".")[1:3]
     link, module = original["Net"](), migrated["Net"]()
     expected = getattr(getattr(link, name[0]), name[1])
-    torch_name = {"W": "weight", "b": "bias", "gamma": "weight", "beta": "bias", "avg_mean": "running_mean",
-                  "avg_var": "running_var"}[name[1]]
+    torch_name = {
+        "W": "weight",
+        "b": "bias",
+        "gamma": "weight",
+        "beta": "bias",
+        "avg_mean": "running_mean",
+        "avg_var": "running_var",
+    }[name[1]]
     actual = getattr(getattr(module, name[0]), torch_name)
     if line != "self.conv.W.data[0] = 0.5":
         np.testing.assert_array_equal(actual.detach().numpy(), getattr(expected, "array", expected))
@@ -408,13 +508,24 @@ ASKS = """
     """
 
 
-@pytest.mark.parametrize("question", [
-    "isinstance(link, L.Convolution2D)", "isinstance(link, L.Linear)", "isinstance(link, L.BatchNormalization)",
-    "isinstance(link, (L.Convolution2D, L.Linear))", "isinstance(link, L.EmbedID)", "isinstance(link, chainer.Link)",
-    "hasattr(link, 'W')", "hasattr(link, 'b')", "hasattr(link, 'gamma')", "hasattr(link, 'avg_mean')",
-    "len(getattr(link, 'W').shape) if hasattr(link, 'W') else -1", "len(link.W.data) if hasattr(link, 'W') else -1",
-    "isinstance(link, L.Linear) and link.b.data.sum()",
-])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(link, L.Convolution2D)",
+        "isinstance(link, L.Linear)",
+        "isinstance(link, L.BatchNormalization)",
+        "isinstance(link, (L.Convolution2D, L.Linear))",
+        "isinstance(link, L.EmbedID)",
+        "isinstance(link, chainer.Link)",
+        "hasattr(link, 'W')",
+        "hasattr(link, 'b')",
+        "hasattr(link, 'gamma')",
+        "hasattr(link, 'avg_mean')",
+        "len(getattr(link, 'W').shape) if hasattr(link, 'W') else -1",
+        "len(link.W.data) if hasattr(link, 'W') else -1",
+        "isinstance(link, L.Linear) and link.b.data.sum()",
+    ],
+)
 def test_questions_to_links(question):
     original, migrated = both(ASKS.format(question))
     assert migrated["answers"] == pytest.approx(original["answers"], rel=1e-6)
@@ -425,7 +536,8 @@ def test_questions_to_links(question):
 @pytest.mark.parametrize("tie", ["self.l2.W = self.l1.W", "self.add_link('l3', self.l1)"])
 def test_training_of_shared_parameters(tie, hook, optimizer):
     """Chainer updates a parameter once for every place where it is."""
-    original, migrated = both("""
+    original, migrated = both(
+        """
         class Net(chainer.Chain):
             def __init__(self):
                 super().__init__()
@@ -448,8 +560,10 @@ def test_training_of_shared_parameters(tie, hook, optimizer):
                 loss.backward()
                 optimizer.update()
             return float(model(x).data)
-        """.format(tie=tie, optimizer=optimizer,
-                   hook=f"optimizer.add_hook(chainer.optimizer_hooks.{hook})" if hook else ""))
+        """.format(
+            tie=tie, optimizer=optimizer, hook=f"optimizer.add_hook(chainer.optimizer_hooks.{hook})" if hook else ""
+        )
+    )
     x = np.random.RandomState(0).randn(3, 4).astype("f")
     assert migrated["train"](torch.from_numpy(x)) == pytest.approx(original["train"](x), rel=1e-4)
 
@@ -496,15 +610,22 @@ def test_which_links_are_chains_or_lists():
 
 
 def test_a_link_of_one_s_own_cannot_be_told_from_a_chain():
-    code = "import chainer\nclass Own(chainer.Link):\n    pass\n\n\ndef f(x):\n" \
-        "    return isinstance(x, chainer.Chain)\n"
+    code = (
+        "import chainer\nclass Own(chainer.Link):\n    pass\n\n\ndef f(x):\n    return isinstance(x, chainer.Chain)\n"
+    )
     assert [s.state for s in migrate_source(code).sites if s.line == 7] == ["review"]
 
 
-@pytest.mark.parametrize("value, state", {
-    "x": "review", "chainer.Variable(np.zeros(3))": "exact", "np.zeros(3)": "exact", "None": "exact",
-    "chainer.Variable(np.zeros(3)).array": "review",
-}.items())
+@pytest.mark.parametrize(
+    "value, state",
+    {
+        "x": "review",
+        "chainer.Variable(np.zeros(3))": "exact",
+        "np.zeros(3)": "exact",
+        "None": "exact",
+        "chainer.Variable(np.zeros(3)).array": "review",
+    }.items(),
+)
 def test_is_it_a_variable(value, state):
     code = f"{HEAD}def f(x):\n    y = {value}\n    return isinstance(y, chainer.Variable)\n"
     assert {s.state for s in migrate_source(code).sites if s.symbol == "chainer.Variable" and s.line == 7} == {state}

@@ -1,4 +1,5 @@
 """`check --kinds`: what was inferred, as text."""
+
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ from click.testing import CliRunner
 from chainer2torch.cli.app import cli
 from chainer2torch.engine import Options, migrate_sources
 
-NET = '''\
+NET = """\
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -30,7 +31,7 @@ class Net(Base):
 
 def unused():
     return unknown_name.data
-'''
+"""
 BASE = "import chainer\nclass Base(chainer.Chain):\n    pass\n"
 
 
@@ -70,7 +71,7 @@ def test_lines_are_in_the_order_of_the_source_and_say_where():
     lines = kinds()
     first, last = (lines.index(next(line for line in lines if name in line)) for name in ("Net.forward(", "<lambda>("))
     assert lines[first + 1].split() == ["15:9", "h", "tensor", "rank", "4"]
-    places = [tuple(map(int, line.split()[0].split(":"))) for line in lines[first + 1:last]]
+    places = [tuple(map(int, line.split()[0].split(":"))) for line in lines[first + 1 : last]]
     assert places == sorted(places)
     assert {line for line, _ in places} == {15, 16, 17}
 
@@ -101,7 +102,12 @@ def test_a_file_that_does_not_parse_is_named(tmp_path):
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_same_text_in_every_run(tmp_path, seed):
-    program = ("import sys; from tests.engine.test_listing import kinds; print('\\n'.join(kinds()))")
-    output = subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(
-        sys.path)}, capture_output=True, text=True, check=True).stdout
+    program = "import sys; from tests.engine.test_listing import kinds; print('\\n'.join(kinds()))"
+    output = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert output.splitlines() == kinds()

@@ -1,4 +1,5 @@
 """Markers over what is left: valid code, once, and gone when a later version can convert the line."""
+
 import re
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 
-ROW = '''
+ROW = """
 module = "chainer.functions"
 [blocked]
 signature = "(x)"
@@ -15,7 +16,7 @@ value = "compat.blocked"
 state = "exact"
 [[blocked.example]]
 before = "F.blocked(x)"
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +31,9 @@ PLACES = {
     "first statement of the file": "from chainer.functions import blocked\ny = blocked(x)\n",
     "no import of its own": "y = __import__('chainer').functions\n",
     "comment above": "import chainer.functions as F\n# why\ny = F.blocked(x)\n",
-    "nested":
-        "import chainer.functions as F\nif x:\n    for i in x:\n        # a\n\n        # b\n        y = F.blocked(x)\n",
+    "nested": "import chainer.functions as F\nif x:\n    for i in x:\n        # a\n\n        # b\n        y = F.blocked(x)\n",  # noqa: E501
     "one line": "import chainer.functions as F\nif x: y = F.blocked(x); z = F.blocked(y)\n",
-    "elif":
-        "import chainer.functions as F\nif x:\n    pass\nelif F.blocked(y):\n    pass\nelse:\n    F.blocked(z)\n",
+    "elif": "import chainer.functions as F\nif x:\n    pass\nelif F.blocked(y):\n    pass\nelse:\n    F.blocked(z)\n",
     "decorators": "import chainer.functions as F\n@property\n@F.blocked\ndef f():\n    pass\n",
     "default": "import chainer.functions as F\nclass A:\n    @a\n    def f(self, x=F.blocked(1)):\n        pass\n",
     "handler": "import chainer.functions as F\ntry:\n    pass\nexcept F.blocked(1):\n    pass\n",

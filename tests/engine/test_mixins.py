@@ -1,4 +1,5 @@
 """Classes that are mixed into links work with a link: in their methods, in their constructors, across files."""
+
 from __future__ import annotations
 
 import textwrap
@@ -53,7 +54,8 @@ def test_methods_of_a_mixin(mixin: str, bases: str) -> None:
 @pytest.mark.parametrize("call", ["super().__init__(*args, **links)", "super(Mixin, self).__init__(**links)"])
 def test_a_mixin_that_hands_links_on_to_the_chain(call: str) -> None:
     star = "*args, " if "*args" in call else ""
-    check_class(f"""
+    check_class(
+        f"""
         class Mixin(object):
             def __init__(self, {star}**links):
                 {call}
@@ -64,11 +66,14 @@ def test_a_mixin_that_hands_links_on_to_the_chain(call: str) -> None:
         class Net(Mixin, chainer.Chain):
             def __init__(self):
                 super().__init__(l=L.Linear(3, 2))
-        """, [np.random.RandomState(0).randn(4, 3).astype("f")])
+        """,
+        [np.random.RandomState(0).randn(4, 3).astype("f")],
+    )
 
 
 def test_a_mixin_in_front_of_a_base_with_arguments_of_its_own() -> None:
-    code = check_class("""
+    code = check_class(
+        """
         class Mixin(object):
             def __init__(self, *args, **kwargs):
                 super().__init__(*args, **kwargs)
@@ -80,26 +85,36 @@ def test_a_mixin_in_front_of_a_base_with_arguments_of_its_own() -> None:
                 super().__init__(3)
             def __call__(self, x):
                 return self.l(x)
-        """, [np.random.RandomState(0).randn(4, 3).astype("f")])
+        """,
+        [np.random.RandomState(0).randn(4, 3).astype("f")],
+    )
     assert "super().__init__(*args, **kwargs)" in code
 
 
 def test_mixins_of_another_file() -> None:
-    results = migrate_sources({
-        "pkg/__init__.py": "", "pkg/mixins.py": "class Mixin(object):\n    def size(self):\n"
-        "        return sum(p.size for p in self.params())\n",
-        "pkg/net.py": HEAD + "from pkg.mixins import Mixin\n\n\nclass Net(Mixin, chainer.Chain):\n    pass\n"})
+    results = migrate_sources(
+        {
+            "pkg/__init__.py": "",
+            "pkg/mixins.py": "class Mixin(object):\n    def size(self):\n"
+            "        return sum(p.size for p in self.params())\n",
+            "pkg/net.py": HEAD + "from pkg.mixins import Mixin\n\n\nclass Net(Mixin, chainer.Chain):\n    pass\n",
+        }
+    )
     assert "compat.params(self)" in results["pkg/mixins.py"].code
     assert "import chainer_compat as compat" in results["pkg/mixins.py"].code
 
 
 @pytest.mark.parametrize("other", ["class Other(Mixin):\n    pass\n", "helper = Mixin()\n"])
 def test_a_class_that_is_also_used_without_a_link_is_none(other: str) -> None:
-    code = migrate_source(HEAD + textwrap.dedent("""
+    code = migrate_source(
+        HEAD
+        + textwrap.dedent("""
         class Mixin(object):
             def __call__(self, x):
                 return F.relu(x)
         class Net(Mixin, chainer.Chain):
             pass
-        """) + other).code
+        """)
+        + other
+    ).code
     assert "def __call__(self, x):" in code

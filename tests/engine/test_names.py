@@ -1,4 +1,5 @@
 """Which dotted name a reference is: aliases, from-imports, star imports, re-exports, folders, conditions."""
+
 import ast
 
 import pytest
@@ -42,26 +43,32 @@ def test_spelling_inside_a_function(migrate, text):
     assert "return torch.tanh(x)" in result.code and result.left == 0
 
 
-@pytest.mark.parametrize("text", [
-    "F = object()\ny = F.tanh(x)  # chainer\n",
-    "import chainer_like.functions as F\ny = F.tanh(x)\n",
-    "import chainer\ndef f(chainer):\n    return chainer.functions.tanh(x)\n",
-    "import chainer.functions as F\ny = [F.tanh(x) for F in z]\n",
-    "import chainer.functions as F\ny = lambda F: F.tanh(x)\n",
-    "import chainer.functions as F\ndef f():\n    F = g()\n    return F.tanh(x)\n",
-    "import chainer.functions as F\ndef f(*F):\n    return F.tanh(x)\n",
-    "from .chainer import functions as F\ny = F.tanh(x)\n",
-    "class A:\n    def chainer(self):\n        return self.chainer.functions.tanh(x)\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "F = object()\ny = F.tanh(x)  # chainer\n",
+        "import chainer_like.functions as F\ny = F.tanh(x)\n",
+        "import chainer\ndef f(chainer):\n    return chainer.functions.tanh(x)\n",
+        "import chainer.functions as F\ny = [F.tanh(x) for F in z]\n",
+        "import chainer.functions as F\ny = lambda F: F.tanh(x)\n",
+        "import chainer.functions as F\ndef f():\n    F = g()\n    return F.tanh(x)\n",
+        "import chainer.functions as F\ndef f(*F):\n    return F.tanh(x)\n",
+        "from .chainer import functions as F\ny = F.tanh(x)\n",
+        "class A:\n    def chainer(self):\n        return self.chainer.functions.tanh(x)\n",
+    ],
+)
 def test_names_that_only_look_like_chainer(migrate, text):
     result = migrate(text)
     assert result.sites == [] and "F.tanh(x)" in result.code.replace("functions", "F")
 
 
-@pytest.mark.parametrize("text", [
-    "import chainer.functions as F\ndef f(x):\n    return F.tanh(x)\nF = g()\n",
-    "if a:\n    import chainer.functions as F\nelse:\n    import numpy as F\ny = F.tanh(x)\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import chainer.functions as F\ndef f(x):\n    return F.tanh(x)\nF = g()\n",
+        "if a:\n    import chainer.functions as F\nelse:\n    import numpy as F\ny = F.tanh(x)\n",
+    ],
+)
 def test_a_name_with_several_meanings_is_never_guessed(migrate, text):
     result = migrate(text)
     assert [s.state for s in result.sites] == ["manual"]
@@ -76,14 +83,16 @@ def tanh_in(results, path):
 
 
 def test_reexports(project):
-    results = project({
-        "pkg/__init__.py": "from chainer import functions as F\nfrom .deep import *\nfrom . import deep\n",
-        "pkg/deep/__init__.py": "from chainer.functions import tanh as hyper\nfrom .deeper import relu_ as rectify\n",
-        "pkg/deep/deeper.py": "import chainer.functions\nrelu_ = chainer.functions.relu\n",
-        "pkg/user.py": "from . import F\nfrom .deep import hyper\nfrom pkg.deep import deeper\ny = hyper(x)\n",
-        "main.py": "import pkg\nimport pkg.deep as d\nfrom pkg import *\n"
-                   "y = pkg.deep.hyper(x)\nz = d.hyper(x)\nw = hyper(x)\n",
-    })
+    results = project(
+        {
+            "pkg/__init__.py": "from chainer import functions as F\nfrom .deep import *\nfrom . import deep\n",
+            "pkg/deep/__init__.py": "from chainer.functions import tanh as hyper\nfrom .deeper import relu_ as rectify\n",  # noqa: E501
+            "pkg/deep/deeper.py": "import chainer.functions\nrelu_ = chainer.functions.relu\n",
+            "pkg/user.py": "from . import F\nfrom .deep import hyper\nfrom pkg.deep import deeper\ny = hyper(x)\n",
+            "main.py": "import pkg\nimport pkg.deep as d\nfrom pkg import *\n"
+            "y = pkg.deep.hyper(x)\nz = d.hyper(x)\nw = hyper(x)\n",
+        }
+    )
     assert results["pkg/deep/__init__.py"].left == 0 or "import tanh as hyper" in results["pkg/deep/__init__.py"].code
     for path in ("pkg/user.py", "main.py"):
         # whatever the spelling becomes, no use of a name may outlive the import that binds it
@@ -93,11 +102,13 @@ def test_reexports(project):
 
 
 def test_a_name_that_other_files_import_is_not_removed(project):
-    results = project({
-        "common.py": "import chainer.functions as F\nfrom chainer.functions import tanh\n",
-        "user.py": "# chainer\nfrom common import F, tanh\ny = tanh(x)\nz = F.relu(x)\n",
-        "module_user.py": "# chainer\nimport common\ny = common.tanh(x)\nz = common.F.relu(x)\n",
-    })
+    results = project(
+        {
+            "common.py": "import chainer.functions as F\nfrom chainer.functions import tanh\n",
+            "user.py": "# chainer\nfrom common import F, tanh\ny = tanh(x)\nz = F.relu(x)\n",
+            "module_user.py": "# chainer\nimport common\ny = common.tanh(x)\nz = common.F.relu(x)\n",
+        }
+    )
     for path in ("user.py", "module_user.py"):
         code, common = results[path].code, results["common.py"].code
         for name in ("F", "tanh"):
@@ -106,36 +117,46 @@ def test_a_name_that_other_files_import_is_not_removed(project):
 
 
 def test_namespace_folders_and_scripts(project):
-    results = project({
-        "tools/train.py": "from nets.mlp import MLP\nimport chainer\nm = MLP()\ny = m(chainer.Variable(x))\n",
-        "tools/nets/mlp.py": "import chainer\nclass MLP(chainer.Chain):\n    def forward(self, x):\n"
-                             "        return chainer.functions.tanh(x)\n",
-    })
+    results = project(
+        {
+            "tools/train.py": "from nets.mlp import MLP\nimport chainer\nm = MLP()\ny = m(chainer.Variable(x))\n",
+            "tools/nets/mlp.py": "import chainer\nclass MLP(chainer.Chain):\n    def forward(self, x):\n"
+            "        return chainer.functions.tanh(x)\n",
+        }
+    )
     tanh_in(results, "tools/nets/mlp.py")
     assert results["tools/nets/mlp.py"].root == "tools" and results["tools/train.py"].root == "tools"
     assert "from nets.mlp import MLP" in results["tools/train.py"].code
 
 
 def test_packages_have_their_root_above_them(project):
-    results = project({
-        "src/pkg/__init__.py": "", "src/pkg/sub/__init__.py": "",
-        "src/pkg/sub/a.py": "import chainer.functions as F\ny = F.tanh(x)\n",
-        "src/run.py": "import chainer.functions as F\nfrom pkg.sub import a\ny = F.tanh(x)\n",
-        "top.py": "import chainer.functions as F\ny = F.tanh(x)\n",
-    })
-    assert {p: r.root for p, r in results.items() if "tanh" in r.source} == \
-        {"src/pkg/sub/a.py": "src", "src/run.py": "src", "top.py": ""}
+    results = project(
+        {
+            "src/pkg/__init__.py": "",
+            "src/pkg/sub/__init__.py": "",
+            "src/pkg/sub/a.py": "import chainer.functions as F\ny = F.tanh(x)\n",
+            "src/run.py": "import chainer.functions as F\nfrom pkg.sub import a\ny = F.tanh(x)\n",
+            "top.py": "import chainer.functions as F\ny = F.tanh(x)\n",
+        }
+    )
+    assert {p: r.root for p, r in results.items() if "tanh" in r.source} == {
+        "src/pkg/sub/a.py": "src",
+        "src/run.py": "src",
+        "top.py": "",
+    }
 
 
 def test_relative_imports(project):
-    results = project({
-        "pkg/__init__.py": "",
-        "pkg/base.py": "import chainer\nclass Base(chainer.Chain):\n    pass\n",
-        "pkg/sub/__init__.py": "from ..base import Base\n",
-        "pkg/sub/net.py": "import chainer.functions as F\nfrom . import Base\nfrom .. import base as b\n"
-                          "class A(Base):\n    def __call__(self, x):\n        return F.tanh(x)\n"
-                          "class B(b.Base):\n    def __call__(self, x):\n        return F.tanh(x)\n",
-    })
+    results = project(
+        {
+            "pkg/__init__.py": "",
+            "pkg/base.py": "import chainer\nclass Base(chainer.Chain):\n    pass\n",
+            "pkg/sub/__init__.py": "from ..base import Base\n",
+            "pkg/sub/net.py": "import chainer.functions as F\nfrom . import Base\nfrom .. import base as b\n"
+            "class A(Base):\n    def __call__(self, x):\n        return F.tanh(x)\n"
+            "class B(b.Base):\n    def __call__(self, x):\n        return F.tanh(x)\n",
+        }
+    )
     code = tanh_in(results, "pkg/sub/net.py").code
     assert code.count("def forward(self, x)") == 2
 
@@ -147,18 +168,24 @@ def test_a_folder_called_chainer_does_not_hide_the_library(project):
 
 def test_nor_do_packages_in_such_a_folder(project):
     """`chainer/functions/__init__.py` is no `chainer.functions` where `chainer/` itself is no package."""
-    results = project({"chainer/functions/__init__.py": "", "chainer/functions/own.py": "def tanh(x):\n    return x\n",
-                       "chainer/main.py": "import chainer.functions as F\nfrom functions.own import tanh\n"
-                                          "y = tanh(F.tanh(x))\n"})
+    results = project(
+        {
+            "chainer/functions/__init__.py": "",
+            "chainer/functions/own.py": "def tanh(x):\n    return x\n",
+            "chainer/main.py": "import chainer.functions as F\nfrom functions.own import tanh\ny = tanh(F.tanh(x))\n",
+        }
+    )
     tanh_in(results, "chainer/main.py")
 
 
 def test_mutual_imports_end(project):
-    results = project({
-        "a.py": "import chainer.functions as F\nfrom b import g\ndef f(x):\n    return g(F.tanh(x))\n",
-        "b.py": "import chainer.functions as F\nfrom a import f\ndef g(x):\n    return f(F.tanh(x))\n",
-        "c.py": "from c import *\nimport chainer.functions as F\ny = F.tanh(x)\n",
-    })
+    results = project(
+        {
+            "a.py": "import chainer.functions as F\nfrom b import g\ndef f(x):\n    return g(F.tanh(x))\n",
+            "b.py": "import chainer.functions as F\nfrom a import f\ndef g(x):\n    return f(F.tanh(x))\n",
+            "c.py": "from c import *\nimport chainer.functions as F\ny = F.tanh(x)\n",
+        }
+    )
     for path in ("a.py", "b.py", "c.py"):
         assert "torch.tanh(x)" in results[path].code
 

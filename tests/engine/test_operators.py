@@ -1,4 +1,5 @@
 """Operators: what binds a name anew in Chainer changes a tensor in place in PyTorch."""
+
 import chainer
 import numpy as np
 import pytest
@@ -21,18 +22,21 @@ def function(*lines):
     return migrated("def f(x, a, i):\n    x = chainer.Variable(x)\n" + "".join(f"    {line}\n" for line in lines))
 
 
-@pytest.mark.parametrize("before, after", [
-    ("x += F.relu(x)", "x = x + F.relu(x)"),
-    ("x *= x + 1", "x = x * (x + 1)"),
-    ("x -= 1; x /= 2", "x = x - 1; x = x / 2"),
-    ("x //= 2", "x = torch.floor(x / 2)"),
-    ("a += x", "a = a + x"),
-    ("x.data -= 0.1 * x.grad", "x.data -= 0.1 * x.grad"),
-    ("x.array += np.ones(3)", "x.data += torch.as_tensor(np.ones(3))"),
-    ("x.data[0] = np.ones(3)", "x.detach()[0] = torch.as_tensor(np.ones(3))"),
-    ("x.data[0] = 3", "x.detach()[0] = 3"),
-    ("x.data[0] += np.ones(3)", "x.detach()[0] += torch.as_tensor(np.ones(3))"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("x += F.relu(x)", "x = x + F.relu(x)"),
+        ("x *= x + 1", "x = x * (x + 1)"),
+        ("x -= 1; x /= 2", "x = x - 1; x = x / 2"),
+        ("x //= 2", "x = torch.floor(x / 2)"),
+        ("a += x", "a = a + x"),
+        ("x.data -= 0.1 * x.grad", "x.data -= 0.1 * x.grad"),
+        ("x.array += np.ones(3)", "x.data += torch.as_tensor(np.ones(3))"),
+        ("x.data[0] = np.ones(3)", "x.detach()[0] = torch.as_tensor(np.ones(3))"),
+        ("x.data[0] = 3", "x.detach()[0] = 3"),
+        ("x.data[0] += np.ones(3)", "x.detach()[0] += torch.as_tensor(np.ones(3))"),
+    ],
+)
 def test_statement(before, after):
     result = function(before)
     assert after in [line.strip() for line in result.code.splitlines()]
@@ -59,19 +63,24 @@ def test_an_index_that_cannot_be_evaluated_twice():
     assert "hs[next(i)] += x" in result.code and "TODO" in result.code
 
 
-@pytest.mark.parametrize("before, after", [
-    ("x + x.xp.ones(3)", "x + compat.array_module(x).ones(3).to(x)"),
-    ("x.xp.random.randn(*x.shape) * x", "compat.array_module(x).random.randn(*x.shape).to(x) * x"),
-    ("x * x.xp.ones(3, dtype='f')", "x * compat.array_module(x).ones(3, dtype='f')"),
-    ("x * x.xp.eye(3)", "x * compat.array_module(x).eye(3).to(x)"),
-    ("x * x.xp.eye(3, dtype=x.dtype)", "x * compat.array_module(x).eye(3, dtype=x.dtype)"),
-    ("x + x.xp.linspace(0, 1, 5)", "x + compat.array_module(x).linspace(0, 1, 5).to(x)"),
-    ("x + x.xp.array(3 * [x.xp.eye(3)])",
-     "x + compat.array_module(x).array(3 * [compat.array_module(x).eye(3)]).to(x)"),
-    ("x + np.array([0.5, 2.5])", "x + torch.as_tensor(np.array([0.5, 2.5])).to(x)"),
-    ("x + x.xp.array([1, 2])", "x + compat.array_module(x).array([1, 2])"),
-    ("x.data * x.xp.ones(3)", "x.detach() * compat.array_module(x).ones(3)"),
-])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("x + x.xp.ones(3)", "x + compat.array_module(x).ones(3).to(x)"),
+        ("x.xp.random.randn(*x.shape) * x", "compat.array_module(x).random.randn(*x.shape).to(x) * x"),
+        ("x * x.xp.ones(3, dtype='f')", "x * compat.array_module(x).ones(3, dtype='f')"),
+        ("x * x.xp.eye(3)", "x * compat.array_module(x).eye(3).to(x)"),
+        ("x * x.xp.eye(3, dtype=x.dtype)", "x * compat.array_module(x).eye(3, dtype=x.dtype)"),
+        ("x + x.xp.linspace(0, 1, 5)", "x + compat.array_module(x).linspace(0, 1, 5).to(x)"),
+        (
+            "x + x.xp.array(3 * [x.xp.eye(3)])",
+            "x + compat.array_module(x).array(3 * [compat.array_module(x).eye(3)]).to(x)",
+        ),
+        ("x + np.array([0.5, 2.5])", "x + torch.as_tensor(np.array([0.5, 2.5])).to(x)"),
+        ("x + x.xp.array([1, 2])", "x + compat.array_module(x).array([1, 2])"),
+        ("x.data * x.xp.ones(3)", "x.detach() * compat.array_module(x).ones(3)"),
+    ],
+)
 def test_a_variable_keeps_its_dtype_beside_an_array(before, after):
     assert f"return {after}\n" in function(f"return {before}").code
 
@@ -146,14 +155,25 @@ def test_the_array_module_of_what_nobody_knows():
     assert not plain.changed
 
 
-@pytest.mark.parametrize("line, state", [
-    ("return t * 0.5", "review"), ("return 0.5 + t", "review"), ("return t / 2", "review"), ("return t // 2", "review"),
-    ("return t * 2", None), ("return t - 1", None), ("return x * 0.5", None), ("return t.array * 0.5", None),
-])
+@pytest.mark.parametrize(
+    "line, state",
+    [
+        ("return t * 0.5", "review"),
+        ("return 0.5 + t", "review"),
+        ("return t / 2", "review"),
+        ("return t // 2", "review"),
+        ("return t * 2", None),
+        ("return t - 1", None),
+        ("return x * 0.5", None),
+        ("return t.array * 0.5", None),
+    ],
+)
 def test_numbers_beside_variables_of_integers(line, state):
     """Chainer casts the number to the Variable's dtype: what is 0.5 of a float Variable is 0 of integers."""
-    result = migrate_source(_HEAD + f"def f(x, t):\n    {line}\n", hints={
-        "f.x": "tensor rank 2 dtype float32", "f.t": "tensor rank 2 dtype int32"})
+    result = migrate_source(
+        _HEAD + f"def f(x, t):\n    {line}\n",
+        hints={"f.x": "tensor rank 2 dtype float32", "f.t": "tensor rank 2 dtype int32"},
+    )
     found = {site.state for site in result.sites if site.symbol.startswith("chainer.Variable.__")}
     assert found == (set() if state is None else {state})
     assert ("chainer2torch C2T" in result.code) is (state is not None)
@@ -168,6 +188,7 @@ def test_adding_to_the_parameter_of_a_layer_is_left_to_a_person(migrate) -> None
 def test_truth_values_are_subtracted_as_numbers():
     """PyTorch refuses `1 - mask`, which NumPy counts."""
     from tests.support.both_sides import both as both_sides
+
     original, migrated = both_sides("""
         class Net(chainer.Chain):
             def forward(self, x):
@@ -209,19 +230,32 @@ def test_a_variable_keeps_its_dtype_beside_what_numpy_computes_in_double_precisi
     np.testing.assert_allclose(expected.array, got.detach().numpy(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("lines", [
-    "r = a[::-1]; r[0] = 5", "a[:, ::-1][0] = 5", "r = a[1, ::-1]; r += 1", "r = a[::-1]; r.fill(0)", "a[::-1].fill(0)",
-    "r = a[n, ::-1]; r[...] = 1",
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "r = a[::-1]; r[0] = 5",
+        "a[:, ::-1][0] = 5",
+        "r = a[1, ::-1]; r += 1",
+        "r = a[::-1]; r.fill(0)",
+        "a[::-1].fill(0)",
+        "r = a[n, ::-1]; r[...] = 1",
+    ],
+)
 def test_writes_into_reversed_views_are_marked(lines):
     result = migrate_source(_VIEWS.format(lines))
     marked = [s.state for s in result.sites if s.symbol == "numpy.ndarray.__getitem__"]
     assert marked == ["review"], result.code
 
 
-@pytest.mark.parametrize("lines", [
-    "r = a[::-1]; y = r[0]", "r = a[::-1] + 1; r[0] = 5", "y = a[:, ::-1][0]", "r = a[[0, 1], ::-1]; r[0] = 5",
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "r = a[::-1]; y = r[0]",
+        "r = a[::-1] + 1; r[0] = 5",
+        "y = a[:, ::-1][0]",
+        "r = a[[0, 1], ::-1]; r[0] = 5",
+    ],
+)
 def test_reversed_views_that_are_read_are_exact(lines):
     result = migrate_source(_VIEWS.format(lines))
     assert {s.state for s in result.sites} == {"exact"}, result.code

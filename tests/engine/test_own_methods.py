@@ -1,4 +1,5 @@
 """Methods of Chainer's links that a class writes itself: optimizers, copies and loops over links go through them."""
+
 import chainer
 import numpy as np
 import pytest
@@ -49,7 +50,9 @@ def arrays(side, link):
 @pytest.mark.parametrize("name", ["Frozen", "Outer"])
 def test_an_optimizer_changes_what_params_lists(name):
     """Freezing a part by leaving it out of `params()`, at the top and below."""
-    source = FROZEN + f"""
+    source = (
+        FROZEN
+        + f"""
 def train(x):
     net = {name}()
     optimizer = chainer.optimizers.MomentumSGD(0.1)
@@ -60,6 +63,7 @@ def train(x):
     inner = net.inner if hasattr(net, 'inner') else net
     return [inner.a.W.array, inner.a.b.array, inner.b.W.array, inner.b.b.array], len(list(net.params()))
 """
+    )
     original, migrated = both(source, head=HEAD)
     x = np.random.RandomState(0).randn(4, 3).astype("f")
     theirs, count = original["train"](x)
@@ -71,7 +75,8 @@ def train(x):
 
 
 def test_an_optimizer_clears_gradients_with_the_models_own_method():
-    original, migrated = both("""
+    original, migrated = both(
+        """
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -97,7 +102,9 @@ def train(x):
         for _ in range(2):
             optimizer.update(lambda: F.sum(net.a(x)))
     return net.asked, net.a.W.array
-""", head=HEAD)
+""",
+        head=HEAD,
+    )
     x = np.random.RandomState(1).randn(4, 3).astype("f")
     asked, weight = original["train"](x)
     ours, our_weight = migrated["train"](torch.from_numpy(x))
@@ -307,10 +314,14 @@ def run(x, names):
 
 def test_a_method_that_has_another_name_now_is_found_on_what_nobody_knows():
     """`model.train()` of torch's own would switch the mode and compute nothing."""
-    original, migrated = both(HIDING.replace("made[str(name)]", "look(made, name)") + """
+    original, migrated = both(
+        HIDING.replace("made[str(name)]", "look(made, name)")
+        + """
 def look(things, name):
     return eval('things[name]')
-""", head=HEAD)
+""",
+        head=HEAD,
+    )
     assert "compat.own_name(thing, 'train')()" in migrated["__code__"]
     x = np.ones((2, 3), "f")
     loss, applied, text = original["run"](x, ["net", "timer"])

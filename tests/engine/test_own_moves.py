@@ -2,6 +2,7 @@
 
 There is no GPU here: the device "meta" stands for it.
 """
+
 import torch
 import torch.nn as nn
 
@@ -100,9 +101,10 @@ def test_the_class_with_the_method_calls_it():
 
 
 def test_where_the_base_is():
-    results = migrate_sources({
-        "base.py": "import chainer\nclass Base(chainer.Chain):\n    pass\nclass Other(chainer.Chain):\n    pass\n",
-        "net.py": """import chainer
+    results = migrate_sources(
+        {
+            "base.py": "import chainer\nclass Base(chainer.Chain):\n    pass\nclass Other(chainer.Chain):\n    pass\n",
+            "net.py": """import chainer
 import chainer.links as L
 from base import Base
 class Net(Base):
@@ -114,7 +116,9 @@ class Own(L.Linear):
 class NoLink:
     def to_gpu(self):
         pass
-"""})
+""",
+        }
+    )
     assert "class Base(compat.MovedModule):" in results["base.py"].code
     assert "class Other(nn.Module):" in results["base.py"].code
     assert "class Net(Base):" in results["net.py"].code

@@ -1,4 +1,5 @@
 """`x += y` where a Variable meets arrays, `unchain()`, arrays that run backwards: the same values, dtypes, owners."""
+
 import numpy as np
 import pytest
 import torch
@@ -24,15 +25,18 @@ def test_one_broadcast_value_is_a_variable_and_no_tuple():
     np.testing.assert_array_equal(migrated["b"].detach().numpy(), original["b"].array)
 
 
-@pytest.mark.parametrize("lines", [
-    "h = chainer.Variable(x)\n    h += np.array([0.5, 1, 2])",
-    "h = chainer.Variable(x)\n    h -= np.ones((2, 3))[:, ::-1]",
-    "h = np.zeros((2, 3))\n    h += chainer.Variable(x)",
-    "h = np.zeros((3,), 'f')\n    v = chainer.Variable(x)\n    h -= v",
-    "h = np.zeros(())\n    for i in range(2):\n        h += F.sum(chainer.Variable(x))",
-    "hs = [chainer.Variable(x)]\n    hs[0] *= np.eye(3)[0]\n    h = hs[0]",
-    "h = np.ones((2, 3), 'f')\n    h += 2\n    h = chainer.Variable(h)",
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "h = chainer.Variable(x)\n    h += np.array([0.5, 1, 2])",
+        "h = chainer.Variable(x)\n    h -= np.ones((2, 3))[:, ::-1]",
+        "h = np.zeros((2, 3))\n    h += chainer.Variable(x)",
+        "h = np.zeros((3,), 'f')\n    v = chainer.Variable(x)\n    h -= v",
+        "h = np.zeros(())\n    for i in range(2):\n        h += F.sum(chainer.Variable(x))",
+        "hs = [chainer.Variable(x)]\n    hs[0] *= np.eye(3)[0]\n    h = hs[0]",
+        "h = np.ones((2, 3), 'f')\n    h += 2\n    h = chainer.Variable(h)",
+    ],
+)
 def test_a_variable_and_an_array_that_are_added_in_place(lines):
     original, migrated = both(f"""
 def f(x):
@@ -99,7 +103,8 @@ def test_arrays_that_run_backwards():
 
 def test_a_parameter_that_is_replaced_behind_the_back_of_its_link_is_marked():
     left = ["chainer.Link.__setattr__"]
-    _, migrated = both("""
+    _, migrated = both(
+        """
     def put(link, name, value):
         super(chainer.Link, link).__setattr__(name, value)
     def put_too(link, name, value):
@@ -108,7 +113,9 @@ def test_a_parameter_that_is_replaced_behind_the_back_of_its_link_is_marked():
         def __init__(self):
             super().__init__()
             object.__setattr__(self, 'teacher', L.Linear(2, 2))
-    """, left=left)
+    """,
+        left=left,
+    )
     assert migrated["__code__"].count("TODO") == 2
 
 
@@ -298,16 +305,19 @@ def test_a_value_of_a_network_that_nobody_knows_is_bound_anew():
     np.testing.assert_array_equal(migrated["x"], original["x"])
 
 
-@pytest.mark.parametrize("lines, becomes", [
-    ("y = self.make(x)\n        y += self.make(x)\n        return y", "y = compat.iadd(y, self.make(x))"),
-    ("h = self.make(x)\n        h /= 2\n        return F.relu(h)", "h = compat.itruediv(h, 2)"),
-    ("total = 0\n        for v in self.make(x):\n            total += v\n        return total", "total += v"),
-    ("i = self.make(x)\n        i += 1\n        return i", "i += 1"),
-    ("i = self.make(x)\n        i += self.make(x)\n        return x[:i]", "i += self.make(x)"),
-    ("s = self.make(x)\n        s += 'a'\n        return s", "s += 'a'"),
-    ("s = self.make(x)\n        s += [x]\n        return s", "s += [x]"),
-    ("self.count += self.make(x)", "self.count += self.make(x)"),
-])
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("y = self.make(x)\n        y += self.make(x)\n        return y", "y = compat.iadd(y, self.make(x))"),
+        ("h = self.make(x)\n        h /= 2\n        return F.relu(h)", "h = compat.itruediv(h, 2)"),
+        ("total = 0\n        for v in self.make(x):\n            total += v\n        return total", "total += v"),
+        ("i = self.make(x)\n        i += 1\n        return i", "i += 1"),
+        ("i = self.make(x)\n        i += self.make(x)\n        return x[:i]", "i += self.make(x)"),
+        ("s = self.make(x)\n        s += 'a'\n        return s", "s += 'a'"),
+        ("s = self.make(x)\n        s += [x]\n        return s", "s += [x]"),
+        ("self.count += self.make(x)", "self.count += self.make(x)"),
+    ],
+)
 def test_what_is_bound_anew_and_what_only_counts(lines, becomes, migrate):
     code = migrate(f"""
 import chainer

@@ -1,4 +1,5 @@
 """What is assigned outside of init_scope is neither trained nor saved in Chainer, whatever form the assignment has."""
+
 import io
 
 import numpy as np
@@ -111,8 +112,9 @@ class Net(Base):
     assert "self.a = compat.Linear(2, 2)" in code and "set_unregistered" not in code
 
 
-@pytest.mark.parametrize("name, state", [("__setattr__(self, name, value)", "review"),
-                                         ("__getattr__(self, name)", "manual")])
+@pytest.mark.parametrize(
+    "name, state", [("__setattr__(self, name, value)", "review"), ("__getattr__(self, name)", "manual")]
+)
 def test_own_access_to_attributes_is_shown_to_a_person(name, state):
     method = f"    def {name}:\n        pass\n\n"
     text = f"import chainer\nclass Net(chainer.Chain):\n{method}class Other:\n{method}"

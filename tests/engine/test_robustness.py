@@ -1,4 +1,5 @@
 """Broken and odd sources: never a crash, never an invalid output, nothing changes without Chainer, twice is once."""
+
 import dataclasses
 import io
 import random
@@ -16,19 +17,44 @@ from tests.support.mutations import complaint, complaints
 
 RULES = load_rules()
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = sorted(str(path.relative_to(ROOT)) for folder in ("fixtures", "tests/programs/wild")
-                 for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("fixtures", "tests/programs/wild")
+    for path in (ROOT / folder).rglob("*.py")
+)
 _SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 STATEMENTS = [
-    "import chainer", "import chainer.functions as F", "from chainer import *", "x = F.relu(F.dropout(x))",
-    "def f(x, *, y=F.relu): return y(x)", "class A(chainer.Chain): pass", "with chainer.no_backprop_mode(): x()",
-    "def g(): yield F.sum(x)", "with chainer.using_config('train', False): g()", "z = lambda F: F.relu(x)",
-    "F = chainer", "try:\n    import chainer.links as L\nexcept ImportError:\n    L = None",
-    "a = L.Linear(3)(x); b = a.data[::-1]", "if True:\n\tx = chainer.Variable(x)", "print(f'{F.relu(x)!r:>{w}}')",
-    "x: F.relu = [F.max(i) for i in x if F.min(i)]", "async def h():\n    async with F.relu(x) as y: await y",
-    "while (n := F.sum(x)): x.data -= n", "match = F.relu; match(x)", "global chainer", "pass", "\f", "# F.relu(x)",
-    "'''F.relu'''", "del F", "x = yield", "assert F.relu(x), F.tanh(x)", "x.grad *= F.sum(x).data", "return x",
-    "optimizer = chainer.optimizers.Adam(); optimizer.update(f, x)", "chainer.config.train = F.relu(x)",
+    "import chainer",
+    "import chainer.functions as F",
+    "from chainer import *",
+    "x = F.relu(F.dropout(x))",
+    "def f(x, *, y=F.relu): return y(x)",
+    "class A(chainer.Chain): pass",
+    "with chainer.no_backprop_mode(): x()",
+    "def g(): yield F.sum(x)",
+    "with chainer.using_config('train', False): g()",
+    "z = lambda F: F.relu(x)",
+    "F = chainer",
+    "try:\n    import chainer.links as L\nexcept ImportError:\n    L = None",
+    "a = L.Linear(3)(x); b = a.data[::-1]",
+    "if True:\n\tx = chainer.Variable(x)",
+    "print(f'{F.relu(x)!r:>{w}}')",
+    "x: F.relu = [F.max(i) for i in x if F.min(i)]",
+    "async def h():\n    async with F.relu(x) as y: await y",
+    "while (n := F.sum(x)): x.data -= n",
+    "match = F.relu; match(x)",
+    "global chainer",
+    "pass",
+    "\f",
+    "# F.relu(x)",
+    "'''F.relu'''",
+    "del F",
+    "x = yield",
+    "assert F.relu(x), F.tanh(x)",
+    "x.grad *= F.sum(x).data",
+    "return x",
+    "optimizer = chainer.optimizers.Adam(); optimizer.update(f, x)",
+    "chainer.config.train = F.relu(x)",
 ]
 
 
@@ -75,15 +101,18 @@ def _check(text):
     assert complaint(text, RULES) is None
 
 
-@pytest.mark.parametrize("wrong, text, damage", [
-    ("crash", "import chainer\n", lambda result: 1 / 0),
-    ("not Python was changed", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, code="")),
-    ("no error for", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, error=None)),
-    ("changed without Chainer", "x = 1\n", lambda result: dataclasses.replace(result, code="x = 2\n")),
-    ("not Python", "import chainer\n", lambda result: dataclasses.replace(result, code="x = (")),
-    ("does not compile", "import chainer\n", lambda result: dataclasses.replace(result, code="return")),
-    ("second run", "import chainer\n", lambda result: dataclasses.replace(result, code=result.code + "\nx = 1")),
-])
+@pytest.mark.parametrize(
+    "wrong, text, damage",
+    [
+        ("crash", "import chainer\n", lambda result: 1 / 0),
+        ("not Python was changed", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, code="")),
+        ("no error for", "import chainer\nx = (\n", lambda result: dataclasses.replace(result, error=None)),
+        ("changed without Chainer", "x = 1\n", lambda result: dataclasses.replace(result, code="x = 2\n")),
+        ("not Python", "import chainer\n", lambda result: dataclasses.replace(result, code="x = (")),
+        ("does not compile", "import chainer\n", lambda result: dataclasses.replace(result, code="return")),
+        ("second run", "import chainer\n", lambda result: dataclasses.replace(result, code=result.code + "\nx = 1")),
+    ],
+)
 def test_the_checks_can_fail(monkeypatch, wrong, text, damage):
     monkeypatch.setattr(mutations, "migrate_source", lambda *args, **keys: damage(migrate_source(*args, **keys)))
     assert wrong in complaint(text, RULES)
@@ -95,8 +124,13 @@ def test_damaged_programs_of_a_tree():
     texts = [(ROOT / path).read_text() for path in SOURCES]
     tree = {f"m{number}.py": mutations.mutated(draw, draw.choice(texts)) for number in range(25)}
     assert complaints(tree, RULES) == {}
-    seasoned = [mutations.seasoned(draw, text) for text in ("def f(a):\n    return [a.b for b in a if b]\n",
-                                                           "class A(B):\n    x: int = y\n    def z(self): pass\n")]
+    seasoned = [
+        mutations.seasoned(draw, text)
+        for text in (
+            "def f(a):\n    return [a.b for b in a if b]\n",
+            "class A(B):\n    x: int = y\n    def z(self): pass\n",
+        )
+    ]
     assert [complaint(text, RULES) for text in seasoned] == [None, None]
 
 
@@ -124,16 +158,20 @@ def test_any_text_beside_chainer(text):
 
 def test_a_link_that_stays_and_the_new_names_of_its_members():
     """What the first run has made of a member of a link that is left is no member without a rule in the second."""
-    _check("import chainer\nimport chainer.links as L\nclass A(chainer.Chain):\n    def __init__(self):\n"
-           "        super().__init__()\n        with self.init_scope():\n"
-           "            self.conv = L.Convolution1D(3, 4, ksize=2, nothing=1)\n"
-           "    def g(self):\n        return self.conv.W.dtype\n")
+    _check(
+        "import chainer\nimport chainer.links as L\nclass A(chainer.Chain):\n    def __init__(self):\n"
+        "        super().__init__()\n        with self.init_scope():\n"
+        "            self.conv = L.Convolution1D(3, 4, ksize=2, nothing=1)\n"
+        "    def g(self):\n        return self.conv.W.dtype\n"
+    )
 
 
 def test_only_links_are_called_by_their_forward():
-    text = ("import chainer\nimport chainer.functions as F\nclass A(chainer.Chain):\n    def __init__(self, f):\n"
-            "        super().__init__()\n        self.f = f\n    def __call__(self, x):\n        f = self.f\n"
-            "        return f.__call__(x) + F.__call__(x)\n    def g(self, x):\n        return self.__call__(x)\n")
+    text = (
+        "import chainer\nimport chainer.functions as F\nclass A(chainer.Chain):\n    def __init__(self, f):\n"
+        "        super().__init__()\n        self.f = f\n    def __call__(self, x):\n        f = self.f\n"
+        "        return f.__call__(x) + F.__call__(x)\n    def g(self, x):\n        return self.__call__(x)\n"
+    )
     _check(text)
     code = migrate_source(text).code
     assert "f.__call__(x) + F.__call__(x)" in code and "return self.forward(x)" in code

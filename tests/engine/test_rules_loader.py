@@ -1,11 +1,12 @@
 """The strict loader: what is wrong with a table is said with the file, the row and the remedy."""
+
 import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.rules.table import Rules, RulesError, load_rules
 from chainer2torch.rules.lazy_tables import cut
 
-GOOD = '''
+GOOD = """
 module = "chainer.functions"
 [good]
 signature = "(x, slope=0.2)"
@@ -13,7 +14,7 @@ torch = "compat.good(x, slope)"
 state = "exact"
 [[good.example]]
 before = "F.good(x)"
-'''
+"""
 
 
 def load(tmp_path, *tables: str) -> Rules:
@@ -25,47 +26,65 @@ def load(tmp_path, *tables: str) -> Rules:
 PROBLEMS = {
     "unknown key": (
         '[row]\nsignature = "(x)"\ntorhc = "compat.f(x)"\nstate = "manual"\nnote = "n"\n',
-        "unknown key `torhc`; did you mean `torch`?"),
+        "unknown key `torhc`; did you mean `torch`?",
+    ),
     "unknown key without a near one": (
-        '[row]\nsignature = "(x)"\nzzzzzz = 1\nstate = "manual"\nnote = "n"\n', "unknown key `zzzzzz`"),
+        '[row]\nsignature = "(x)"\nzzzzzz = 1\nstate = "manual"\nnote = "n"\n',
+        "unknown key `zzzzzz`",
+    ),
     "unknown key of an example": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n'
         '[[row.example]]\nbefore = "f"\nbefor = "f"\n',
-        "unknown key `befor`; did you mean `before`?"),
+        "unknown key `befor`; did you mean `before`?",
+    ),
     "unknown key of a case": (
         '[row]\nsignature = "(x)"\ncases = [{ whn = "x", torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
-        "unknown key `whn`; did you mean `when`?"),
+        "unknown key `whn`; did you mean `when`?",
+    ),
     "half a case": (
         '[row]\nsignature = "(x)"\ncases = [{ torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
-        "a case needs `when` and `torch`"),
+        "a case needs `when` and `torch`",
+    ),
     "example without code": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n[[row.example]]\ngiven = {}\n',
-        "an example needs `before`"),
+        "an example needs `before`",
+    ),
     "bad template": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x"\nstate = "manual"\nnote = "n"\n',
-        "template `compat.f(x` is not an expression: "),
+        "template `compat.f(x` is not an expression: ",
+    ),
     "bad guard": (
         '[row]\nsignature = "(x)"\ncases = [{ when = "x ==", torch = "compat.f(x)" }]\nstate = "manual"\nnote = "n"\n',
-        "guard `x ==` is not an expression: "),
+        "guard `x ==` is not an expression: ",
+    ),
     "bad fallback": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nfallback = "= x"\nstate = "manual"\nnote = "n"\n',
-        "template `= x` is not an expression: "),
+        "template `= x` is not an expression: ",
+    ),
     "unbound name": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(y)"\nstate = "manual"\nnote = "n"\n',
-        "template `compat.f(y)` uses `y`, which is not a parameter, a macro, or one of compat, "),
+        "template `compat.f(y)` uses `y`, which is not a parameter, a macro, or one of compat, ",
+    ),
     "no example": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n',
-        "state `exact` needs at least one [[row.example]]: it is the proof"),
+        "state `exact` needs at least one [[row.example]]: it is the proof",
+    ),
     "bad signature": (
         '[row]\nsignature = "(x, y=1, z)"\nstate = "manual"\nnote = "n"\n',
-        "signature `(x, y=1, z)` is not a parameter list: "),
+        "signature `(x, y=1, z)` is not a parameter list: ",
+    ),
     "close without bound": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "close"\n[[row.example]]\nbefore = "f"\n',
-        "state `close` needs `bound`, the measured largest relative difference"),
+        "state `close` needs `bound`, the measured largest relative difference",
+    ),
     "manual without note": (
-        '[row]\nsignature = "(x)"\nstate = "manual"\n', "state `manual` needs a `note` that says why"),
+        '[row]\nsignature = "(x)"\nstate = "manual"\n',
+        "state `manual` needs a `note` that says why",
+    ),
     "no such state": (
-        '[row]\nsignature = "(x)"\nstate = "proved"\n', "state `proved` is not one of exact, close, review, manual"),
+        '[row]\nsignature = "(x)"\nstate = "proved"\n',
+        "state `proved` is not one of exact, close, review, manual",
+    ),
     "not a table": ("row = 3\n", "a row is a table, not 3"),
 }
 
@@ -125,7 +144,10 @@ def test_user_tables_of_other_modules(tmp_path):
 
 
 def test_aliases_and_bases(tmp_path):
-    rules = load(tmp_path, GOOD, '''
+    rules = load(
+        tmp_path,
+        GOOD,
+        """
 module = "chainer.links"
 [Base]
 state = "manual"
@@ -141,7 +163,8 @@ state = "manual"
 note = "n"
 [Old]
 alias = "chainer.links.Derived"
-''')
+""",
+    )
     assert rules.canonical("chainer.links.Old") == "chainer.links.Derived"
     assert rules.find("chainer.links.Old").name == "chainer.links.Derived"
     assert rules.member("chainer.links.Derived", "read").name == "chainer.links.Base.read"
@@ -179,7 +202,8 @@ def test_a_pack_loads_only_when_its_library_is_imported(tmp_path):
     assert rules.with_packs(frozenset({"chainerrl"})).find(name).table == "packs/chainerrl/links.toml"
     with_it = "import chainer\nfrom chainerrl.links import MLP\nMLP(1, 2)\n"
     assert migrate_source(with_it, rules=rules).code == (
-        "import pfrl\n# TODO(chainer2torch C2T091): chainerrl.links.MLP: A test.\npfrl.nn.MLP(1, 2, (16,))\n")
+        "import pfrl\n# TODO(chainer2torch C2T091): chainerrl.links.MLP: A test.\npfrl.nn.MLP(1, 2, (16,))\n"
+    )
     without = migrate_source("import chainer\nfrom mine import MLP\nMLP(1, 2)\n", rules=rules)
     assert without.code == "from mine import MLP\nMLP(1, 2)\n"
 
@@ -199,8 +223,10 @@ def test_a_table_of_libraries_is_strict(tmp_path):
 
 
 def test_libraries_on_chainer_are_named_with_their_counterpart():
-    result = migrate_source("import chainercv\nfrom espnet.nets.chainer_backend import rnn\nimport espnet.utils\n\n"
-                            "chainercv.links.Unheard()\nrnn.A()\nespnet.utils.f()\n")
+    result = migrate_source(
+        "import chainercv\nfrom espnet.nets.chainer_backend import rnn\nimport espnet.utils\n\n"
+        "chainercv.links.Unheard()\nrnn.A()\nespnet.utils.f()\n"
+    )
     said = {site.symbol: (site.state, site.code, site.message) for site in result.sites}
     assert said["chainercv.links.Unheard"][:2] == ("manual", "C2T091")
     assert "torchvision" in said["chainercv.links.Unheard"][2]
@@ -209,8 +235,11 @@ def test_libraries_on_chainer_are_named_with_their_counterpart():
 
 
 def test_a_library_is_not_foreign_to_itself():
-    sources = {"chainercv/__init__.py": "", "chainercv/links.py": "import chainer.functions as F\nF.relu\n",
-               "main.py": "import chainer\nfrom chainercv.links import F\n\nF.tanh\n"}
+    sources = {
+        "chainercv/__init__.py": "",
+        "chainercv/links.py": "import chainer.functions as F\nF.relu\n",
+        "main.py": "import chainer\nfrom chainercv.links import F\n\nF.tanh\n",
+    }
     results = migrate_sources(sources)
     assert [site.symbol for site in results["main.py"].sites] == ["chainer.functions.tanh"]
     assert results["main.py"].left == 0
@@ -221,8 +250,9 @@ def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
     assert list(lazy.rows) == list(whole.rows)
     assert dict(lazy.rows) == dict(whole.rows)
     assert dict(lazy.old) == dict(whole.old)
-    assert {name: dict(pack) for name, pack in lazy.packs.items()} == \
-        {name: dict(pack) for name, pack in whole.packs.items()}
+    assert {name: dict(pack) for name, pack in lazy.packs.items()} == {
+        name: dict(pack) for name, pack in whole.packs.items()
+    }
     assert lazy.libraries == whole.libraries
     packs = frozenset(whole.packs)
     assert dict(lazy.with_packs(packs).rows) == dict(whole.with_packs(packs).rows)
@@ -230,14 +260,17 @@ def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
 
 def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
     import chainer2torch.rules.table as loader
+
     rules = load_rules(lazy=True)
     read = []
     made = loader.row_of
     monkeypatch.setattr(loader, "row_of", lambda name, *rest: read.append(name) or made(name, *rest))
     assert rules.find("chainer.functions.relu").value == "torch.nn.functional.relu"
     assert rules.rows.get("chainer.functions.nothing") is None and "chainer.links.Linear" in rules.rows
-    assert rules.rows["chainer.functions.relu"] is rules.with_packs(frozenset({"chainerrl"})).rows[
-        "chainer.functions.relu"]
+    assert (
+        rules.rows["chainer.functions.relu"]
+        is rules.with_packs(frozenset({"chainerrl"})).rows["chainer.functions.relu"]
+    )
     assert read == ["chainer.functions.relu"]
 
 
@@ -247,9 +280,14 @@ def test_a_users_tables_are_read_and_checked_whole(tmp_path):
         load_rules([tmp_path], lazy=True)
 
 
-@pytest.mark.parametrize("text", [
-    'module = "m"\n[a]\nnote = """\n[b]]\n"""\n', "module = 'm'\n[a.b]\nnote = 'n'\n", "[module_aliases]\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'module = "m"\n[a]\nnote = """\n[b]]\n"""\n',
+        "module = 'm'\n[a.b]\nnote = 'n'\n",
+        "[module_aliases]\n",
+    ],
+)
 def test_tables_that_cannot_be_cut_at_their_headings_are_read_whole(text):
     found = cut(text)
     assert found is None or "module" not in found[0]

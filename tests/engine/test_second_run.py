@@ -1,9 +1,10 @@
 """A second run over files of which something is left: what is known through leftovers is decided once."""
+
 import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
 
-MODULE_OF_A_LEFTOVER = '''
+MODULE_OF_A_LEFTOVER = """
 import numpy
 import chainer
 from chainer import cuda
@@ -18,9 +19,9 @@ class Softmax(chainer.Function):
 
     def forward(self, inputs):
         return self.kind(inputs[0]),
-'''
+"""
 
-CLASS_ON_A_FUNCTION = '''
+CLASS_ON_A_FUNCTION = """
 import numpy as np
 from chainer import cuda
 from chainer.functions.connection import linear
@@ -44,7 +45,7 @@ class LinearFunction(linear.LinearFunction):
         gV = g * (gW - gg * V) / self.norm
         gV = gV.astype(V.dtype, copy=False)
         return gx, gV, gg
-'''
+"""
 
 
 @pytest.mark.parametrize("text", [MODULE_OF_A_LEFTOVER, CLASS_ON_A_FUNCTION])
@@ -100,7 +101,8 @@ def watch(dis):
                 W, u = link.W, link.u
                 print(name, xp.sum(W.data), u)
     return largest
-"""}
+""",
+}
 
 
 def test_attributes_that_an_earlier_run_decided_on():
@@ -129,10 +131,13 @@ def read(settings):
     assert "C2T202): ?.train:" in migrate_source(text.format("settings.train = None")).code
 
 
-@pytest.mark.parametrize("imports", [
-    "from chainer import testing\nfrom chainer.testing import testing\n",
-    "from chainer.testing import testing\nfrom chainer import testing\n",
-])
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from chainer import testing\nfrom chainer.testing import testing\n",
+        "from chainer.testing import testing\nfrom chainer import testing\n",
+    ],
+)
 def test_a_name_that_two_imports_bind_is_the_later_ones_in_a_second_run_too(imports):
     """There the imports are in a ``try``, because Chainer may be missing; then it is missing for both."""
     first = migrate_source(imports + "\n\n@testing.parameterize({})\nclass T:\n    pass\n\n\ntesting.no_such_name()\n")
@@ -141,8 +146,10 @@ def test_a_name_that_two_imports_bind_is_the_later_ones_in_a_second_run_too(impo
 
 
 def test_an_import_that_may_fail_does_not_hide_what_another_library_has_bound():
-    code = migrate_source("from other import functions as F\ntry:\n    import chainer.functions as F\n"
-                          "except ImportError:\n    pass\ny = F.relu(x)\n").code
+    code = migrate_source(
+        "from other import functions as F\ntry:\n    import chainer.functions as F\n"
+        "except ImportError:\n    pass\ny = F.relu(x)\n"
+    ).code
     assert "different things" in code and "y = F.relu(x)" in code
 
 

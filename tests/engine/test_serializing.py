@@ -1,4 +1,5 @@
 """Methods ``serialize`` of users: which questions and calls have a counterpart, and which stay for a person."""
+
 import textwrap
 
 from chainer2torch.engine import migrate_source
@@ -31,7 +32,8 @@ def test_an_extension_tells_saving_from_loading():
 def test_saving_and_loading_take_the_same_branches(tmp_path):
     """chainer.Serializer and chainer.Deserializer as compat.StateWriter and compat.StateReader, run in both."""
     found = []
-    for i, side in enumerate(both("""
+    for i, side in enumerate(
+        both("""
             from chainer import training
 
             class Mine(training.Extension):
@@ -55,7 +57,8 @@ def test_saving_and_loading_take_the_same_branches(tmp_path):
                 with np.load(path) as f:
                     return mine.seen, other.seen, other.a, sorted(f.files), bool(
                         (mine.model(x).array == other.model(x).array).all())
-            """)):
+            """)
+    ):
         found.append(side["run"](str(tmp_path / f"{i}.npz")))
     assert found[0] == found[1] == ("saves", "loads", 5, ["a", "model/W", "model/b"], True)
 

@@ -1,4 +1,5 @@
 """``# chainer2torch: skip`` on a line, a statement, a block, a file."""
+
 import pytest
 
 from chainer2torch import migrate_source
@@ -24,21 +25,43 @@ LEAKY = "F.leaky_relu(x)"
 DONE = "negative_slope=0.2"
 
 
-@pytest.mark.parametrize("body, kept, done", [
-    (f"def f(x):\n    y = {LEAKY}  # chainer2torch: skip\n    return {LEAKY}\n", 1, 1),
-    (f"def f(x):  # chainer2torch: skip\n    y = {LEAKY}\n    return {LEAKY}\n\ndef g(x):\n    return {LEAKY}\n", 2, 1),
-    (f"def f(x):\n    # chainer2torch: skip\n    y = {LEAKY}\n    return {LEAKY}\n", 1, 1),
-    (f"# chainer2torch: skip\n@str\ndef f(x):\n    y = {LEAKY}\n    return {LEAKY}\n", 2, 0),
-    (f"def f(x):\n    # chainer2torch: skip-start\n    y = {LEAKY}\n    z = {LEAKY}\n    # chainer2torch: skip-end\n"
-     f"    return {LEAKY}\n", 2, 1),
-    (f"def f(x):\n    y = {LEAKY}\n    # chainer2torch: skip-start\n    return {LEAKY}\n", 1, 1),
-    (f"# chainer2torch: skip-file\ndef f(x):\n    y = {LEAKY}\n    return {LEAKY}\n", 2, 0),
-    (f"def f(x):\n    y = g(\n        {LEAKY},\n        x,  # chainer2torch: skip\n    )\n    return {LEAKY}\n", 1, 1),
-    (f"def f(x):\n    s = '# chainer2torch: skip-file'\n    return {LEAKY}\n", 0, 1),
-    (f"class A:  # chainer2torch: skip\n    def f(self, x):\n        return {LEAKY}\n\ndef g(x):\n    return {LEAKY}\n",
-     1, 1),
-    (f"def f(x):\n    if x:  #  chainer2torch:  skip - it is old\n        return {LEAKY}\n    return {LEAKY}\n", 1, 1),
-])
+@pytest.mark.parametrize(
+    "body, kept, done",
+    [
+        (f"def f(x):\n    y = {LEAKY}  # chainer2torch: skip\n    return {LEAKY}\n", 1, 1),
+        (
+            f"def f(x):  # chainer2torch: skip\n    y = {LEAKY}\n    return {LEAKY}\n\ndef g(x):\n    return {LEAKY}\n",
+            2,
+            1,
+        ),
+        (f"def f(x):\n    # chainer2torch: skip\n    y = {LEAKY}\n    return {LEAKY}\n", 1, 1),
+        (f"# chainer2torch: skip\n@str\ndef f(x):\n    y = {LEAKY}\n    return {LEAKY}\n", 2, 0),
+        (
+            f"def f(x):\n    # chainer2torch: skip-start\n    y = {LEAKY}\n    z = {LEAKY}\n    # chainer2torch: skip-end\n"  # noqa: E501
+            f"    return {LEAKY}\n",
+            2,
+            1,
+        ),
+        (f"def f(x):\n    y = {LEAKY}\n    # chainer2torch: skip-start\n    return {LEAKY}\n", 1, 1),
+        (f"# chainer2torch: skip-file\ndef f(x):\n    y = {LEAKY}\n    return {LEAKY}\n", 2, 0),
+        (
+            f"def f(x):\n    y = g(\n        {LEAKY},\n        x,  # chainer2torch: skip\n    )\n    return {LEAKY}\n",
+            1,
+            1,
+        ),
+        (f"def f(x):\n    s = '# chainer2torch: skip-file'\n    return {LEAKY}\n", 0, 1),
+        (
+            f"class A:  # chainer2torch: skip\n    def f(self, x):\n        return {LEAKY}\n\ndef g(x):\n    return {LEAKY}\n",  # noqa: E501
+            1,
+            1,
+        ),
+        (
+            f"def f(x):\n    if x:  #  chainer2torch:  skip - it is old\n        return {LEAKY}\n    return {LEAKY}\n",
+            1,
+            1,
+        ),
+    ],
+)
 def test_what_is_skipped(body, kept, done):
     result = migrated(body)
     assert states(result).count(("manual", "C2T012")) == kept
@@ -56,8 +79,10 @@ def test_a_skipped_file_is_untouched():
 
 
 def test_a_skipped_class_beside_a_migrated_one():
-    net = ("class {0}(chainer.Chain):{1}\n    def __init__(self):\n        super().__init__()\n"
-           "        with self.init_scope():\n            self.l = L.Linear(3, 4)\n\n\n")
+    net = (
+        "class {0}(chainer.Chain):{1}\n    def __init__(self):\n        super().__init__()\n"
+        "        with self.init_scope():\n            self.l = L.Linear(3, 4)\n\n\n"
+    )
     skipped = net.format("Old", "  # chainer2torch: skip")
     result = migrated(skipped + net.format("New", ""))
     assert skipped.rstrip() in result.code and "class New(nn.Module):" in result.code

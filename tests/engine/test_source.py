@@ -1,4 +1,5 @@
 """Nodes by type, and where names live, against walks over everything."""
+
 from __future__ import annotations
 
 import ast
@@ -36,8 +37,12 @@ class Net:
 
 def test_nodes_by_type_are_those_of_a_walk_in_its_order() -> None:
     source = Source(TEXT, ast.parse(TEXT))
-    for types in ((ast.Name,), (ast.Attribute, ast.Name), (ast.alias, ast.Call, ast.Import, ast.FunctionDef),
-                  (ast.Yield,)):
+    for types in (
+        (ast.Name,),
+        (ast.Attribute, ast.Name),
+        (ast.alias, ast.Call, ast.Import, ast.FunctionDef),
+        (ast.Yield,),
+    ):
         assert source.of(*types) == [node for node in source.nodes if isinstance(node, types)]
     assert source.of(ast.Name) and not source.of(ast.Yield)
 

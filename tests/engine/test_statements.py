@@ -1,11 +1,13 @@
 """Edits of whole statements: they are moved, joined or removed, and the code around them stays what it was."""
+
 import textwrap
 
 import pytest
 
 UNWRAPPED = [
     # comments before, behind, inside and at the end of the block stay
-    ("""
+    (
+        """
     class Net(chainer.Chain):
         def __init__(self):
             super().__init__()
@@ -18,7 +20,8 @@ UNWRAPPED = [
                 # end
             # after
             self.c = 3
-    """, """
+    """,
+        """
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -31,32 +34,40 @@ UNWRAPPED = [
             # end
             # after
             self.c = 3
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     class Net(chainer.Chain):
         def __init__(self):
             super().__init__()
             with self.init_scope(): self.a = 1; self.b = 2  # both
-    """, """
+    """,
+        """
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.a = 1; self.b = 2  # both
-    """),
+    """,
+    ),
     # nothing is left of the block
-    ("""
+    (
+        """
     class Net(chainer.Chain):
         def __init__(self):
             with self.init_scope():
                 # to do
                 pass
-    """, """
+    """,
+        """
     class Net(nn.Module):
         def __init__(self):
             # to do
             pass
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     class Net(chainer.Chain):
         def __init__(self):
             super().__init__()
@@ -67,7 +78,8 @@ UNWRAPPED = [
                 for i in y:
                     self.b = '''
     text'''
-    """, """
+    """,
+        """
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -77,7 +89,8 @@ UNWRAPPED = [
             for i in y:
                 self.b = '''
     text'''
-    """),
+    """,
+    ),
 ]
 
 
@@ -87,7 +100,7 @@ def test_init_scope(body, before, after):
 
 
 def test_call_becomes_forward_in_definitions_and_in_calls_of_the_base(body):
-    code = body('''
+    code = body("""
     class A(chainer.Chain):
         def __call__(self, x):
             return F.relu(x)
@@ -99,25 +112,25 @@ def test_call_becomes_forward_in_definitions_and_in_calls_of_the_base(body):
     class NoLink:
         def __call__(self, x):
             return F.relu(x)
-    ''')
+    """)
     assert code.count("def forward(") == 2 and code.count("def __call__(") == 1
     assert "super(B, self).forward(x) + A.forward(self, x)" in code
 
 
 def test_a_class_with_forward_and_call_keeps_both(body):
-    code = body('''
+    code = body("""
     class A(chainer.Chain):
         def __call__(self, x):
             return self.forward(x)
 
         def forward(self, x):
             return x
-    ''')
+    """)
     assert "def __call__(self, x)" in code and "def forward(self, x)" in code
 
 
 def test_constructor_of_version_1(body):
-    code = body('''
+    code = body("""
     class Net(chainer.Chain):
         def __init__(self, a, b):
             # the layers
@@ -127,8 +140,8 @@ def test_constructor_of_version_1(body):
                     1,
                     2))
             self.n = 3
-    ''')
-    assert code == textwrap.dedent('''
+    """)
+    assert code == textwrap.dedent("""
     class Net(nn.Module):
         def __init__(self, a, b):
             # the layers
@@ -139,16 +152,16 @@ def test_constructor_of_version_1(body):
                     1,
                     2)
             self.n = 3
-    ''')
+    """)
 
 
 def test_links_passed_with_stars(migrate):
-    result = migrate('''
+    result = migrate("""
     import chainer
     class Net(chainer.Chain):
         def __init__(self, **links):
             super().__init__(**links)
-    ''')
+    """)
     assert "super().__init__()\n        compat.add_links(self, links)" in result.code
     assert [s.state for s in result.sites if s.symbol.endswith("__init__")] == ["exact"]
 
@@ -160,8 +173,10 @@ FOLDED = [
     ("if chainerx.is_available():\n    a = 1\nb = 2\n", "b = 2\n"),
     # above: kept, inside what is gone: not
     ("# above\nif xp is chainerx:\n    # gone\n    a = 1\nb = 2\n", "# above\nb = 2\n"),
-    ("if not isinstance(d, chainer.backend.ChainerxDevice):\n    # c\n    a = 1\n    # d\nb = 2\n",
-     "# c\na = 1\n# d\nb = 2\n"),
+    (
+        "if not isinstance(d, chainer.backend.ChainerxDevice):\n    # c\n    a = 1\n    # d\nb = 2\n",
+        "# c\na = 1\n# d\nb = 2\n",
+    ),
     ("def f():\n    if xp is chainerx:\n        return 1\n", "def f():\n    pass\n"),
     ("def f():\n    # why\n    if xp is chainerx: return 1\n", "def f():\n    # why\n    pass\n"),
     ("x = 1 if xp is chainerx else 2\n", "x = 2\n"),
@@ -179,7 +194,7 @@ def test_conditions_on_chainerx_fold(migrate, before, after):
 
 
 def test_elif_of_chainerx_is_never_taken(migrate):
-    result = migrate('''
+    result = migrate("""
     import chainerx
     if y:
         a = 1
@@ -187,7 +202,7 @@ def test_elif_of_chainerx_is_never_taken(migrate):
         b = 2
     else:
         c = 3
-    ''')
+    """)
     assert result.left == 0
     for y, expected in ((True, {"a": 1}), (False, {"c": 3})):
         names = {"y": y, "xp": None}
@@ -196,7 +211,7 @@ def test_elif_of_chainerx_is_never_taken(migrate):
 
 
 def test_modes(migrate):
-    code = migrate('''
+    code = migrate("""
     import chainer
 
     class Net(chainer.Chain):
@@ -208,7 +223,7 @@ def test_modes(migrate):
     with chainer.using_config('train', False), chainer.using_config('enable_backprop', False):
         net(1)
     with chainer.using_config('train', True): net(2)
-    ''').code
+    """).code
     assert "if self.training:" in code
     assert "with compat.eval_mode(net), torch.no_grad():" in code
     assert "with compat.train_mode(net): net(2)" in code
@@ -222,8 +237,10 @@ SHARED_LINES = [
     ("class A: y = F.tanh(3); z = 4\n", "class A: y = torch.tanh(3); z = 4\n"),
     ("def f(x): return F.tanh(x)\n", "def f(x): return torch.tanh(x)\n"),
     ("with F.tanh(x) as y: F.tanh(y)\n", "with torch.tanh(x) as y: torch.tanh(y)\n"),
-    ("try: F.tanh(x)\nexcept E: F.tanh(y)\nelse: F.tanh(z)\nfinally: F.tanh(a)\n",
-     "try: torch.tanh(x)\nexcept E: torch.tanh(y)\nelse: torch.tanh(z)\nfinally: torch.tanh(a)\n"),
+    (
+        "try: F.tanh(x)\nexcept E: F.tanh(y)\nelse: F.tanh(z)\nfinally: F.tanh(a)\n",
+        "try: torch.tanh(x)\nexcept E: torch.tanh(y)\nelse: torch.tanh(z)\nfinally: torch.tanh(a)\n",
+    ),
     # a marker stands above the line on which its statement is
     ("if x: F.blocked(y)\n", "{}if x: F.blocked(y)\n"),
     ("a = 1; F.blocked(y)\n", "{}a = 1; F.blocked(y)\n"),
@@ -301,32 +318,35 @@ def test_code_that_never_runs_is_converted_too(body):
 
 
 def test_a_pattern_cannot_be_replaced_and_says_so(migrate):
-    result = migrate('''
+    result = migrate("""
     import chainer.functions as F
     match x:
         case F.tanh:
             y = F.relu(x)
-    ''')
+    """)
     assert "import chainer.functions as F" in result.code and "case F.tanh:" in result.code
     assert [(s.symbol, s.state) for s in result.sites] == [
-        ("chainer.functions.tanh", "manual"), ("chainer.functions.relu", "exact")]
+        ("chainer.functions.tanh", "manual"),
+        ("chainer.functions.relu", "exact"),
+    ]
     assert "# TODO(chainer2torch C2T011): chainer.functions.tanh: in a pattern of `match`" in result.code
 
 
 def test_members_are_set_through_helpers_on_shared_lines_too(body):
-    code = body('''
+    code = body("""
     def f(v: 'tensor', x):
         v = F.relu(np.zeros(3, dtype=np.float32))
         v.data = x; v.grad = x
         if x: v.data = x  # c
         v.data = x  # d
-    ''')
+    """)
     assert "v.data =" not in code and "v.grad =" not in code
     assert code.count("  # c") == 1 and code.count("  # d") == 1
 
 
-@pytest.mark.parametrize("statement", ["del v.data", "a = v.data = x", "v.data, y = x",
-                                       "for v.data in x: pass", "with x as v.data: pass"])
+@pytest.mark.parametrize(
+    "statement", ["del v.data", "a = v.data = x", "v.data, y = x", "for v.data in x: pass", "with x as v.data: pass"]
+)
 def test_other_ways_to_set_a_member_are_left_under_a_marker(body, statement):
     code = body(f"v = F.relu(np.zeros(3, dtype=np.float32))\n{statement}\n")
     assert f"\n{statement}\n" in code and "# TODO(chainer2torch C2T3" in code

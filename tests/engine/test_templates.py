@@ -1,4 +1,5 @@
 """Calls become templates: binding, macros, parentheses, layout."""
+
 import pytest
 
 CALLS = [
@@ -69,8 +70,10 @@ CALLS = [
     ("F.\\\n    tanh(x)", "torch.tanh(x)"),
     ("(F\n    .tanh(x))", "(torch.tanh(x))"),
     # f-strings
-    ("f'{F.tanh(x)} {F.leaky_relu(x):>{F.tanh(y)}} {F.tanh(z)!r}'",
-     "f'{torch.tanh(x)} {F.leaky_relu(x, negative_slope=0.2):>{torch.tanh(y)}} {torch.tanh(z)!r}'"),
+    (
+        "f'{F.tanh(x)} {F.leaky_relu(x):>{F.tanh(y)}} {F.tanh(z)!r}'",
+        "f'{torch.tanh(x)} {F.leaky_relu(x, negative_slope=0.2):>{torch.tanh(y)}} {torch.tanh(z)!r}'",
+    ),
     # everywhere that expressions stand
     ("lambda y=F.tanh(x): F.tanh(y)", "lambda y=torch.tanh(x): torch.tanh(y)"),
     ("[F.tanh(a) for a in F.tanh(x) if F.tanh(a)]", "[torch.tanh(a) for a in torch.tanh(x) if torch.tanh(a)]"),
@@ -99,92 +102,114 @@ def test_expression(body, before, after):
 
 LAYOUT = [
     # arguments keep their lines and comments
-    ("""
+    (
+        """
     y = F.leaky_relu(  # open
         x,
         # about the slope
         0.3)  # end
-    """, """
+    """,
+        """
     y = F.leaky_relu(  # open
         x,
         # about the slope
         negative_slope=0.3)  # end
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     y = F.leaky_relu(
         x,  # the input
         slope=0.3,  # the slope
     )
-    """, """
+    """,
+        """
     y = F.leaky_relu(
         x,  # the input
         negative_slope=0.3,  # the slope
     )
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     y = F.relu(
         x,  # the only one
     )
-    """, """
+    """,
+        """
     y = F.relu(
         x,  # the only one
     )
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     y = F.tanh(F.leaky_relu(
         x, slope=0.3
     ))
-    """, """
+    """,
+        """
     y = torch.tanh(F.leaky_relu(
         x, negative_slope=0.3
     ))
-    """),
+    """,
+    ),
     # a comment whose place disappears moves above the statement
-    ("""
+    (
+        """
     y = F.swapped(1,  # one
                   2,  # two
                   None,  # nothing
                   )
-    """, """
+    """,
+        """
     # nothing
     y = compat.swapped(2,  # two
                        1,  # one
                        )
-    """),
-    ("""
+    """,
+    ),
+    (
+        """
     if F.centre(  # why
             x):
         pass
-    """, """
+    """,
+        """
     if x.mean(  # why
             ):
         pass
-    """),
+    """,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("before", "after"), LAYOUT)
 def test_layout(body, before, after):
     import textwrap
+
     assert body(before) == textwrap.dedent(after)
 
 
-@pytest.mark.parametrize(("before", "words"), [
-    ("F.blocked(x)", "PyTorch has no such function.; write it by hand"),
-    ("F.no_such_name(x)", "no rule for this name"),
-    ("F.relu(x, 1)", "does not fit Chainer's signature: takes 1 positional arguments, 2 were given"),
-    ("F.relu(y=1)", "has no argument `y`"),
-    ("F.relu(x, x=1)", "argument `x` is given twice"),
-    ("F.pick(x)", "argument `t` is missing"),
-    ("F.relu(**x)", "called with * or **"),
-    ("F.swapped(*x)", "called with * or **"),
-    ("F.narrow(x, 2)", "have no counterpart"),
-    ("F.narrow(x, axis)", "depends on arguments that are not known here"),
-    ("map(F.dropout, x)", "passed as a value"),
-    ("print(chainer.links)", "no rule for this name"),
-    ("importlib.import_module('chainer.functions')", "imported by name"),
-    ("__import__('chainer')", "imported by name"),
-])
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("F.blocked(x)", "PyTorch has no such function.; write it by hand"),
+        ("F.no_such_name(x)", "no rule for this name"),
+        ("F.relu(x, 1)", "does not fit Chainer's signature: takes 1 positional arguments, 2 were given"),
+        ("F.relu(y=1)", "has no argument `y`"),
+        ("F.relu(x, x=1)", "argument `x` is given twice"),
+        ("F.pick(x)", "argument `t` is missing"),
+        ("F.relu(**x)", "called with * or **"),
+        ("F.swapped(*x)", "called with * or **"),
+        ("F.narrow(x, 2)", "have no counterpart"),
+        ("F.narrow(x, axis)", "depends on arguments that are not known here"),
+        ("map(F.dropout, x)", "passed as a value"),
+        ("print(chainer.links)", "no rule for this name"),
+        ("importlib.import_module('chainer.functions')", "imported by name"),
+        ("__import__('chainer')", "imported by name"),
+    ],
+)
 def test_what_cannot_be_converted_is_left_under_a_marker(migrate, before, words):
     result = migrate(f"import chainer.links\nimport chainer.functions as F\nresult = {before}\n")
     assert f"\nresult = {before}\n" in result.code
@@ -195,25 +220,30 @@ def test_what_cannot_be_converted_is_left_under_a_marker(migrate, before, words)
 
 
 def test_review_is_rewritten_under_a_marker(body):
-    assert body("y = F.checked(x)\n") == \
-        "# TODO(chainer2torch C2T100): chainer.functions.checked: The default differs.\ny = compat.checked(x)\n"
+    assert (
+        body("y = F.checked(x)\n")
+        == "# TODO(chainer2torch C2T100): chainer.functions.checked: The default differs.\ny = compat.checked(x)\n"
+    )
 
 
-@pytest.mark.parametrize(("call", "after"), [
-    ("F.ranked(x)", "compat.all_of(x)"),
-    ("F.ranked(x, None)", "compat.all_of(x)"),
-    ("F.ranked(x, 0)", "compat.general(x, 0)"),       # false whatever the rank is
-    ("F.ranked(x, 1)", "compat.undecided(x, 1)"),     # the rank is not known
-    ("F.ranked(x, axis)", "compat.undecided(x, axis)"),
-    ("F.ranked(F.labels(x), 1)", "compat.general(compat.labels(x), 1)"),  # rank 1
-    ("F.ranked(np.zeros((2, 3)), 1)", "compat.rows(torch.as_tensor(np.zeros((2, 3))))"),
-])
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("F.ranked(x)", "compat.all_of(x)"),
+        ("F.ranked(x, None)", "compat.all_of(x)"),
+        ("F.ranked(x, 0)", "compat.general(x, 0)"),  # false whatever the rank is
+        ("F.ranked(x, 1)", "compat.undecided(x, 1)"),  # the rank is not known
+        ("F.ranked(x, axis)", "compat.undecided(x, axis)"),
+        ("F.ranked(F.labels(x), 1)", "compat.general(compat.labels(x), 1)"),  # rank 1
+        ("F.ranked(np.zeros((2, 3)), 1)", "compat.rows(torch.as_tensor(np.zeros((2, 3))))"),
+    ],
+)
 def test_guards_have_three_values(body, call, after):
     assert body(f"y = {call}\n") == f"y = {after}\n"
 
 
 def test_training_is_the_modules_own_mode_in_its_methods(body):
-    code = body('''
+    code = body("""
     class Net(chainer.Chain):
         def forward(me, x):
             def inner():
@@ -227,6 +257,6 @@ def test_training_is_the_modules_own_mode_in_its_methods(body):
     class Other:
         def forward(self, x):
             return F.dropout(x)
-    ''')
+    """)
     assert code.count("training=me.training") == 3
     assert code.count("training=compat.is_training()") == 2

@@ -1,4 +1,5 @@
 """What is asked of values of unknown kind and of Chainer's own objects without a rule: at run time, or marked."""
+
 import inspect
 
 import chainer
@@ -29,10 +30,18 @@ def states(result, start=""):
     return {s.symbol: s.state for s in result.sites if s.symbol.startswith(start)}
 
 
-@pytest.mark.parametrize("expression", [
-    "z.dtype == np.float32", "z.dtype != 'float32'", "z.dtype in (np.float32, x.dtype)", "z.dtype.kind == 'f'",
-    "x.dtype == z.dtype == np.float32", "z.size == 6", "bool(z.size)",
-])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "z.dtype == np.float32",
+        "z.dtype != 'float32'",
+        "z.dtype in (np.float32, x.dtype)",
+        "z.dtype.kind == 'f'",
+        "x.dtype == z.dtype == np.float32",
+        "z.size == 6",
+        "bool(z.size)",
+    ],
+)
 def test_dtypes_and_sizes_of_unknown_values(expression):
     """`x.dtype == np.float32` is false for every tensor, and a bound method `size` is always true."""
     body = f"""
@@ -52,10 +61,21 @@ def run(x):
     both(body)
 
 
-@pytest.mark.parametrize("call", [
-    "z.std()", "z.std(axis=0)", "z.var(0, ddof=1)", "z.repeat(2)", "z.repeat(2, axis=1)", "z.max(axis=1)",
-    "z.min(0, keepdims=True)", "z.nonzero()[1]", "(z.sort(), z)[1]", "z.max()",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "z.std()",
+        "z.std(axis=0)",
+        "z.var(0, ddof=1)",
+        "z.repeat(2)",
+        "z.repeat(2, axis=1)",
+        "z.max(axis=1)",
+        "z.min(0, keepdims=True)",
+        "z.nonzero()[1]",
+        "(z.sort(), z)[1]",
+        "z.max()",
+    ],
+)
 @pytest.mark.parametrize("held", ["x.array.copy()", "np.array(x.array)"])
 def test_methods_that_tensors_have_with_another_meaning(call, held):
     """std with another divisor, repeat that tiles, sort that is not in place: no error would tell."""
@@ -96,6 +116,7 @@ def test_other_objects_keep_their_own():
     class Other:
         size, dtype = 7, "mine"
         std = repeat = max = staticmethod(lambda *args: args)
+
     other = Other()
     assert dispatch.numpy_methods(other) is other and dispatch.size_of(other) == 7
     assert dispatch.dtype_of(other) == "mine" and dispatch.dtype_of(np.zeros(2, "i")) == np.int32
@@ -103,24 +124,33 @@ def test_other_objects_keep_their_own():
 
 
 def test_methods_of_lists_and_of_host_code_stay():
-    code = migrate("class Net(chainer.Chain):\n    def forward(self, x):\n        names.sort(key=len)\n"
-                   "        return x\n\n\n"
-                   "def load(z):\n    return z.std(), z.repeat(2), z.size\n").code
+    code = migrate(
+        "class Net(chainer.Chain):\n    def forward(self, x):\n        names.sort(key=len)\n"
+        "        return x\n\n\n"
+        "def load(z):\n    return z.std(), z.repeat(2), z.size\n"
+    ).code
     assert "names.sort(key=len)" in code and "z.std(), z.repeat(2), z.size" in code
 
 
 @pytest.mark.parametrize("kind", ["x.array", "np.zeros(3)"])
 def test_dtype_of_a_tensor_or_an_array(kind):
-    both(f"def run(x):\n    w = {kind} if len(x) else np.zeros(3)\n"
-         "    return np.array([w.dtype == np.float32, w.dtype.kind == 'f'])\n")
+    both(
+        f"def run(x):\n    w = {kind} if len(x) else np.zeros(3)\n"
+        "    return np.array([w.dtype == np.float32, w.dtype.kind == 'f'])\n"
+    )
 
 
-@pytest.mark.parametrize("expression", [
-    "x.dtype in table", "table[x.dtype]", "str(x.dtype) == 'float32'", "isinstance(x.dtype, np.dtype)",
-])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x.dtype in table",
+        "table[x.dtype]",
+        "str(x.dtype) == 'float32'",
+        "isinstance(x.dtype, np.dtype)",
+    ],
+)
 def test_dtypes_as_keys_and_words(expression):
-    both("table = {np.dtype('f'): 3.0}\n\n\ndef run(x):\n"
-         f"    return np.array(float({expression}))\n")
+    both(f"table = {{np.dtype('f'): 3.0}}\n\n\ndef run(x):\n    return np.array(float({expression}))\n")
 
 
 def test_members_without_a_rule_are_marked():
@@ -140,18 +170,23 @@ optimizer.amsgrad, optimizer.tag, optimizer.alpha
 optimizer.tag = 4
 """)
     assert {name for name, state in states(result).items() if state == "manual"} == {
-        "chainer.training.updaters.StandardUpdater._nothing", "chainer.optimizers.Adam.check_nan_in_grads"}
+        "chainer.training.updaters.StandardUpdater._nothing",
+        "chainer.optimizers.Adam.check_nan_in_grads",
+    }
 
 
 def test_other_bases_may_give_any_member():
-    result = migrate("from elsewhere import Mixin\n\n\nclass Mine(Mixin, chainer.training.StandardUpdater):\n"
-                     "    def update_core(self):\n        self.anything\n")
+    result = migrate(
+        "from elsewhere import Mixin\n\n\nclass Mine(Mixin, chainer.training.StandardUpdater):\n"
+        "    def update_core(self):\n        self.anything\n"
+    )
     assert not [s for s in result.sites if s.state == "manual"]
 
 
 def test_methods_that_nothing_calls_any_more():
-    result = migrate("class Mine(chainer.GradientMethod):\n    def update_one_cpu(self, param, state):\n"
-                     "        param -= state\n")
+    result = migrate(
+        "class Mine(chainer.GradientMethod):\n    def update_one_cpu(self, param, state):\n        param -= state\n"
+    )
     assert states(result, "chainer.GradientMethod.")["chainer.GradientMethod.update_one_cpu"] == "manual"
     assert "# TODO(chainer2torch C2T500): chainer.GradientMethod.update_one_cpu" in result.code
 
@@ -160,8 +195,11 @@ def own_members(cls):
     """Methods, properties and the attributes that the class and its bases assign to ``self``."""
     texts = [inspect.getsource(base) for base in cls.__mro__ if base.__module__.startswith("chainer")]
     return {name for name in dir(cls) if not hasattr(object, name)} | {
-        word.split("self.", 1)[1].split(None, 1)[0].rstrip(",") for text in texts for word in text.splitlines()
-        if word.strip().startswith("self.") and " = " in word}
+        word.split("self.", 1)[1].split(None, 1)[0].rstrip(",")
+        for text in texts
+        for word in text.splitlines()
+        if word.strip().startswith("self.") and " = " in word
+    }
 
 
 # what create_multi_node_optimizer gives is of the kind of the optimizer in it, with these attributes besides
@@ -187,8 +225,11 @@ def test_members_that_are_kept_are_there():
         for part in name.split(".")[1:]:
             theirs = getattr(theirs, part, None) or getattr(chainer.training.updater, part)
         ours = helpers[(row.value or row.cases[-1].torch.partition("(")[0]).partition(".")[2]]
-        text = "".join(inspect.getsource(base) for base in ours.__mro__
-                       if base.__module__.startswith(("chainer2torch", "pytorch_pfn")))
+        text = "".join(
+            inspect.getsource(base)
+            for base in ours.__mro__
+            if base.__module__.startswith(("chainer2torch", "pytorch_pfn"))
+        )
         for member in row.keeps:
             if (name, member) in AROUND:
                 continue
@@ -197,9 +238,15 @@ def test_members_that_are_kept_are_there():
             assert RULES.member(name, member) is None, f"{name}.{member} has a row"
 
 
-@pytest.mark.parametrize("call, state", [
-    ("eval(word)", "review"), ("exec(read())", "review"), ("eval('F.' + word)", "manual"), ("eval('1 + 2')", None),
-])
+@pytest.mark.parametrize(
+    "call, state",
+    [
+        ("eval(word)", "review"),
+        ("exec(read())", "review"),
+        ("eval('F.' + word)", "manual"),
+        ("eval('1 + 2')", None),
+    ],
+)
 def test_texts_that_run(call, state):
     result = migrate(f"def f(word):\n    return {call}, F.relu(word)\n")
     found = [s.state for s in result.sites if s.symbol in ("builtins.eval", "builtins.exec", "chainer.functions")]
@@ -219,7 +266,9 @@ def test_arrays_of_version_1_are_float32():
 
 def test_a_second_run_asks_nothing_new():
     """Kinds are lost with Chainer's names: what a first run knew and left must stay as it is."""
-    text = _HEAD + """
+    text = (
+        _HEAD
+        + """
 class Graph(object):
     def to_device(self, device):
         return self
@@ -232,13 +281,15 @@ class Net(chainer.Chain):
         F.blocked(x), z().std(), items[0].to_device(-1)
         return F.relu(x)
 """
+    )
     first = migrate_sources({"a.py": text})["a.py"]
     assert migrate_sources({"a.py": first.code})["a.py"].code == first.code
 
 
 def test_unknown_callables_in_test_mode_are_switched_too():
     """Chainer's switch is one for all: what is called beside a known module may be a module, or hold one."""
-    code = both("""
+    code = both(
+        """
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -266,13 +317,17 @@ def evaluate(known, other, agent, method, bar, x):
 def run(x):
     nets = [Net() for _ in range(4)]
     return globals()['evaluate'](nets[0], nets[1], Agent(nets[2]), Agent(nets[3]).act, {}, x)
-""", **{"evaluate.known": "instance chainer.Chain"})
+""",
+        **{"evaluate.known": "instance chainer.Chain"},
+    )
     assert "compat.eval_mode(known, other, agent, method)" in code
 
 
 def test_what_is_called_inside_without_a_name_outside_is_marked():
-    result = migrate("def f(x):\n    with chainer.using_config('train', False):\n        net = globals()['load']()\n"
-                     "        return net(x)\n")
+    result = migrate(
+        "def f(x):\n    with chainer.using_config('train', False):\n        net = globals()['load']()\n"
+        "        return net(x)\n"
+    )
     assert states(result, "chainer.using_config") == {"chainer.using_config": "review"}
 
 
@@ -299,14 +354,17 @@ def asked(link, norm, other):
 def again(layer, x):
     return F.linear(x, layer.W, layer.b)
 """).code
-    assert "return compat.link_attribute(link, 'b') is not None, " \
+    assert (
+        "return compat.link_attribute(link, 'b') is not None, "
         "compat.link_attribute(norm, 'gamma') is None, other.b" in code
+    )
     assert "compat.link_attribute(layer, 'W'), compat.link_attribute(layer, 'b')" in code
 
 
 def test_what_a_class_test_tells():
     """In `if isinstance(x, L.Linear):` an `x` that nothing is known of is such a link."""
-    code = migrate_source("""import chainer.links as L
+    code = migrate_source(
+        """import chainer.links as L
 def parts(link, x, test):
     if isinstance(link, L.BatchNormalization):
         if link.gamma is None:
@@ -315,10 +373,16 @@ def parts(link, x, test):
     elif isinstance(link, L.Linear) and test:
         return link.W, link.b
     return link.gamma
-""", options=Options(chainer_version=1)).code
-    for line in ("if link.weight is None:", "return compat.call_in_mode(link, not test, x)",
-                 "return link.weight.detach() + link.running_mean", "return link.weight, link.bias",
-                 "    return compat.link_attribute(link, 'gamma')\n"):
+""",
+        options=Options(chainer_version=1),
+    ).code
+    for line in (
+        "if link.weight is None:",
+        "return compat.call_in_mode(link, not test, x)",
+        "return link.weight.detach() + link.running_mean",
+        "return link.weight, link.bias",
+        "    return compat.link_attribute(link, 'gamma')\n",
+    ):
         assert line in code, code
 
 
@@ -330,15 +394,18 @@ def quiet(trunk, x):
     print(x.array, x.data)
     return trunk.block.enable_update
 """).code
-    for line in ("    compat.set_update_enabled_of(trunk.block, False)\n",
-                 "    compat.link_attribute(trunk.block.bn, 'gamma').update_rule.enabled = True\n",
-                 "    print(compat.to_host(compat.array_of(x)), compat.to_host(x.data))\n"):
+    for line in (
+        "    compat.set_update_enabled_of(trunk.block, False)\n",
+        "    compat.link_attribute(trunk.block.bn, 'gamma').update_rule.enabled = True\n",
+        "    print(compat.to_host(compat.array_of(x)), compat.to_host(x.data))\n",
+    ):
         assert line in code, code
 
 
 def test_what_only_an_array_has_is_asked_of_an_array():
     """A model may be given arrays, which Chainer passes on as they are: a Variable has no `astype`."""
     from tests.support.both_sides import both as both_sides
+
     original, migrated = both_sides("""
         class Net(chainer.Chain):
             def __init__(self):
@@ -363,7 +430,10 @@ def test_the_size_of_a_part_is_a_number_wherever_it_is_asked_for():
 def sizes(layers, x, f):
     return [f(layer.W.size) for layer in layers], f(x.data.size, x.grad.size), x.array.size // 2, f(x.size)
 """).code
-    for text in ("[f(compat.size_of(compat.link_attribute(layer, 'W'))) for layer in layers]",
-                 "f(compat.size_of(x.data), compat.size_of(x.grad))", "compat.size_of(compat.array_of(x)) // 2",
-                 "f(x.size)"):
+    for text in (
+        "[f(compat.size_of(compat.link_attribute(layer, 'W'))) for layer in layers]",
+        "f(compat.size_of(x.data), compat.size_of(x.grad))",
+        "compat.size_of(compat.array_of(x)) // 2",
+        "f(x.size)",
+    ):
         assert text in code, code

@@ -1,4 +1,5 @@
 """Code that asks whether a value is a Variable: an array on the model's device is a tensor, too."""
+
 import numpy as np
 import pytest
 
@@ -51,24 +52,30 @@ def test_other_code_may_take_the_wrong_branch(migrate, code):
     assert _states(migrate(f"{HEAD}def f(x, z):\n    {code}\n")) == ["review"]
 
 
-@pytest.mark.parametrize("code", [
-    "if not isinstance(x, Variable):\n        x = Variable(x)",
-    "x = x if isinstance(x, Variable) else Variable(x)",
-    "h = chainer.Variable(x) if not isinstance(x, chainer.Variable) else x",
-    "if isinstance(x, Variable):\n        return x\n    return Variable(x)",
-    "if isinstance(x, Variable):\n        y = x * 2\n    else:\n        y = Variable(x) * 2",
-])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if not isinstance(x, Variable):\n        x = Variable(x)",
+        "x = x if isinstance(x, Variable) else Variable(x)",
+        "h = chainer.Variable(x) if not isinstance(x, chainer.Variable) else x",
+        "if isinstance(x, Variable):\n        return x\n    return Variable(x)",
+        "if isinstance(x, Variable):\n        y = x * 2\n    else:\n        y = Variable(x) * 2",
+    ],
+)
 def test_making_a_variable_of_what_is_none_yet(migrate, code):
     result = migrate(f"{HEAD}def f(x, z):\n    {code}\n")
     assert _states(result)[0] == "exact" and "compat.is_variable(x)" in result.code
 
 
-@pytest.mark.parametrize("code", [
-    "if not isinstance(x, Variable):\n        x = Variable(z)",
-    "if not isinstance(x, Variable):\n        x = Variable(x, requires_grad=False)",
-    "x = x * 2 if isinstance(x, Variable) else Variable(x)",
-    "x = Variable(x) if isinstance(x, Variable) else x",
-])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if not isinstance(x, Variable):\n        x = Variable(z)",
+        "if not isinstance(x, Variable):\n        x = Variable(x, requires_grad=False)",
+        "x = x * 2 if isinstance(x, Variable) else Variable(x)",
+        "x = Variable(x) if isinstance(x, Variable) else x",
+    ],
+)
 def test_other_variables_that_are_made(migrate, code):
     assert "review" in _states(migrate(f"{HEAD}def f(x, z):\n    {code}\n"))
 

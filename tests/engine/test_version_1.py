@@ -1,4 +1,5 @@
 """Programs of version 1 of Chainer: their parameters and defaults, and how the version is told."""
+
 import re
 import sys
 import textwrap
@@ -29,73 +30,105 @@ ROWS = list(RULES.old.values())
 
 
 def migrated(line: str, version: int | None = None, head: str = HEAD) -> tuple[str, set[str]]:
-    result = migrate_source(f"{head}def f(x, t, h, c, w, k, train):\n    return {line}\n",
-                            options=Options(chainer_version=version))
+    result = migrate_source(
+        f"{head}def f(x, t, h, c, w, k, train):\n    return {line}\n", options=Options(chainer_version=version)
+    )
     text = result.code.rsplit("    return ", 1)[1].strip()
     return text, {site.state for site in result.sites}
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("F.relu(x, use_cudnn=False)", "F.relu(x)"),
-    ("F.tanh(x, False)", "torch.tanh(x)"),
-    ("F.softmax(x, use_cudnn=True, axis=2)", "F.softmax(x, dim=2)"),
-    ("F.max_pooling_2d(x, 2, stride=2, use_cudnn=False)", "F.max_pool2d(x, 2, stride=2, ceil_mode=True)"),
-    ("F.convolution_2d(x, w, c, 2, 1, use_cudnn=False, deterministic=True)",
-     "F.conv2d(x, w, bias=c, stride=2, padding=1)"),
-    ("F.dropout(x, 0.3, train)", "F.dropout(x, p=0.3, training=train)"),
-    ("F.dropout(x, train=not train)", "F.dropout(x, training=not train)"),
-    ("F.zoneout(h, x, train=train)", "compat.zoneout(h, x, training=train)"),
-    ("F.spatial_pyramid_pooling_2d(x, 2, F.MaxPooling2D, use_cudnn=False)",
-     "compat.spatial_pyramid_pooling_2d(x, 2, 'max')"),
-    ("F.n_step_lstm(2, 0.5, h, c, w, w, x, train=train)",
-     "compat.n_step_lstm(2, 0.5, h, c, w, w, x, training=train)"),
-    ("F.n_step_birnn(2, 0.5, h, w, w, x, train, activation='relu')",
-     "compat.n_step_birnn(2, 0.5, h, w, w, x, activation='relu', training=train)"),
-    ("L.Convolution2D(3, 8, 3, use_cudnn=False, nobias=True)", "compat.initialize(nn.Conv2d(3, 8, 3, bias=False))"),
-    ("L.Linear(3, 4, wscale=1)", "compat.Linear(3, 4)"),
-    ("L.Linear(3, 4, wscale=1.0, bias=0.5, nobias=False)", "compat.Linear(3, 4, initial_bias=0.5)"),
-    ("L.Maxout(3, 4, 2, wscale=1)", "compat.Maxout(3, 4, 2)"),
-    ("F.Linear(3, 4)(x)", "compat.Linear(3, 4)(x)"),
-    ("F.EmbedID(3, 4)", "compat.initialize(nn.Embedding(3, 4))"),
-    ("L.NStepLSTM(1, 2, 3, 0.5, use_cudnn=False)", "compat.NStepLSTM(1, 2, 3, 0.5)"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("F.relu(x, use_cudnn=False)", "F.relu(x)"),
+        ("F.tanh(x, False)", "torch.tanh(x)"),
+        ("F.softmax(x, use_cudnn=True, axis=2)", "F.softmax(x, dim=2)"),
+        ("F.max_pooling_2d(x, 2, stride=2, use_cudnn=False)", "F.max_pool2d(x, 2, stride=2, ceil_mode=True)"),
+        (
+            "F.convolution_2d(x, w, c, 2, 1, use_cudnn=False, deterministic=True)",
+            "F.conv2d(x, w, bias=c, stride=2, padding=1)",
+        ),
+        ("F.dropout(x, 0.3, train)", "F.dropout(x, p=0.3, training=train)"),
+        ("F.dropout(x, train=not train)", "F.dropout(x, training=not train)"),
+        ("F.zoneout(h, x, train=train)", "compat.zoneout(h, x, training=train)"),
+        (
+            "F.spatial_pyramid_pooling_2d(x, 2, F.MaxPooling2D, use_cudnn=False)",
+            "compat.spatial_pyramid_pooling_2d(x, 2, 'max')",
+        ),
+        (
+            "F.n_step_lstm(2, 0.5, h, c, w, w, x, train=train)",
+            "compat.n_step_lstm(2, 0.5, h, c, w, w, x, training=train)",
+        ),
+        (
+            "F.n_step_birnn(2, 0.5, h, w, w, x, train, activation='relu')",
+            "compat.n_step_birnn(2, 0.5, h, w, w, x, activation='relu', training=train)",
+        ),
+        ("L.Convolution2D(3, 8, 3, use_cudnn=False, nobias=True)", "compat.initialize(nn.Conv2d(3, 8, 3, bias=False))"),
+        ("L.Linear(3, 4, wscale=1)", "compat.Linear(3, 4)"),
+        ("L.Linear(3, 4, wscale=1.0, bias=0.5, nobias=False)", "compat.Linear(3, 4, initial_bias=0.5)"),
+        ("L.Maxout(3, 4, 2, wscale=1)", "compat.Maxout(3, 4, 2)"),
+        ("F.Linear(3, 4)(x)", "compat.Linear(3, 4)(x)"),
+        ("F.EmbedID(3, 4)", "compat.initialize(nn.Embedding(3, 4))"),
+        ("L.NStepLSTM(1, 2, 3, 0.5, use_cudnn=False)", "compat.NStepLSTM(1, 2, 3, 0.5)"),
+    ],
+)
 def test_calls_that_only_version_1_understands(before: str, after: str) -> None:
     assert migrated(before) == (after, {"exact"})
 
 
 # Every other row: a call of version 1, and the call of today that means the same.
-@pytest.mark.parametrize(("old", "new"), [
-    ("F.sigmoid(x, True)", "F.sigmoid(x)"),
-    ("F.log_softmax(x, use_cudnn=False)", "F.log_softmax(x)"),
-    ("F.average_pooling_2d(x, 2, 2, 0, False)", "F.average_pooling_2d(x, 2, 2, 0)"),
-    ("F.average_pooling_nd(x, 2, use_cudnn=False)", "F.average_pooling_nd(x, 2, None, 0, 0)"),
-    ("F.max_pooling_nd(x, 2, cover_all=False, use_cudnn=False)", "F.max_pooling_nd(x, 2, None, 0, False, False)"),
-    ("F.batch_normalization(x, w, c, 1e-3, use_cudnn=False)", "F.batch_normalization(x, w, c, 1e-3)"),
-    ("F.fixed_batch_normalization(x, w, c, h, k, 1e-3, False)",
-     "F.fixed_batch_normalization(x, w, c, h, k, 1e-3, None)"),
-    ("F.convolution_nd(x, w, c, 2, 1, False, True)", "F.convolution_nd(x, w, c, 2, 1, True, 1, 1)"),
-    ("F.deconvolution_2d(x, w, c, 2, 1, None, False, True)", "F.deconvolution_2d(x, w, c, 2, 1, None)"),
-    ("F.deconvolution_nd(x, w, use_cudnn=False)", "F.deconvolution_nd(x, w, None, 1, 0, None, 1, 1)"),
-    ("F.dilated_convolution_2d(x, w, dilate=2, use_cudnn=False)", "F.dilated_convolution_2d(x, w, dilate=2)"),
-    ("F.sigmoid_cross_entropy(x, t, use_cudnn=False, normalize=False)",
-     "F.sigmoid_cross_entropy(x, t, normalize=False)"),
-    ("F.spatial_transformer_grid(x, (2, 3), False)", "F.spatial_transformer_grid(x, (2, 3))"),
-    ("F.spatial_transformer_sampler(x, w, use_cudnn=True)", "F.spatial_transformer_sampler(x, w)"),
-    ("F.n_step_bilstm(2, 0.5, h, c, w, w, x, use_cudnn=False)", "F.n_step_bilstm(2, 0.5, h, c, w, w, x)"),
-    ("F.n_step_gru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_gru(2, 0.5, h, w, w, x)"),
-    ("F.n_step_bigru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_bigru(2, 0.5, h, w, w, x)"),
-    ("F.n_step_rnn(2, 0.5, h, w, w, x, use_cudnn=True, activation='relu')",
-     "F.n_step_rnn(2, 0.5, h, w, w, x, activation='relu')"),
-    ("L.DilatedConvolution2D(3, 8, 3, dilate=2, use_cudnn=False)", "L.DilatedConvolution2D(3, 8, 3, dilate=2)"),
-    ("L.DilatedConvolution2D(k, 8, 3, dilate=2, bias=1)",
-     "L.DilatedConvolution2D(k, 8, ksize=3, dilate=2, initial_bias=1)"),
-    ("L.ConvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.ConvolutionND(2, 3, 8, ksize=3)"),
-    ("L.DeconvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.DeconvolutionND(2, 3, 8, ksize=3)"),
-    ("L.StatelessLSTM(3, 4, forget_bias_init=2)", "L.StatelessLSTM(3, 4, bias_init=0, forget_bias_init=2)"),
-    *((f"L.{name}(1, 2, 3, 0.5, True)", f"L.{name}(1, 2, 3, 0.5)") for name in (
-        "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
-        "NStepBiRNNReLU")),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("F.sigmoid(x, True)", "F.sigmoid(x)"),
+        ("F.log_softmax(x, use_cudnn=False)", "F.log_softmax(x)"),
+        ("F.average_pooling_2d(x, 2, 2, 0, False)", "F.average_pooling_2d(x, 2, 2, 0)"),
+        ("F.average_pooling_nd(x, 2, use_cudnn=False)", "F.average_pooling_nd(x, 2, None, 0, 0)"),
+        ("F.max_pooling_nd(x, 2, cover_all=False, use_cudnn=False)", "F.max_pooling_nd(x, 2, None, 0, False, False)"),
+        ("F.batch_normalization(x, w, c, 1e-3, use_cudnn=False)", "F.batch_normalization(x, w, c, 1e-3)"),
+        (
+            "F.fixed_batch_normalization(x, w, c, h, k, 1e-3, False)",
+            "F.fixed_batch_normalization(x, w, c, h, k, 1e-3, None)",
+        ),
+        ("F.convolution_nd(x, w, c, 2, 1, False, True)", "F.convolution_nd(x, w, c, 2, 1, True, 1, 1)"),
+        ("F.deconvolution_2d(x, w, c, 2, 1, None, False, True)", "F.deconvolution_2d(x, w, c, 2, 1, None)"),
+        ("F.deconvolution_nd(x, w, use_cudnn=False)", "F.deconvolution_nd(x, w, None, 1, 0, None, 1, 1)"),
+        ("F.dilated_convolution_2d(x, w, dilate=2, use_cudnn=False)", "F.dilated_convolution_2d(x, w, dilate=2)"),
+        (
+            "F.sigmoid_cross_entropy(x, t, use_cudnn=False, normalize=False)",
+            "F.sigmoid_cross_entropy(x, t, normalize=False)",
+        ),
+        ("F.spatial_transformer_grid(x, (2, 3), False)", "F.spatial_transformer_grid(x, (2, 3))"),
+        ("F.spatial_transformer_sampler(x, w, use_cudnn=True)", "F.spatial_transformer_sampler(x, w)"),
+        ("F.n_step_bilstm(2, 0.5, h, c, w, w, x, use_cudnn=False)", "F.n_step_bilstm(2, 0.5, h, c, w, w, x)"),
+        ("F.n_step_gru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_gru(2, 0.5, h, w, w, x)"),
+        ("F.n_step_bigru(2, 0.5, h, w, w, x, use_cudnn=False)", "F.n_step_bigru(2, 0.5, h, w, w, x)"),
+        (
+            "F.n_step_rnn(2, 0.5, h, w, w, x, use_cudnn=True, activation='relu')",
+            "F.n_step_rnn(2, 0.5, h, w, w, x, activation='relu')",
+        ),
+        ("L.DilatedConvolution2D(3, 8, 3, dilate=2, use_cudnn=False)", "L.DilatedConvolution2D(3, 8, 3, dilate=2)"),
+        (
+            "L.DilatedConvolution2D(k, 8, 3, dilate=2, bias=1)",
+            "L.DilatedConvolution2D(k, 8, ksize=3, dilate=2, initial_bias=1)",
+        ),
+        ("L.ConvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.ConvolutionND(2, 3, 8, ksize=3)"),
+        ("L.DeconvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.DeconvolutionND(2, 3, 8, ksize=3)"),
+        ("L.StatelessLSTM(3, 4, forget_bias_init=2)", "L.StatelessLSTM(3, 4, bias_init=0, forget_bias_init=2)"),
+        *(
+            (f"L.{name}(1, 2, 3, 0.5, True)", f"L.{name}(1, 2, 3, 0.5)")
+            for name in (
+                "NStepBiLSTM",
+                "NStepGRU",
+                "NStepBiGRU",
+                "NStepRNNTanh",
+                "NStepBiRNNTanh",
+                "NStepRNNReLU",
+                "NStepBiRNNReLU",
+            )
+        ),
+    ],
+)
 def test_calls_with_the_meaning_of_todays(old: str, new: str) -> None:
     assert migrated(old, 1)[0] == migrated(new, 7)[0]
     assert migrated(old, 1)[1] == {"exact"}
@@ -106,20 +139,36 @@ def test_a_link_that_takes_the_mode_today_is_told_it() -> None:
     assert "y = d(x, train=False)\n" in code
 
 
-@pytest.mark.parametrize("name", [
-    "NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepRNNTanh", "NStepBiRNNTanh", "NStepRNNReLU",
-    "NStepBiRNNReLU"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NStepLSTM",
+        "NStepBiLSTM",
+        "NStepGRU",
+        "NStepBiGRU",
+        "NStepRNNTanh",
+        "NStepBiRNNTanh",
+        "NStepRNNReLU",
+        "NStepBiRNNReLU",
+    ],
+)
 def test_recurrent_links_are_told_the_mode(name: str) -> None:
     states = "h, c, x" if name.endswith("LSTM") else "h, x"
     code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train=False)\nz = r({states})\n").code
     assert f"y = compat.call_in_mode(r, False, {states})\nz = r({states})\n" in code
 
 
-@pytest.mark.parametrize(("line", "version_1", "version_2"), [
-    ("F.softmax_cross_entropy(x, t, False)", "compat.softmax_cross_entropy(x, t)",
-     "compat.softmax_cross_entropy(x, t, False)"),
-    ("L.GRU(6, 5)", "compat.StatelessGRU(5, 6, bias_init=0)", "compat.GRU(6, 5)"),
-])
+@pytest.mark.parametrize(
+    ("line", "version_1", "version_2"),
+    [
+        (
+            "F.softmax_cross_entropy(x, t, False)",
+            "compat.softmax_cross_entropy(x, t)",
+            "compat.softmax_cross_entropy(x, t, False)",
+        ),
+        ("L.GRU(6, 5)", "compat.StatelessGRU(5, 6, bias_init=0)", "compat.GRU(6, 5)"),
+    ],
+)
 def test_one_call_with_two_meanings(line: str, version_1: str, version_2: str) -> None:
     assert migrated(line, 1) == (version_1, {"exact"})
     assert migrated(line, 2) == migrated(line, 7) == (version_2, {"exact"})
@@ -136,26 +185,34 @@ def test_the_rest_of_the_project_tells_the_version() -> None:
     assert "compat.GRU(6, 5)" in migrate_sources(files)["a.py"].code
 
 
-@pytest.mark.parametrize(("line", "expected"), [
-    ("L.Convolution2D(3, 8, 3, 1, 1, True)", "bias=False"),
-    ("L.Linear(3, 4, True)", "compat.Linear(3, 4, True)"),
-])
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("L.Convolution2D(3, 8, 3, 1, 1, True)", "bias=False"),
+        ("L.Linear(3, 4, True)", "compat.Linear(3, 4, True)"),
+    ],
+)
 def test_a_flag_is_no_scale(line: str, expected: str) -> None:
     text, states = migrated(line)
     assert expected in text and states == {"exact"}
 
 
-@pytest.mark.parametrize(("line", "old", "new"), [
-    ("L.LSTM(3, 4)", "compat.LSTM(3, 4, bias_init=0, forget_bias_init=0)", "compat.LSTM(3, 4)"),
-    ("F.split_axis(x, k, 1)", "compat.split_axis(x, k, 1, force_tuple=False)", "compat.split_axis(x, k, 1)"),
-])
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        ("L.LSTM(3, 4)", "compat.LSTM(3, 4, bias_init=0, forget_bias_init=0)", "compat.LSTM(3, 4)"),
+        ("F.split_axis(x, k, 1)", "compat.split_axis(x, k, 1, force_tuple=False)", "compat.split_axis(x, k, 1)"),
+    ],
+)
 def test_defaults_that_have_changed(line: str, old: str, new: str) -> None:
     assert migrated(line, 1) == (old, {"exact"})
     assert migrated(line, 2) == migrated(line) == (new, {"exact"})
 
 
 def test_links_that_are_told_the_mode() -> None:
-    code = migrate_source(HEAD + """
+    code = migrate_source(
+        HEAD
+        + """
 class M(chainer.Chain):
     def __init__(self):
         super(M, self).__init__(bn=L.BatchNormalization(4), i=L.InceptionBN(3, 1, 2, 3, 4, 5, 'max', 6))
@@ -164,10 +221,15 @@ class M(chainer.Chain):
         b = self.bn(x, test=not test, finetune=True)
         c = self.bn(x, finetune=True)
         return a, b, c, self.i(x, test=test), self.bn(x)
-""", options=Options(chainer_version=1)).code
-    for line in ("a = compat.call_in_mode(self.bn, not test, x)",
-                 "b = compat.call_in_mode(self.bn, not (not test), x, finetune=True)",
-                 "c = self.bn(x, finetune=True)", "compat.call_in_mode(self.i, not test, x), self.bn(x)"):
+""",
+        options=Options(chainer_version=1),
+    ).code
+    for line in (
+        "a = compat.call_in_mode(self.bn, not test, x)",
+        "b = compat.call_in_mode(self.bn, not (not test), x, finetune=True)",
+        "c = self.bn(x, finetune=True)",
+        "compat.call_in_mode(self.i, not test, x), self.bn(x)",
+    ):
         assert line in code
 
 
@@ -216,8 +278,12 @@ def test_the_gru_of_version_1_is_the_stateless_one_of_today() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_nothing_that_version_1_was_told_is_lost(row) -> None:
     today = RULES.rows[row.name]
-    used = {name for case in row.cases for name in row.signature.names
-            if re.search(rf"\b{name}\b", f"{case.when} {case.torch}")}
+    used = {
+        name
+        for case in row.cases
+        for name in row.signature.names
+        if re.search(rf"\b{name}\b", f"{case.when} {case.torch}")
+    }
     assert row.signature.names - today.signature.names - used <= {*row.ignores, *row.renames, "name"}
 
 
@@ -231,11 +297,15 @@ def test_dropout_in_both_modes() -> None:
 @pytest.mark.parametrize("scale", ["0.5", "w", "True"])
 def test_the_scale_of_weights_is_a_question_of_the_version(scale: str) -> None:
     assert migrated(f"L.Linear(3, 4, wscale={scale})") == (
-        f"compat.Linear(3, 4, initialW=compat.LeCunNormal(scale={scale}))", {"review"})
+        f"compat.Linear(3, 4, initialW=compat.LeCunNormal(scale={scale}))",
+        {"review"},
+    )
 
 
 def test_parameters_that_go_from_one_function_set_to_another() -> None:
-    result = migrate_source(HEAD + """
+    result = migrate_source(
+        HEAD
+        + """
 class Agent(object):
     def __init__(self):
         self.model = chainer.FunctionSet(l1=F.Linear(4, 5), l2=F.Linear(5, 2))
@@ -245,17 +315,28 @@ class Agent(object):
     def load(self, arrays):
         self.target.copy_parameters_from(arrays)
         return self.model.parameters
-""")
+"""
+    )
     assert "        compat.copyparams(self.target, self.model, copy_persistent=False)\n" in result.code
     states = [(s.symbol.rsplit(".", 1)[1], s.state) for s in result.sites if "parameters" in s.symbol]
-    assert sorted(states) == [("copy_parameters_from", "exact"), ("copy_parameters_from", "manual"),
-                              ("parameters", "exact"), ("parameters", "manual")]
+    assert sorted(states) == [
+        ("copy_parameters_from", "exact"),
+        ("copy_parameters_from", "manual"),
+        ("parameters", "exact"),
+        ("parameters", "manual"),
+    ]
 
 
-@pytest.mark.parametrize("version,arguments,state", [
-    (1, "4, 8, 3", "review"), (7, "4, 8, 3", "exact"), (None, "4, 8, 3", "exact"),
-    (1, "4, 8, 3, initialW=w", "exact"), (1, "4, 8, 3, wscale=0.5", "review"),
-])
+@pytest.mark.parametrize(
+    "version,arguments,state",
+    [
+        (1, "4, 8, 3", "review"),
+        (7, "4, 8, 3", "exact"),
+        (None, "4, 8, 3", "exact"),
+        (1, "4, 8, 3, initialW=w", "exact"),
+        (1, "4, 8, 3, wscale=0.5", "review"),
+    ],
+)
 def test_initial_weights_of_deconvolutions_had_another_spread(version: int | None, arguments: str, state: str) -> None:
     """Up to 1.8 (chainer/links/connection/deconvolution_2d.py) the fan-in was that of the input channels."""
     source = f"import chainer.links as L\n\n\ndef make(w):\n    return L.Deconvolution2D({arguments})\n"
@@ -266,28 +347,39 @@ def test_initial_weights_of_deconvolutions_had_another_spread(version: int | Non
 
 # -- what the same call computed: figures of Chainer 1.24.0 under Python 3.6 and NumPy 1.13 ---------------------------
 
+
 def test_running_variances_of_version_1_start_at_zero() -> None:
     text, states = migrated("L.BatchNormalization(6, 0.8, use_beta=False, use_cudnn=False)", 1)
     assert text == "compat.BatchNormalization(6, decay=0.8, use_beta=False, initial_avg_var=0)" and states == {"close"}
     assert "initial_avg_var=0" in migrated("L.BatchNormalization(6)", 4)[0]
-    assert migrated("L.BatchNormalization(axis=(0, 2))", 4)[0] == \
-        "compat.BatchNormalization(None, axis=(0, 2), initial_avg_var=0)"
-    assert migrated("L.BatchNormalization(6)", 5)[0] == migrated("L.BatchNormalization(6)")[0] == \
-        "compat.BatchNormalization(6)"
+    assert (
+        migrated("L.BatchNormalization(axis=(0, 2))", 4)[0]
+        == "compat.BatchNormalization(None, axis=(0, 2), initial_avg_var=0)"
+    )
+    assert (
+        migrated("L.BatchNormalization(6)", 5)[0]
+        == migrated("L.BatchNormalization(6)")[0]
+        == "compat.BatchNormalization(6)"
+    )
     ours = BatchNormalization(2, initial_avg_var=0)
-    ours(torch.tensor([[1., 2.], [3., 6.], [5., 7.]]))
+    ours(torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]]))
     assert ours.running_mean.tolist() == pytest.approx([0.3, 0.5])
     assert ours.running_var.tolist() == pytest.approx([0.40000305, 0.70000303], rel=1e-5)
-    out = call_in_mode(ours, False, torch.tensor([[1., 2.]]))
+    out = call_in_mode(ours, False, torch.tensor([[1.0, 2.0]]))
     assert out.detach().numpy() == pytest.approx(np.array([[1.10676527, 1.79281342]]), rel=1e-5)
 
 
-@pytest.mark.parametrize(("line", "name"), [
-    ("L.BatchNormalization", "BatchNormalization"), ("L.BatchNormalization(*x)", "BatchNormalization"),
-    ("L.InceptionBN(3, 4, 5, 6, 7, 8, 'max')", "InceptionBN"), ("L.LayerNormalization(4)", "LayerNormalization"),
-    ("chainer.initializers.GlorotNormal()", "GlorotNormal"),
-    ("chainer.initializers.GlorotUniform(0.5)", "GlorotUniform"),
-])
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("L.BatchNormalization", "BatchNormalization"),
+        ("L.BatchNormalization(*x)", "BatchNormalization"),
+        ("L.InceptionBN(3, 4, 5, 6, 7, 8, 'max')", "InceptionBN"),
+        ("L.LayerNormalization(4)", "LayerNormalization"),
+        ("chainer.initializers.GlorotNormal()", "GlorotNormal"),
+        ("chainer.initializers.GlorotUniform(0.5)", "GlorotUniform"),
+    ],
+)
 def test_what_version_1_drew_or_counted_in_another_way_is_told(line: str, name: str) -> None:
     text, states = migrated(line, 1)
     assert states == {"review"} and f"compat.{name}" in text
@@ -296,23 +388,28 @@ def test_what_version_1_drew_or_counted_in_another_way_is_told(line: str, name: 
 
 def test_a_vector_of_version_1_is_a_matrix_of_one_column() -> None:
     assert migrated("F.matmul(x, w, transa=True)", 1) == ("compat.matmul_of_columns(x, w, transa=True)", {"exact"})
-    assert migrated("F.matmul(F.reshape(x, (3, 4)), F.reshape(w, (5, 4)), transb=True)", 1)[0] == \
-        "torch.matmul(torch.reshape(x, (3, 4)), torch.reshape(w, (5, 4)).T)"
+    assert (
+        migrated("F.matmul(F.reshape(x, (3, 4)), F.reshape(w, (5, 4)), transb=True)", 1)[0]
+        == "torch.matmul(torch.reshape(x, (3, 4)), torch.reshape(w, (5, 4)).T)"
+    )
     assert migrated("map(F.matmul, x, w)", 1) == ("map(compat.matmul_of_columns, x, w)", {"exact"})
     assert migrated("F.matmul(x, w)", 3)[0] == "torch.matmul(x, w)"
-    row, matrix = torch.tensor([1., 2., 3.]), torch.arange(6.).reshape(3, 2)
+    row, matrix = torch.tensor([1.0, 2.0, 3.0]), torch.arange(6.0).reshape(3, 2)
     assert matmul_of_columns(row, matrix, transa=True).tolist() == [[16, 22]]
     assert matmul_of_columns(matrix, row, transa=True).tolist() == [[16], [22]]
     assert matmul_of_columns(row, row, transb=True).tolist() == [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
 
 
-@pytest.mark.parametrize(("line", "after", "state"), [
-    ("len(chainer.Variable(x))", "compat.variable(x).numel()", "exact"),
-    ("len(F.relu(x).data)", "len(F.relu(x).detach())", "exact"),
-    ("len(x)", "len(x)", None),
-    ("(lambda: len(F.tanh(x) * 2))()", "(lambda: (torch.tanh(x) * 2).numel())()", "exact"),
-    ("len(F.relu(x) if k else [x])", "len(F.relu(x) if k else [x])", "review"),
-])
+@pytest.mark.parametrize(
+    ("line", "after", "state"),
+    [
+        ("len(chainer.Variable(x))", "compat.variable(x).numel()", "exact"),
+        ("len(F.relu(x).data)", "len(F.relu(x).detach())", "exact"),
+        ("len(x)", "len(x)", None),
+        ("(lambda: len(F.tanh(x) * 2))()", "(lambda: (torch.tanh(x) * 2).numel())()", "exact"),
+        ("len(F.relu(x) if k else [x])", "len(F.relu(x) if k else [x])", "review"),
+    ],
+)
 def test_the_length_of_a_variable_of_version_1_is_its_size(line: str, after: str, state: str | None) -> None:
     text, states = migrated(line, 1)
     assert text == after and (state is None or state in states)
@@ -328,12 +425,15 @@ def test_the_length_of_a_parameter_is_a_question_of_what_is_passed() -> None:
     assert [site.state for site in only.sites if site.symbol.endswith("__len__")] == ["review"]
 
 
-@pytest.mark.parametrize(("value", "after", "why"), [
-    ("L.StatelessLSTM", "compat.StatelessLSTM", "forget gate starts at 0"),
-    ("L.LSTM", "compat.LSTM", "forget gate starts at 0"),
-    ("L.GRU", "compat.StatelessGRU", "keeps no state"),
-    ("F.dropout", "compat.dropout", "other defaults"),
-])
+@pytest.mark.parametrize(
+    ("value", "after", "why"),
+    [
+        ("L.StatelessLSTM", "compat.StatelessLSTM", "forget gate starts at 0"),
+        ("L.LSTM", "compat.LSTM", "forget gate starts at 0"),
+        ("L.GRU", "compat.StatelessGRU", "keeps no state"),
+        ("F.dropout", "compat.dropout", "other defaults"),
+    ],
+)
 def test_a_name_of_version_1_that_is_called_under_another_one_is_said(value, after, why):
     """What the call under the other name leaves out was something else then."""
     source = f"{HEAD}make = {value}\nlink = make(3, 4)\nx = chainer.Variable(w, volatile='on')\n"
@@ -352,8 +452,10 @@ def test_names_of_version_1_that_mean_the_same_are_exact():
 
 def test_a_class_on_a_link_of_version_1_is_said():
     """Its own constructor leaves out what had another default."""
-    result = migrate_source(f"{HEAD}class Own(L.LSTM):\n    def __init__(self, n):\n        super().__init__(n, n)\n"
-                            "x = chainer.Variable(w, volatile='on')\n")
+    result = migrate_source(
+        f"{HEAD}class Own(L.LSTM):\n    def __init__(self, n):\n        super().__init__(n, n)\n"
+        "x = chainer.Variable(w, volatile='on')\n"
+    )
     assert [s.state for s in result.sites if s.symbol == "chainer.links.LSTM"] == ["review"]
 
 
@@ -361,7 +463,8 @@ def test_a_class_on_a_link_of_version_1_is_said():
 @pytest.mark.parametrize("link", ["self[name]", "getattr(self, name)"])
 def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> None:
     """A block of the project takes `test` itself, a batch normalization is put in that mode."""
-    code = migrate_source(textwrap.dedent(f"""
+    code = migrate_source(
+        textwrap.dedent(f"""
         import chainer
         import chainer.functions as F
         import chainer.links as L
@@ -389,7 +492,8 @@ def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> No
 
         def constant(x, volatile='on'):
             return chainer.Variable(x, volatile=volatile)
-        """)).code
+        """)
+    ).code
     assert code.count("compat.call_as_version_1(") == 1, code
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
@@ -412,7 +516,8 @@ def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> No
 
 def test_a_list_that_is_called_forward() -> None:
     """Networks of the time keep their layers' names in `self.forward`; it must not hide the method."""
-    code = migrate_source(textwrap.dedent("""
+    code = migrate_source(
+        textwrap.dedent("""
         import chainer
         import chainer.functions as F
         import chainer.links as L
@@ -430,7 +535,8 @@ def test_a_list_that_is_called_forward() -> None:
         class Wider(Net):
             def __call__(self, x):
                 return super(Wider, self).__call__(x) + 1
-        """)).code
+        """)
+    ).code
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))

@@ -2,6 +2,7 @@
 
 ``python -m pytest tests/gpu -m gpu`` on a machine with a CUDA device, PyTorch for it, and CuPy.
 """
+
 import subprocess
 import sys
 from pathlib import Path
@@ -22,9 +23,16 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
-    "chainer.functions.leaky_relu", "chainer.functions.softmax_cross_entropy", "chainer.functions.max_pooling_2d",
-    "chainer.functions.average_pooling_2d", "chainer.functions.dropout", "chainer.functions.concat",
-    "chainer.links.Linear", "chainer.links.Convolution2D", "chainer.links.BatchNormalization", "chainer.links.EmbedID",
+    "chainer.functions.leaky_relu",
+    "chainer.functions.softmax_cross_entropy",
+    "chainer.functions.max_pooling_2d",
+    "chainer.functions.average_pooling_2d",
+    "chainer.functions.dropout",
+    "chainer.functions.concat",
+    "chainer.links.Linear",
+    "chainer.links.Convolution2D",
+    "chainer.links.BatchNormalization",
+    "chainer.links.EmbedID",
     "chainer.links.LSTM",
 ]
 
@@ -44,6 +52,7 @@ def cuda():
     """Chainer's module of GPU tools; its side of the comparison needs CuPy."""
     pytest.importorskip("cupy")
     from chainer.backends import cuda
+
     assert cuda.available, cuda._resolution_error
     return cuda
 
@@ -62,8 +71,11 @@ def test_arrays_go_to_the_gpu_and_back(compat, cuda):
         moved, expected = compat.to_gpu(value), cuda.to_gpu(value)
         back, again = compat.to_cpu(moved), cuda.to_cpu(expected)
         assert type(back) is type(again)
-        for a, b in zip(back if isinstance(value, (list, tuple)) else [back],
-                        again if isinstance(value, (list, tuple)) else [again], strict=True):
+        for a, b in zip(
+            back if isinstance(value, (list, tuple)) else [back],
+            again if isinstance(value, (list, tuple)) else [again],
+            strict=True,
+        ):
             assert (a is None and b is None) or (a.dtype == b.dtype and np.array_equal(a, b))
     tensor = compat.to_gpu(x, 0)
     assert tensor.is_cuda and tensor.device.index == 0
@@ -136,7 +148,7 @@ def test_xp_on_the_gpu(compat, cuda, name):
 
 # Training
 
-TRAIN = '''
+TRAIN = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -176,7 +188,7 @@ def train(gpu):
         optimizer.update()
         losses.append(float(loss.data))
     return losses, cuda.to_cpu(model.conv.W.data), cuda.to_cpu(model.bn.avg_var)
-'''
+"""
 
 
 def test_training_on_the_gpu_equals_the_cpu_and_chainer(compat, cuda):
@@ -198,32 +210,50 @@ def test_training_on_the_gpu_equals_the_cpu_and_chainer(compat, cuda):
 def _pair(name, before, after, given, **options):
     names = ", ".join(given)
     head = "import chainer.functions as F\n", "import torch\nimport torch.nn.functional as F\n"
-    return Pair(name, name, name, f"{head[0]}\ndef run({names}):\n    return {before}\n",
-                f"{head[1]}\ndef run({names}):\n    return {after}\n", given, **options)
+    return Pair(
+        name,
+        name,
+        name,
+        f"{head[0]}\ndef run({names}):\n    return {before}\n",
+        f"{head[1]}\ndef run({names}):\n    return {after}\n",
+        given,
+        **options,
+    )
 
 
 def test_pairs_on_the_gpu(cuda):
     """Equal and different pairs; an assertion in a kernel fails its own case and no other; results' places count."""
     x = {"x": "f32[3,4]"}
-    batch = run_pairs([
-        _pair("equal", "F.softmax(x)", "torch.softmax(x, 1)", x),
-        _pair("double", "F.matmul(x, x, transb=True)", "x @ x.T", {"x": "f32[40,30]"}, dtype="float64"),
-        _pair("tf32", "F.matmul(x, x, transb=True)", "x @ x.T", {"x": "f32[200,300]"}, strided=True),
-        _pair("fault", "F.softmax(x)", "torch.softmax(x, 0)", x),
-        _pair("assertion", "F.sum(x, axis=0)", "x[torch.tensor([99], device=x.device)].sum(0)", x),
-        _pair("after it", "x * 2", "x * 2", x),
-        _pair("place", "x * 2", "(x * 2).cpu()", x),
-        _pair("mixed", "x * 2", "x * torch.full((4,), 2.0)", x),
-        _pair("error", "F.reshape(x, (5,))", "x.reshape(5)", x, raises=True),
-        _pair("Chainer's error", "F.reshape(x, (5,))", "x", x),
-        _pair("dropout", "F.dropout(x, 0.3)", "F.dropout(x, 0.3)", x, compare="moments"),
-    ], device="cuda", timeout=300)
+    batch = run_pairs(
+        [
+            _pair("equal", "F.softmax(x)", "torch.softmax(x, 1)", x),
+            _pair("double", "F.matmul(x, x, transb=True)", "x @ x.T", {"x": "f32[40,30]"}, dtype="float64"),
+            _pair("tf32", "F.matmul(x, x, transb=True)", "x @ x.T", {"x": "f32[200,300]"}, strided=True),
+            _pair("fault", "F.softmax(x)", "torch.softmax(x, 0)", x),
+            _pair("assertion", "F.sum(x, axis=0)", "x[torch.tensor([99], device=x.device)].sum(0)", x),
+            _pair("after it", "x * 2", "x * 2", x),
+            _pair("place", "x * 2", "(x * 2).cpu()", x),
+            _pair("mixed", "x * 2", "x * torch.full((4,), 2.0)", x),
+            _pair("error", "F.reshape(x, (5,))", "x.reshape(5)", x, raises=True),
+            _pair("Chainer's error", "F.reshape(x, (5,))", "x", x),
+            _pair("dropout", "F.dropout(x, 0.3)", "F.dropout(x, 0.3)", x, compare="moments"),
+        ],
+        device="cuda",
+        timeout=300,
+    )
     assert batch.problems == []
     found = {outcome.pair.id: outcome for outcome in batch.outcomes}
-    expected = {"fault": FAILED, "assertion": FAILED, "place": FAILED, "mixed": FAILED, "error": UNVERIFIED,
-                "Chainer's error": UNVERIFIED}
+    expected = {
+        "fault": FAILED,
+        "assertion": FAILED,
+        "place": FAILED,
+        "mixed": FAILED,
+        "error": UNVERIFIED,
+        "Chainer's error": UNVERIFIED,
+    }
     assert {name: o.status for name, o in found.items()} == {name: expected.get(name, PASSED) for name in found}, {
-        name: o.reasons for name, o in found.items()}
+        name: o.reasons for name, o in found.items()
+    }
     assert "on the CPU" in found["place"].reasons[0]
 
 
@@ -232,23 +262,28 @@ def test_rules_on_the_gpu(cuda):
     assert report.exit_code == 0, "\n".join(report.lines(verbose=True))
     passed = {outcome.pair.row for outcome in report.outcomes if outcome.status == PASSED and outcome.compared}
     assert passed >= set(ROWS), "\n".join(report.lines(verbose=True))
-    assert "device cuda" in report.lines()[-1] and "cupy" in report.lines()[-1] and "TF32 (PyTorch side) off" in (
-        report.lines()[-1])
+    assert (
+        "device cuda" in report.lines()[-1]
+        and "cupy" in report.lines()[-1]
+        and "TF32 (PyTorch side) off" in (report.lines()[-1])
+    )
 
 
-PYPROJECT = '''
+PYPROJECT = """
 [[tool.chainer2torch.verify.model]]
 target = "net:Net"
 inputs = ["f32[6,2,8,8]"]
-'''
+"""
 
 
 @pytest.mark.parametrize("fault", [False, True])
 def test_models_on_the_gpu(cuda, tmp_path, fault):
     text = migrate_source(TRAIN).code
     assert "negative_slope=0.2" in text
-    for name, code in (("src", TRAIN), ("out", text.replace("negative_slope=0.2", "negative_slope=0.3") if fault
-                                        else text)):
+    for name, code in (
+        ("src", TRAIN),
+        ("out", text.replace("negative_slope=0.2", "negative_slope=0.3") if fault else text),
+    ):
         (tmp_path / name).mkdir()
         (tmp_path / name / "net.py").write_text(code)
     (tmp_path / "src" / "pyproject.toml").write_text(PYPROJECT)
@@ -261,14 +296,21 @@ def test_models_on_the_gpu(cuda, tmp_path, fault):
 
 
 def _migrate(src, out):
-    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out), "-q"], cwd=ROOT,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "migrate", str(src), "-o", str(out), "-q"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert out.is_dir(), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("fixture, argv", [
-    ("mlp_trainer", ["train.py", "-g", "0", "-e", "2"]),
-])
+@pytest.mark.parametrize(
+    "fixture, argv",
+    [
+        ("mlp_trainer", ["train.py", "-g", "0", "-e", "2"]),
+    ],
+)
 def test_scripts_on_the_gpu(cuda, tmp_path, fixture, argv):
     _migrate(ROOT / "fixtures" / fixture, tmp_path / "out")
     report = verify_script(ROOT / "fixtures" / fixture, tmp_path / "out", argv, device="cuda", iterations=10)

@@ -1,4 +1,5 @@
 """Notebooks on the command line: what changes is the source of code cells, and nothing else of the file."""
+
 import json
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from chainer2torch.project import notebooks
 from chainer2torch.project.files import FileError
 
 ROOT = Path(__file__).parents[2]
-IMPORTS = "%matplotlib inline\nimport numpy as np\nimport chainer  # the framework\nimport chainer.functions as F\n" \
-          "import chainer.links as L\n"
+IMPORTS = (
+    "%matplotlib inline\nimport numpy as np\nimport chainer  # the framework\nimport chainer.functions as F\n"
+    "import chainer.links as L\n"
+)
 NET = """class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -30,9 +33,14 @@ y.shape"""
 
 
 def run(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "chainer2torch", *map(str, arguments)], cwd=cwd, capture_output=True,
-                          text=True, timeout=120, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin",
-                                                       "LANG": "C.UTF-8"})
+    return subprocess.run(
+        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
 
 
 def notebook(*cells, single=False):
@@ -42,10 +50,17 @@ def notebook(*cells, single=False):
         lines = source if single else source.splitlines(keepends=True)
         made.append({"cell_type": kind, "metadata": {"tags": ["é"]}, "source": lines})
         if kind == "code":
-            made[-1] |= {"execution_count": 3, "id": f"c{number}", "outputs": [
-                {"name": "stdout", "output_type": "stream", "text": ["import chainer\n", "0.5"]}]}
-    return {"cells": made, "metadata": {"kernelspec": {"language": "python", "name": "python3"}}, "nbformat": 4,
-            "nbformat_minor": 5}
+            made[-1] |= {
+                "execution_count": 3,
+                "id": f"c{number}",
+                "outputs": [{"name": "stdout", "output_type": "stream", "text": ["import chainer\n", "0.5"]}],
+            }
+    return {
+        "cells": made,
+        "metadata": {"kernelspec": {"language": "python", "name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
 
 
 def sources(path):
@@ -56,8 +71,16 @@ def sources(path):
 def folder(tmp_path):
     src = tmp_path / "src"
     src.mkdir()
-    document = notebook(("markdown", "# uses chainer"), IMPORTS, NET, "%%time\nmodel = Net()", USE, "",
-                        "# chainer, later", "%%bash\nls\n")
+    document = notebook(
+        ("markdown", "# uses chainer"),
+        IMPORTS,
+        NET,
+        "%%time\nmodel = Net()",
+        USE,
+        "",
+        "# chainer, later",
+        "%%bash\nls\n",
+    )
     (src / "train.ipynb").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return src
 
@@ -71,16 +94,25 @@ def test_names_and_kinds_flow_through_the_cells(folder, tmp_path):
     assert cells[2].startswith("class Net(nn.Module):\n") and "negative_slope=0.2" in cells[2]
     assert cells[3] == "%%time\nmodel = Net()"
     assert cells[4] == USE.replace("F.tanh(model(x))", "torch.tanh(model(torch.as_tensor(x)))").replace(
-        "y.data", "y.detach().cpu().numpy()")
+        "y.data", "y.detach().cpu().numpy()"
+    )
     assert cells[5:] == ["", "# chainer, later", "%%bash\nls\n"]
     assert (tmp_path / "out" / "chainer_compat.py").is_file()
     again = run("migrate", tmp_path / "out", cwd=tmp_path)
     assert again.returncode == 0 and again.stdout == "", "a second run changes nothing"
 
 
-@pytest.mark.parametrize("layout", [
-    {"indent": 1, "ensure_ascii": False}, {"indent": 2, "ensure_ascii": True}, {}, {"separators": (",", ":")},
-    {"indent": "\t", "ensure_ascii": False}], ids=str)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {"indent": 1, "ensure_ascii": False},
+        {"indent": 2, "ensure_ascii": True},
+        {},
+        {"separators": (",", ":")},
+        {"indent": "\t", "ensure_ascii": False},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
 def test_everything_but_the_sources_stays_byte_for_byte(tmp_path, layout, single, end):
@@ -91,8 +123,11 @@ def test_everything_but_the_sources_stays_byte_for_byte(tmp_path, layout, single
     assert read.encode(read.text) == raw
     code = read.text.replace("import chainer  # the framework", "import torch").replace("chainer.Chain", "nn.Module")
     result = read.encode(code)
-    expected = notebook(IMPORTS.replace("import chainer  # the framework", "import torch") + "s = 'ü'\n",
-                        NET.replace("chainer.Chain", "nn.Module"), single=single)
+    expected = notebook(
+        IMPORTS.replace("import chainer  # the framework", "import torch") + "s = 'ü'\n",
+        NET.replace("chainer.Chain", "nn.Module"),
+        single=single,
+    )
     wanted = json.dumps(expected, **layout) + end
     assert result == (wanted.replace("\n", "\r\n") if end == "\r\n" else wanted).encode()
 
@@ -122,7 +157,8 @@ def test_diff_shows_cells_and_reports_name_them(folder):
 def test_a_module_beside_it_and_write(tmp_path):
     (tmp_path / "net.py").write_text(
         "import chainer\nimport chainer.links as L\n\n\nclass Net(chainer.Chain):\n    def __init__(self):\n"
-        "        super().__init__()\n        with self.init_scope():\n            self.l = L.Linear(3, 2)\n")
+        "        super().__init__()\n        with self.init_scope():\n            self.l = L.Linear(3, 2)\n"
+    )
     path = tmp_path / "use.ipynb"
     cells = ["from net import Net\nmodel = Net()", "model.cleargrads()\nmodel.l.W"]
     path.write_text(json.dumps(notebook(*cells), indent=1))
@@ -133,24 +169,33 @@ def test_a_module_beside_it_and_write(tmp_path):
 
 def test_magics_that_name_chainer_are_listed_and_kept(tmp_path):
     path = tmp_path / "m.ipynb"
-    cells = ["!pip install -q chainer==7.8.1 \\\n    cupy-cuda101\nimport chainer.functions as F\nF.relu",
-             "%%writefile net.py\nimport chainer\n", "!ls", "%%html\n<b>chain</b>"]
+    cells = [
+        "!pip install -q chainer==7.8.1 \\\n    cupy-cuda101\nimport chainer.functions as F\nF.relu",
+        "%%writefile net.py\nimport chainer\n",
+        "!ls",
+        "%%html\n<b>chain</b>",
+    ]
     path.write_text(json.dumps(notebook(*cells), indent=1))
     done = run("report", path, cwd=tmp_path)
     assert "m.ipynb:cell 1:1:1: C2T015 manual chainer:" in done.stdout
     assert "m.ipynb:cell 2:1:1: C2T015 manual chainer:" in done.stdout
     assert done.stdout.count("C2T015") == 2 and done.returncode == 1
     run("migrate", path, "--write", "--force", cwd=tmp_path)
-    assert sources(path) == [cells[0].replace("import chainer.functions as F", "import torch.nn.functional as F"),
-                             *cells[1:]]
+    assert sources(path) == [
+        cells[0].replace("import chainer.functions as F", "import torch.nn.functional as F"),
+        *cells[1:],
+    ]
 
 
-@pytest.mark.parametrize(("text", "line", "message"), [
-    ('{"cells": [\n"chainer", }', 2, "invalid JSON"),
-    ("import chainer\n", 1, "invalid JSON"),
-    ('{"chainer": 1}', None, "no list of cells"),
-    ('{"cells": [{"cell_type": "code", "source": [1, "chainer"]}]}', None, "cell 1 is not text"),
-])
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('{"cells": [\n"chainer", }', 2, "invalid JSON"),
+        ("import chainer\n", 1, "invalid JSON"),
+        ('{"chainer": 1}', None, "no list of cells"),
+        ('{"cells": [{"cell_type": "code", "source": [1, "chainer"]}]}', None, "cell 1 is not text"),
+    ],
+)
 def test_what_is_no_notebook_is_said(tmp_path, text, line, message):
     (tmp_path / "bad.ipynb").write_text(text)
     (tmp_path / "good.py").write_text("import chainer.functions as F\nF.relu\n")
@@ -174,19 +219,51 @@ def test_other_languages_and_old_formats(tmp_path):
     other = notebook("library(chainer)")
     other["metadata"]["kernelspec"]["language"] = "R"
     assert notebooks.read(json.dumps(other).encode(), "r.ipynb").text == ""
-    old = {"metadata": {}, "nbformat": 3, "worksheets": [{"cells": [
-        {"cell_type": "code", "input": ["import chainer\n", "chainer"], "language": "python", "outputs": []}]}]}
+    old = {
+        "metadata": {},
+        "nbformat": 3,
+        "worksheets": [
+            {
+                "cells": [
+                    {"cell_type": "code", "input": ["import chainer\n", "chainer"], "language": "python", "outputs": []}
+                ]
+            }
+        ],
+    }
     read = notebooks.read(json.dumps(old).encode(), "o.ipynb")
     assert read.text == "import chainer\nchainer"
     assert b'["import torch\\n", "chainer"]' in read.encode("import torch\nchainer")
 
 
-@pytest.mark.parametrize("source", [
-    "!ls\n", "  !ls", "x = !ls | wc", "x, y = %run a.py", "%timeit -n 10 f(x)", "%timeit", "%%capture out\nf(x)",
-    "?f", "f??", "a.b?", "%time x = f(\\\n   1)", "if x:\n    !ls\n    %cd a\nelse:\n    y = 1",
-    "s = '''\n%no\n'''\n!ls", "f(a\n  % b)\n!ls", "%%javascript\nif (x) {", ";f a b",
-    "!a \\\n  b \\\n  c\nx = 1", "# %no\n!ls", "print('?')\n!x?",
-    "%%bash\n\n\n", "\n\n", "", "x = 'a\\\n%b'\n%c", "await f()"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "!ls\n",
+        "  !ls",
+        "x = !ls | wc",
+        "x, y = %run a.py",
+        "%timeit -n 10 f(x)",
+        "%timeit",
+        "%%capture out\nf(x)",
+        "?f",
+        "f??",
+        "a.b?",
+        "%time x = f(\\\n   1)",
+        "if x:\n    !ls\n    %cd a\nelse:\n    y = 1",
+        "s = '''\n%no\n'''\n!ls",
+        "f(a\n  % b)\n!ls",
+        "%%javascript\nif (x) {",
+        ";f a b",
+        "!a \\\n  b \\\n  c\nx = 1",
+        "# %no\n!ls",
+        "print('?')\n!x?",
+        "%%bash\n\n\n",
+        "\n\n",
+        "",
+        "x = 'a\\\n%b'\n%c",
+        "await f()",
+    ],
+)
 def test_magics_come_back(source):
     cells = ["a = 1", source, "b = 2"]
     read = notebooks.read(json.dumps(notebook(*cells)).encode(), "n.ipynb")

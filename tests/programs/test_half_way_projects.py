@@ -1,4 +1,5 @@
 """``migrate --only``: two fixtures at every stage, in both frameworks: the losses of the original, and its weights."""
+
 import json
 import subprocess
 import sys
@@ -16,10 +17,20 @@ ROOT = Path(__file__).parents[2]
 # the class, constructor arguments, the shape of a batch, the script, and the dropout that is taken out: two frameworks
 # do not draw the same masks, and Chainer draws them from the generator that shuffles
 CASES = {
-    "mlp_trainer": ("net:MLP", (24, 3), (4, 10), ["train.py"],
-                    ("F.dropout( F.relu(self.l2(h)), ratio=.25 )", "F.relu(self.l2(h))")),
-    "cnn_loop": ("models:StripeNet", (3,), (4, 3, 13, 13), ["train.py"],
-                 ("F.dropout(F.relu(self.conv3(h)), .2)", "F.relu(self.conv3(h))")),
+    "mlp_trainer": (
+        "net:MLP",
+        (24, 3),
+        (4, 10),
+        ["train.py"],
+        ("F.dropout( F.relu(self.l2(h)), ratio=.25 )", "F.relu(self.l2(h))"),
+    ),
+    "cnn_loop": (
+        "models:StripeNet",
+        (3,),
+        (4, 3, 13, 13),
+        ["train.py"],
+        ("F.dropout(F.relu(self.conv3(h)), .2)", "F.relu(self.conv3(h))"),
+    ),
 }
 # the name of a stage, what it starts from, what is migrated, and whether Chainer is needed afterwards
 STAGES = [
@@ -66,9 +77,23 @@ def project(request, tmp_path_factory):
     chainer.serializers.save_npz(str(folder / "start.npz"), link)
     folders = [str(folder / stage) for stage in ("original", *(stage for stage, *_ in STAGES))]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(ROOT / "tests/support/half_way.py"), str(folder / "runs.json"),
-         str(folder / "start.npz"), target, *folders, "--", *script],
-        capture_output=True, text=True, timeout=500, env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": ""})
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            str(ROOT / "tests/support/half_way.py"),
+            str(folder / "runs.json"),
+            str(folder / "start.npz"),
+            target,
+            *folders,
+            "--",
+            *script,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": ""},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     runs = json.loads((folder / "runs.json").read_text())
     return folder, {Path(name).name: run for name, run in runs.items()}, codes
@@ -87,9 +112,13 @@ def test_every_stage_learns_as_the_original(project, stage):
 def test_the_frameworks_that_a_stage_needs(project, stage, needed):
     folder, _, _ = project
     texts = [path.read_text() for path in (folder / stage).glob("*.py")]
-    imports = [line for text in texts for line in text.splitlines()
-               if line.split("#")[0].strip().replace("from ", "import ").startswith("import chainer")
-               and "chainer_compat" not in line]
+    imports = [
+        line
+        for text in texts
+        for line in text.splitlines()
+        if line.split("#")[0].strip().replace("from ", "import ").startswith("import chainer")
+        and "chainer_compat" not in line
+    ]
     assert bool(imports) == needed, imports
 
 

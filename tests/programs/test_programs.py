@@ -4,6 +4,7 @@ A program defines ``main(out)``, which trains, writes below ``out`` and returns 
 ``begin(model)`` for every new model: both sides give it the same weights there. Compared are the returned values, the
 printed text, and every file: logs with their keys in order, arrays of snapshots; of other files the names.
 """
+
 import contextlib
 import io
 import json

@@ -1,4 +1,5 @@
 """A stand-in for the engine, to test input and output without it: every `chainer.old` becomes `torch.new`."""
+
 import dataclasses
 
 

@@ -1,4 +1,5 @@
 """Every fixture runs under Chainer as it is, and is written as people write: with Chainer's names and comments."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -38,8 +39,13 @@ def test_runs_under_chainer(name, tmp_path):
     folder = ROOT / "fixtures" / name
     script, *arguments = [part.format(out=tmp_path) for part in PROGRAMS[name]]
     code = RUN.format(root=str(ROOT), folder=str(folder))
-    done = subprocess.run([sys.executable, "-c", code, str(folder / script), *arguments], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder / script), *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     assert "nan" not in done.stdout and done.stdout.strip()
     for path in EXPECTED.get(name, []):

@@ -1,4 +1,5 @@
 """Nothing is lost and nothing half-written: bytes, modes, links and everything that can be wrong with a file."""
+
 import dataclasses
 import os
 import signal
@@ -79,16 +80,19 @@ def test_mode_of_a_migrated_file_is_kept(src, tmp_path):
     assert stat.S_IMODE((tmp_path / "out/a.py").stat().st_mode) == 0o751
 
 
-@pytest.mark.parametrize("raw", [
-    b"\xef\xbb\xbf# chainer.old \xc3\xa9\n",
-    b"# -*- coding: latin-1 -*-\n# chainer.old \xe9\n",
-    b"#!/usr/bin/python\n# vim: set fileencoding=shift_jis :\ns = '\x93\xfa'  # chainer.old\n",
-    b"# chainer.old\r\nif x:\r\n\ty = 1\r\n",
-    b"# chainer.old\rx = 1\r",
-    b"# chainer.old\r\nx = 1\ny = 2\r\n",
-    b"\x0c\n# chainer.old no newline at the end",
-    "# chainer.old \u2028 \x85 ü\n".encode(),
-])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xef\xbb\xbf# chainer.old \xc3\xa9\n",
+        b"# -*- coding: latin-1 -*-\n# chainer.old \xe9\n",
+        b"#!/usr/bin/python\n# vim: set fileencoding=shift_jis :\ns = '\x93\xfa'  # chainer.old\n",
+        b"# chainer.old\r\nif x:\r\n\ty = 1\r\n",
+        b"# chainer.old\rx = 1\r",
+        b"# chainer.old\r\nx = 1\ny = 2\r\n",
+        b"\x0c\n# chainer.old no newline at the end",
+        "# chainer.old \u2028 \x85 ü\n".encode(),
+    ],
+)
 def test_encodings_and_line_ends_survive(tmp_path, raw):
     src = tree(tmp_path / "src", a_py=raw)
     found = migrate(src, tmp_path / "out")
@@ -106,8 +110,14 @@ def test_files_without_chainer_are_never_handed_to_the_engine(src):
 
 
 def test_files_that_use_chainer_through_others_are_handed_over(src):
-    tree(src, b_py=b"from a import F\n", c_py=b"from pkg import (x,\n  b)\n", a_py=OLD + b"import util\n",
-         util_py=b"", other_py=b"import c_not\n")
+    tree(
+        src,
+        b_py=b"from a import F\n",
+        c_py=b"from pkg import (x,\n  b)\n",
+        a_py=OLD + b"import util\n",
+        util_py=b"",
+        other_py=b"import c_not\n",
+    )
     engine = Engine()
     run(src, engine)
     assert sorted(engine.calls[0]) == ["a.py", "b.py", "c.py", "util.py"]
@@ -119,17 +129,20 @@ def test_no_engine_at_all_without_chainer(tmp_path):
     assert engine.calls == []
 
 
-@pytest.mark.parametrize("raw, code, line, words", [
-    (b"# chainer\nx = (\n", "C2T004", 2, "syntax error"),
-    (b"import chainer\nprint 'x'\n", "C2T005", 2, "2to3"),
-    (b"import chainer\ntry:\n  pass\nexcept A, e:\n  pass\n", "C2T005", 4, "2to3"),
-    (b"import chainer\nx = 0777\n", "C2T005", 2, "octal"),
-    (b"import chainer\nexec 'a' in b\n", "C2T005", 2, "exec"),
-    (b"import chainer\nraise E, 'b'\n", "C2T005", 2, "raise"),
-    (b"import chainer\nif a <> b: pass\n", "C2T005", 2, "<>"),
-    (b"import chainer\n# \xe9\n", "C2T003", 2, "coding"),
-    (b"# -*- coding: klingon -*-\nimport chainer\n", "C2T003", None, "klingon"),
-])
+@pytest.mark.parametrize(
+    "raw, code, line, words",
+    [
+        (b"# chainer\nx = (\n", "C2T004", 2, "syntax error"),
+        (b"import chainer\nprint 'x'\n", "C2T005", 2, "2to3"),
+        (b"import chainer\ntry:\n  pass\nexcept A, e:\n  pass\n", "C2T005", 4, "2to3"),
+        (b"import chainer\nx = 0777\n", "C2T005", 2, "octal"),
+        (b"import chainer\nexec 'a' in b\n", "C2T005", 2, "exec"),
+        (b"import chainer\nraise E, 'b'\n", "C2T005", 2, "raise"),
+        (b"import chainer\nif a <> b: pass\n", "C2T005", 2, "<>"),
+        (b"import chainer\n# \xe9\n", "C2T003", 2, "coding"),
+        (b"# -*- coding: klingon -*-\nimport chainer\n", "C2T003", None, "klingon"),
+    ],
+)
 def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, words):
     tree(src, bad_py=raw)
     found = migrate(src, tmp_path / "out")
@@ -301,11 +314,18 @@ def test_a_real_limit_on_the_size_of_files(src, tmp_path):
     (src / "a.py").write_text("import chainer.functions as F\n" + "y = F.leaky_relu(x)\n" * 2000)
     (src / "b.py").write_text("import chainer.functions as F\ny = F.relu(x)\n")
     before = (src / "a.py").read_bytes()
-    program = ("import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); "
-               "from chainer2torch.__main__ import main; main()")
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); "
+        "from chainer2torch.__main__ import main; main()"
+    )
     for arguments in (["--write"], ["-o", "../out"]):
-        done = subprocess.run([sys.executable, "-B", "-c", program, "migrate", ".", *arguments], cwd=src, text=True,
-                              capture_output=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", program, "migrate", ".", *arguments],
+            cwd=src,
+            text=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
         assert done.returncode == 2 and "a.py: C2T007 cannot be written: File too large" in done.stderr, done.stderr
         assert ", 1 with errors" in done.stderr
         assert "Traceback" not in done.stderr and (src / "a.py").read_bytes() == before
@@ -340,8 +360,9 @@ def test_links_stay_links_when_written_in_place(src):
 
 
 def git(folder, *arguments):
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=folder, check=True,
-                   capture_output=True)
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=folder, check=True, capture_output=True
+    )
 
 
 def test_write_refuses_uncommitted_changes(src):
@@ -403,8 +424,10 @@ def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, m
 
     class Some(Engine):
         def __call__(self, texts, pinned=None):
-            return {path: dataclasses.replace(result, helpers=frozenset() if path == "b.py" else result.helpers)
-                    for path, result in super().__call__(texts).items()}
+            return {
+                path: dataclasses.replace(result, helpers=frozenset() if path == "b.py" else result.helpers)
+                for path, result in super().__call__(texts).items()
+            }
 
     monkeypatch.setattr(files, "write_atomic", write)
     engine = Some(helpers=["leaky_relu"])
@@ -466,8 +489,13 @@ def test_patch_applies(src):
 
 
 def test_named_files_see_what_they_import(tmp_path):
-    src = tree(tmp_path / "src", train_py=b"import net\nx = chainer.old\n", net_py=OLD, other_py=OLD,
-               **{"pkg/__init__.py": b"", "pkg/m.py": OLD})
+    src = tree(
+        tmp_path / "src",
+        train_py=b"import net\nx = chainer.old\n",
+        net_py=OLD,
+        other_py=OLD,
+        **{"pkg/__init__.py": b"", "pkg/m.py": OLD},
+    )
     engine = Engine()
     found = run(src / "train.py", engine)
     assert sorted(engine.calls[0]) == ["net.py", "train.py"]

@@ -1,4 +1,5 @@
 """Dividing the files among processes: the same result, nothing left running, progress that a person can read."""
+
 import io
 import os
 import signal
@@ -21,8 +22,11 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process doe
 
 
 def sources():
-    return {path.relative_to(FIXTURES).as_posix(): path.read_text() for path in sorted(FIXTURES.rglob("*.py"))
-            if "hand_port" not in path.parts}
+    return {
+        path.relative_to(FIXTURES).as_posix(): path.read_text()
+        for path in sorted(FIXTURES.rglob("*.py"))
+        if "hand_port" not in path.parts
+    }
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 9])
@@ -114,8 +118,15 @@ def test_ctrl_c_and_an_end_from_outside_are_one_line_and_leave_nothing(tmp_path,
         main()
         """)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     end = time.monotonic() + 60
     while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < end:
         time.sleep(0.05)

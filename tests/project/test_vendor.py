@@ -1,4 +1,5 @@
 """chainer_compat.py is built from the text of the rooms: complete, minimal, importable and always the same."""
+
 import ast
 import shutil
 import subprocess
@@ -51,7 +52,7 @@ TOY = {
         class Child(twice(object) if False else dict):
             pass
         ''',
-    "beta": '''
+    "beta": """
         import functools
         import os.path
         import xml.sax
@@ -67,8 +68,8 @@ TOY = {
         @functools.lru_cache
         def join(a):
             return os.path.join(a, "b")
-        ''',
-    "gamma": '''
+        """,
+    "gamma": """
         LIMIT = _default() if False else 3
         _A, _B = 1, 2
 
@@ -84,7 +85,7 @@ TOY = {
         class Iterator:
             def clone(self) -> "Iterator":
                 return self
-        ''',
+        """,
 }
 
 
@@ -168,16 +169,19 @@ def test_header_says_where_it_comes_from(rooms):
     assert not compat_file.is_ours("def mine(): pass\n")
 
 
-@pytest.mark.parametrize("line, expected", [
-    ("import chainer_compat as compat\ncompat.relu6(compat.other)", {"relu6", "other"}),
-    ("import chainer_compat\nchainer_compat.a()", {"a"}),
-    ("from chainer_compat import a, b", {"a", "b"}),
-    ("from . import chainer_compat as c\nc.a", {"a"}),
-    ("from .chainer_compat import a", {"a"}),
-    ("# chainer_compat.a", set()),
-    ("compat.a; chainer_compat = 1", set()),
-    ("import chainer_compat as (", set()),
-])
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("import chainer_compat as compat\ncompat.relu6(compat.other)", {"relu6", "other"}),
+        ("import chainer_compat\nchainer_compat.a()", {"a"}),
+        ("from chainer_compat import a, b", {"a", "b"}),
+        ("from . import chainer_compat as c\nc.a", {"a"}),
+        ("from .chainer_compat import a", {"a"}),
+        ("# chainer_compat.a", set()),
+        ("compat.a; chainer_compat = 1", set()),
+        ("import chainer_compat as (", set()),
+    ],
+)
 def test_names_used(line, expected, monkeypatch):
     monkeypatch.setattr(compat_file, "helper_names", lambda: frozenset({"relu6", "other", "a", "b"}))
     assert compat_file.names_used(line) == expected
@@ -192,8 +196,18 @@ def test_every_real_helper_alone_and_all_together(tmp_path):
         (tmp_path / f"{name}.py").write_text(text)
     together = tmp_path / "chainer_compat.py"
     together.write_text(compat_file.build(names))
-    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py310", "--select", "F,E9",
-               str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--target-version",
+        "py310",
+        "--select",
+        "F,E9",
+        str(tmp_path),
+    ]
     checked = subprocess.run(command, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
     pytest.importorskip("torch")
@@ -208,8 +222,16 @@ def test_any_helpers_can_be_shipped_together():
     clashes = []
     for path in sorted(Path(compat.__file__).parent.rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
-            names = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [
-                t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
-            clashes += [(name, homes[name], path.stem) for name in names
-                        if not name.startswith("__") and homes.setdefault(name, path.stem) != path.stem]
+            names = (
+                [node.name]
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+                else [t.id for t in node.targets if isinstance(t, ast.Name)]
+                if isinstance(node, ast.Assign)
+                else []
+            )
+            clashes += [
+                (name, homes[name], path.stem)
+                for name in names
+                if not name.startswith("__") and homes.setdefault(name, path.stem) != path.stem
+            ]
     assert len(homes) > 900 and not clashes

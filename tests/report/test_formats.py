@@ -1,4 +1,5 @@
 """Machine-readable formats: JSON, SARIF and GitHub's annotations, against schemas and by value."""
+
 import dataclasses
 import json
 from pathlib import Path
@@ -35,10 +36,18 @@ def test_json_fits_its_schema():
     assert document["totals"] == {"files": 5, "sites": 4, "exact": 1, "close": 1, "review": 1, "manual": 1}
 
 
-@pytest.mark.parametrize("damage", [
-    lambda d: d.update(version=2), lambda d: d.pop("totals"), lambda d: d["files"][0].update(status="what"),
-    lambda d: d["files"][0]["sites"][0].update(state="unknown"), lambda d: d["files"][0]["sites"][0].update(line=0),
-    lambda d: d.update(more=1), lambda d: d["files"][0]["sites"][0].update(code="C2T1")])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d.update(version=2),
+        lambda d: d.pop("totals"),
+        lambda d: d["files"][0].update(status="what"),
+        lambda d: d["files"][0]["sites"][0].update(state="unknown"),
+        lambda d: d["files"][0]["sites"][0].update(line=0),
+        lambda d: d.update(more=1),
+        lambda d: d["files"][0]["sites"][0].update(code="C2T1"),
+    ],
+)
 def test_the_json_schema_can_fail(damage):
     document = json.loads(formats.render("json", reports.report(), reports.extras()))
     damage(document)
@@ -46,9 +55,15 @@ def test_the_json_schema_can_fail(damage):
         validate(document, JSON_SCHEMA)
 
 
-@pytest.mark.parametrize("name, shown", [
-    ("json", '"where": "comment"'), ("text", "a.py:3:5: named in a comment: chainer.links"),
-    ("markdown", "- `a.py:3` `chainer.links` (comment)"), ("html", "<code>chainer.links</code> comment")])
+@pytest.mark.parametrize(
+    "name, shown",
+    [
+        ("json", '"where": "comment"'),
+        ("text", "a.py:3:5: named in a comment: chainer.links"),
+        ("markdown", "- `a.py:3` `chainer.links` (comment)"),
+        ("html", "<code>chainer.links</code> comment"),
+    ],
+)
 def test_names_in_strings_and_comments(name, shown):
     report = Report([FileRow("a.py", MIGRATED, mentions=(MentionRow(3, 5, "chainer.links", "comment"),))])
     text = formats.render(name, report, reports.extras())
@@ -62,6 +77,7 @@ def test_names_in_strings_and_comments(name, shown):
 
 # -- SARIF ---------------------------------------------------------------------------------------------------------
 
+
 def sarif(report=None, **options):
     return json.loads(formats.render("sarif", report or reports.report(), reports.extras(**options)))
 
@@ -72,10 +88,17 @@ def test_sarif_fits_the_schema_of_oasis():
     validate_sarif(sarif(reports.large(20, 40)))
 
 
-@pytest.mark.parametrize("damage", [
-    lambda d: d.update(version="2.0.0"), lambda d: d.pop("runs"), lambda d: d["runs"][0].pop("tool"),
-    lambda d: d["runs"][0]["results"][0].update(level="bad"), lambda d: d["runs"][0]["results"][0].update(more=1),
-    lambda d: d["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].update(startLine=0)])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d.update(version="2.0.0"),
+        lambda d: d.pop("runs"),
+        lambda d: d["runs"][0].pop("tool"),
+        lambda d: d["runs"][0]["results"][0].update(level="bad"),
+        lambda d: d["runs"][0]["results"][0].update(more=1),
+        lambda d: d["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].update(startLine=0),
+    ],
+)
 def test_the_sarif_schema_can_fail(damage):
     document = sarif()
     damage(document)
@@ -87,8 +110,18 @@ def test_the_sarif_schema_can_fail(damage):
 def test_sarif_of_the_fixtures_fits_the_schema(command, tmp_path):
     (tmp_path / "broken.py").write_text("import chainer\nx = (\n")
     out = tmp_path / "out.sarif"
-    done = CliRunner().invoke(cli, [command, str(ROOT / "fixtures"), str(tmp_path), "--format", "sarif",
-                                    *(["-o", str(out)] if command == "report" else [])], standalone_mode=False)
+    done = CliRunner().invoke(
+        cli,
+        [
+            command,
+            str(ROOT / "fixtures"),
+            str(tmp_path),
+            "--format",
+            "sarif",
+            *(["-o", str(out)] if command == "report" else []),
+        ],
+        standalone_mode=False,
+    )
     document = json.loads(out.read_text() if command == "report" else done.stdout)
     assert done.return_value == 2 and document["runs"][0]["results"], done.output
     assert document["runs"][0]["invocations"][0]["toolExecutionNotifications"]
@@ -98,13 +131,17 @@ def test_sarif_of_the_fixtures_fits_the_schema(command, tmp_path):
 def test_sarif_results():
     run = sarif()["runs"][0]
     assert [(r["ruleId"], r["level"], r["properties"]["state"]) for r in run["results"]] == [
-        ("C2T200", "warning", "review"), ("C2T090", "error", "manual"), ("C2T100", "note", "close")]
+        ("C2T200", "warning", "review"),
+        ("C2T090", "error", "manual"),
+        ("C2T100", "note", "close"),
+    ]
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     hard = run["results"][1]
     assert hard["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "a%20%26%20b/net.py", "uriBaseId": "SRCROOT"},
-        "region": {"startLine": 6, "startColumn": 12}}, "columns in characters"
+        "region": {"startLine": 6, "startColumn": 12},
+    }, "columns in characters"
     assert hard["message"]["text"].startswith("chainer.hard: manual. a reason with")
     assert hard["message"]["text"].endswith("write it anew.")
     invocation = run["invocations"][0]
@@ -141,10 +178,15 @@ def test_sarif_says_what_is_new(tmp_path):
     document = sarif(report, comparison=baseline.compare(report, old))
     validate_sarif(document)
     assert [r["baselineState"] for r in document["runs"][0]["results"]] == [
-        "unchanged", "unchanged", "new", "unchanged"], "what needs nobody is not news"
+        "unchanged",
+        "unchanged",
+        "new",
+        "unchanged",
+    ], "what needs nobody is not news"
 
 
 # -- GitHub --------------------------------------------------------------------------------------------------------
+
 
 def test_github_annotations():
     lines = formats.render("github", reports.report(), reports.extras()).splitlines()
@@ -155,6 +197,7 @@ def test_github_annotations():
 
 
 # -- baseline ------------------------------------------------------------------------------------------------------
+
 
 @pytest.fixture
 def old(tmp_path):
@@ -189,8 +232,10 @@ def test_what_got_worse_is_new(old):
     assert [site.symbol for _, site in baseline.compare(report, old).new] == ["chainer.links.Linear"]
 
 
-@pytest.mark.parametrize("content, words", [
-    (None, "cannot be read"), ("{", "not JSON"), ("[]", "version 1"), ('{"version": 1, "files": [{}]}', "version 1")])
+@pytest.mark.parametrize(
+    "content, words",
+    [(None, "cannot be read"), ("{", "not JSON"), ("[]", "version 1"), ('{"version": 1, "files": [{}]}', "version 1")],
+)
 def test_a_wrong_baseline_is_refused(tmp_path, content, words):
     path = tmp_path / "old.json"
     if content is not None:
@@ -210,11 +255,14 @@ def test_junit_results(tmp_path):
     path = tmp_path / "r.xml"
     path.write_text(JUNIT)
     assert verification.read(path) == (
-        verification.Check("relu", 1, 1, 0, "two: differs"), verification.Check("tanh", 0, 0, 1, "one: no GPU"))
+        verification.Check("relu", 1, 1, 0, "two: differs"),
+        verification.Check("tanh", 0, 0, 1, "one: no GPU"),
+    )
 
 
-@pytest.mark.parametrize("content", ["", "x", "{}", '{"version": 2}', "<html/>",
-                                     '<!DOCTYPE x [<!ENTITY a "b">]><testsuites/>'])
+@pytest.mark.parametrize(
+    "content", ["", "x", "{}", '{"version": 2}', "<html/>", '<!DOCTYPE x [<!ENTITY a "b">]><testsuites/>']
+)
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "r.xml"
     path.write_text(content)

@@ -1,4 +1,5 @@
 """The HTML page: by its text, and in a headless browser."""
+
 import dataclasses
 import functools
 import html
@@ -19,8 +20,10 @@ from chainer2torch.report.model import MIGRATED, FileRow, Report
 from tests.support import reports
 from tests.support.reports import LINEAR
 
-CHECKS = (verification.Check("relu", 3, 0, 0, "", (("float32 value", 1e-7), ("float64 value", 0.0))),
-          verification.Check("bad", 0, 2, 0, reports.HOSTILE, (), (("/conv", 1e-7), (reports.HOSTILE, 1e3))))
+CHECKS = (
+    verification.Check("relu", 3, 0, 0, "", (("float32 value", 1e-7), ("float64 value", 0.0))),
+    verification.Check("bad", 0, 2, 0, reports.HOSTILE, (), (("/conv", 1e-7), (reports.HOSTILE, 1e3))),
+)
 
 
 @functools.cache
@@ -29,6 +32,7 @@ def page(**options):
 
 
 # -- without a browser ---------------------------------------------------------------------------------------------
+
 
 def test_nothing_is_fetched():
     text = page(checks=CHECKS)
@@ -53,15 +57,23 @@ def test_a_page_without_anything():
     assert "<strong>0</strong> Chainer sites" in to_html(Report())
 
 
-@pytest.mark.parametrize("before, after", [
-    ("a\nb\nc\n", "a\nB\nc\n"), ("", "a\n"), ("a\r\nb", "a\r\nc"), ("a\n" * 50, "a\n" * 20 + "b\n" + "a\n" * 30),
-    ("x\ny\nz", "z\ny\nx"), ("a\fb\n", "a\fc\n")])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("a\nb\nc\n", "a\nB\nc\n"),
+        ("", "a\n"),
+        ("a\r\nb", "a\r\nc"),
+        ("a\n" * 50, "a\n" * 20 + "b\n" + "a\n" * 30),
+        ("x\ny\nz", "z\ny\nx"),
+        ("a\fb\n", "a\fc\n"),
+    ],
+)
 def test_diffs_can_be_applied(before, after):
     """Numbers and marks of the hunks are right: applying them to the old text gives the new one."""
     old = re.split(r"\r\n|\r|\n", before)
     out, at = [], 0
     for old_start, new_start, lines in diff(FileRow("x", MIGRATED, (), 0, before, after)):
-        out += old[at:old_start - 1]
+        out += old[at : old_start - 1]
         at = old_start - 1
         assert len(out) + 1 == new_start
         for line in lines:
@@ -100,8 +112,15 @@ def test_large_projects_stay_small():
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 browser = pytest.mark.skipif(BROWSER is None, reason="no chromium or chrome on the PATH")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-dev-shm-usage")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+)
 
 RUN = """<script>addEventListener("load", () => {
   const out = document.createElement("pre");
@@ -116,9 +135,19 @@ def in_browser(tmp_path, text, script, fragment="", width=1200):
     path = tmp_path / "page.html"
     path.write_text(text.replace("</body>", RUN.replace("SCRIPT", script)))
     done = subprocess.run(
-        [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},900", "--dump-dom",
-         path.as_uri() + fragment], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "HOME": str(tmp_path)})
+        [
+            BROWSER,
+            *FLAGS,
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--window-size={width},900",
+            "--dump-dom",
+            path.as_uri() + fragment,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
     found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
     return json.loads(html.unescape(found[1]))
@@ -137,7 +166,11 @@ const type = (id, value) => { const e = document.getElementById(id); e.value = v
 @pytest.mark.browser
 @browser
 def test_a_file_opens_with_its_diff_and_sites(tmp_path):
-    found = in_browser(tmp_path, page(checks=CHECKS), HELP + """
+    found = in_browser(
+        tmp_path,
+        page(checks=CHECKS),
+        HELP
+        + """
       const before = document.querySelectorAll('.panel').length;
       click('button.open');
       const out = {before, expanded: document.querySelector('button.open').getAttribute('aria-expanded'),
@@ -146,7 +179,8 @@ def test_a_file_opens_with_its_diff_and_sites(tmp_path):
         images: document.images.length, title: document.title};
       click('button.open');
       out.after = document.querySelectorAll('.panel').length;
-      return out;""")
+      return out;""",
+    )
     assert (found["before"], found["expanded"], found["after"]) == (0, "true", 0)
     assert found["old"] == ["import chainer.links as L", "l = L.Linear(3, 4)"]
     assert found["added"] == ["import torch.nn as nn", "l = nn.Linear(3, 4)"]
@@ -163,13 +197,24 @@ def test_changed_lines_stand_beside_what_they_become(tmp_path):
     before = "with self.init_scope():\n    self.a = L.Linear(1, 2)\n    self.b = L.Linear(2, 3)\nx\n"
     after = "self.a = nn.Linear(1, 2)\nself.b = nn.Linear(2, 3)\ncompat.init_like_chainer(self)\nx\n"
     text = to_html(Report([FileRow("net.py", MIGRATED, (LINEAR,), 0, before, after)]), reports.extras())
-    rows = in_browser(tmp_path, text, HELP + """
+    rows = in_browser(
+        tmp_path,
+        text,
+        HELP
+        + """
       return [...document.querySelectorAll('.line')].map(
         (row) => [...row.querySelectorAll('.code')].map((code) => code.textContent));
-    """, "#open=0")
-    assert rows == [["with self.init_scope():", ""], ["    self.a = L.Linear(1, 2)", "self.a = nn.Linear(1, 2)"],
-                    ["    self.b = L.Linear(2, 3)", "self.b = nn.Linear(2, 3)"],
-                    ["", "compat.init_like_chainer(self)"], ["x", "x"], ["", ""]]
+    """,
+        "#open=0",
+    )
+    assert rows == [
+        ["with self.init_scope():", ""],
+        ["    self.a = L.Linear(1, 2)", "self.a = nn.Linear(1, 2)"],
+        ["    self.b = L.Linear(2, 3)", "self.b = nn.Linear(2, 3)"],
+        ["", "compat.init_like_chainer(self)"],
+        ["x", "x"],
+        ["", ""],
+    ]
 
 
 def test_long_lists_are_folded():
@@ -187,7 +232,11 @@ def test_long_lists_are_folded():
 @pytest.mark.browser
 @browser
 def test_sorting_and_searching(tmp_path):
-    found = in_browser(tmp_path, page(), HELP + """
+    found = in_browser(
+        tmp_path,
+        page(),
+        HELP
+        + """
       const files = '#file-table > thead th:nth-child(';
       const out = {start: shown('file-table')};
       click(files + '1) button'); click(files + '1) button');
@@ -206,7 +255,8 @@ def test_sorting_and_searching(tmp_path):
       out.state = shown('file-table');
       type('search-symbols', 'relu');
       out.symbols = shown('symbol-table');
-      return out;""")
+      return out;""",
+    )
     assert found["start"] == ["a & b/net.py", "bad.py", "done.py", "easy.py"]
     assert found["names"] == found["start"][::-1] and found["aria"] == "descending"
     assert found["manual"] == "a & b/net.py" and found["path"] == ["easy.py"]
@@ -218,14 +268,24 @@ def test_sorting_and_searching(tmp_path):
 @browser
 @pytest.mark.parametrize("width", [500, 1200])  # headless Chromium makes no narrower window
 def test_nothing_is_wider_than_the_window(tmp_path, width):
-    found = in_browser(tmp_path, page(checks=CHECKS), HELP + """
+    found = in_browser(
+        tmp_path,
+        page(checks=CHECKS),
+        HELP
+        + """
       const e = document.documentElement;
       return {wide: e.scrollWidth > e.clientWidth, columns: getComputedStyle(document.querySelector('.line')).display,
         focus: document.activeElement.textContent,
         reachable: [...document.querySelectorAll('button, input, select')].every((b) => b.tabIndex >= 0)};""",
-                       "#open=0", width)
-    assert found == {"wide": False, "columns": "block" if width == 500 else "grid", "focus": "a & b/net.py",
-                     "reachable": True}
+        "#open=0",
+        width,
+    )
+    assert found == {
+        "wide": False,
+        "columns": "block" if width == 500 else "grid",
+        "focus": "a & b/net.py",
+        "reachable": True,
+    }
 
 
 @pytest.mark.browser
@@ -235,19 +295,30 @@ def test_baseline_and_verification_are_shown(tmp_path):
     old.write_text(formats.render("json", Report(), reports.extras()))
     comparison = baseline.compare(reports.report(), old)
     text = to_html(reports.report(), reports.extras(comparison=comparison, checks=CHECKS))
-    found = in_browser(tmp_path, text, HELP + """
+    found = in_browser(
+        tmp_path,
+        text,
+        HELP
+        + """
       return {baseline: text('#baseline'), fresh: text('.site .fresh').length, checks: text('#checks .badge'),
-        dots: [...document.querySelectorAll('#checks circle')].map((c) => Number(c.getAttribute('cx')))};""", "#open=0")
-    assert found == {"baseline": ["2 new, 0 known, 0 gone."], "fresh": 2, "checks": ["passed", "failed"],
-                     "dots": [357.1, 0]}
+        dots: [...document.querySelectorAll('#checks circle')].map((c) => Number(c.getAttribute('cx')))};""",
+        "#open=0",
+    )
+    assert found == {
+        "baseline": ["2 new, 0 known, 0 gone."],
+        "fresh": 2,
+        "checks": ["passed", "failed"],
+        "dots": [357.1, 0],
+    }
 
 
 @pytest.mark.browser
 @browser
 def test_a_thousand_files_open_at_once(tmp_path):
     text = to_html(reports.large(1000, 120))
-    milliseconds = in_browser(tmp_path, text, "return performance.timing.domContentLoadedEventEnd - "
-                              "performance.timing.navigationStart;")
+    milliseconds = in_browser(
+        tmp_path, text, "return performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart;"
+    )
     assert 0 < milliseconds < 20_000  # that it opens at all; under 2 s on a machine with nothing else to do
 
 

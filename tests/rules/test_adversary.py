@@ -3,6 +3,7 @@ and where only Chainer raises the row says so.
 
 `python -m tests.support.adversary chainer.functions` runs all of them (some 27,000, ten minutes).
 """
+
 import random
 import re
 
@@ -38,16 +39,19 @@ IN_SILENCE = [
     (r".* length 0|.* no length .*|nothing along .*", ""),
     (r"all (integers|bool)|\w+ is (of integers|bool)", "float|dtype|integers"),
     (r"all float\d\d|\w+ is (narrower|wider)", "dtype|float32"),
-    (r"axes of .*|first element|\w+ (has|is longer) .*|\w+ is a scalar",
-     "shape|length|equal|fit|broadcast|axes|axis"),
+    (r"axes of .*|first element|\w+ (has|is longer) .*|\w+ is a scalar", "shape|length|equal|fit|broadcast|axes|axis"),
 ]
-ROWS = [name for name, row in sorted(adversary.RULES.rows.items())
-        if name.startswith(("chainer.functions.", "chainer.Variable.")) and row.examples]
+ROWS = [
+    name
+    for name, row in sorted(adversary.RULES.rows.items())
+    if name.startswith(("chainer.functions.", "chainer.Variable.")) and row.examples
+]
 
 
 def _explanation(name: str, variation: str) -> str | None:
-    return next((why for row, pattern, why in EXPLAINED
-                 if re.fullmatch(row, name) and re.fullmatch(pattern, variation)), None)
+    return next(
+        (why for row, pattern, why in EXPLAINED if re.fullmatch(row, name) and re.fullmatch(pattern, variation)), None
+    )
 
 
 def _is_function(name: str) -> bool:
@@ -71,8 +75,15 @@ def test_no_variation_has_another_result(name):
 def test_a_wrong_default_is_found(monkeypatch):
     row = adversary.RULES.rows["chainer.functions.leaky_relu"]
     migrate = adversary._migrate
-    monkeypatch.setattr(adversary, "_migrate", lambda source, hints: (
-        migrate(source, hints)[0].replace("negative_slope=0.2", "negative_slope=0.01"), "", None))
+    monkeypatch.setattr(
+        adversary,
+        "_migrate",
+        lambda source, hints: (
+            migrate(source, hints)[0].replace("negative_slope=0.2", "negative_slope=0.01"),
+            "",
+            None,
+        ),
+    )
     found = {case.judge().verdict for case in adversary.cases(row) if case.example == 0}
     assert Verdict.DIFFERENT in found
 

@@ -1,4 +1,5 @@
 """Every key of Chainer's configuration: read, set, set for all threads and for a block, each has a known outcome."""
+
 import contextlib
 import sys
 from pathlib import Path
@@ -14,8 +15,15 @@ from chainer2torch.verify.worker import compat_module
 
 KEYS = sorted(key for key in vars(chainer.global_config) if not key.startswith("_"))
 # what a program may set, where the value has a meaning on the CPU
-VALUES = {"train": [True, False], "enable_backprop": [True, False], "debug": [True, False], "autotune": [True, False],
-          "cudnn_deterministic": [True, False], "use_cudnn": ["auto", "never"], "dtype": ["float32", "float64"]}
+VALUES = {
+    "train": [True, False],
+    "enable_backprop": [True, False],
+    "debug": [True, False],
+    "autotune": [True, False],
+    "cudnn_deterministic": [True, False],
+    "use_cudnn": ["auto", "never"],
+    "dtype": ["float32", "float64"],
+}
 FORMS = {
     "read": "r = chainer.config.{key}",
     "set": "chainer.config.{key} = {value!r}",

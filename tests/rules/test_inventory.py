@@ -1,4 +1,5 @@
 """The tables against Chainer itself: every public name has a row, and every row has Chainer's signature."""
+
 import ast
 import dataclasses
 import importlib
@@ -27,8 +28,12 @@ ROWS = sorted(RULES.rows.values(), key=lambda row: row.name)
 def resolve(name: str) -> Any:
     """What a dotted name is in Chainer; None when it is not there."""
     owner, _, last = name.rpartition(".")
-    if last == "__call__" and inspect.isclass(link := resolve(owner)) and issubclass(link, chainer.Link) and \
-            link.__call__ is chainer.Link.__call__:
+    if (
+        last == "__call__"
+        and inspect.isclass(link := resolve(owner))
+        and issubclass(link, chainer.Link)
+        and link.__call__ is chainer.Link.__call__
+    ):
         name = f"{owner}.forward"  # what Link.__call__ calls
     parts = name.split(".")
     found: Any = importlib.import_module(parts[0])
@@ -77,8 +82,10 @@ def difference(row: Row, found: Any) -> str:
 
 
 _KINDS = {
-    inspect.Parameter.POSITIONAL_ONLY: "positional", inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional",
-    inspect.Parameter.KEYWORD_ONLY: "keyword", inspect.Parameter.VAR_POSITIONAL: "args",
+    inspect.Parameter.POSITIONAL_ONLY: "positional",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional",
+    inspect.Parameter.KEYWORD_ONLY: "keyword",
+    inspect.Parameter.VAR_POSITIONAL: "args",
     inspect.Parameter.VAR_KEYWORD: "kwargs",
 }
 
@@ -105,8 +112,10 @@ OTHER_SIGNATURES = {
     "chainer.dataset.concat_examples": "the function below Chainer's decorator",
     "chainer.links.GRU.__call__": "the link before version 3 is called with h and x; it takes *args",
     "chainer.links.MLPConvolution2D": "*args refuses the arguments of version 1",
-    **{f"chainer.links.{name}.from_params": "called on the class, which is no argument"
-       for name in ("Convolution2D", "ConvolutionND", "EmbedID", "Linear")},
+    **{
+        f"chainer.links.{name}.from_params": "called on the class, which is no argument"
+        for name in ("Convolution2D", "ConvolutionND", "EmbedID", "Linear")
+    },
     "chainer.optimizer_hooks.GradientNoise": "the default is a function, which the helper has, too",
     "chainer.utils.type_check.expect": "the name of *args is never written",
     # calls with what is left out are reported, not migrated
@@ -138,8 +147,13 @@ NOT_IN_CHAINER = {
 }
 # CuPy, which is not there without a GPU
 FOREIGN = ("chainer.backends.cuda.cupy.", "chainer.backends.cuda.cupyx.")
-SIGNED = [row for row in ROWS if row.signature is not None and row.name.split(".")[0] in ("chainer", "chainermn")
-          and not row.name.startswith(FOREIGN)]
+SIGNED = [
+    row
+    for row in ROWS
+    if row.signature is not None
+    and row.name.split(".")[0] in ("chainer", "chainermn")
+    and not row.name.startswith(FOREIGN)
+]
 
 
 def test_the_list_of_names_is_chainers() -> None:
@@ -215,8 +229,15 @@ def dotted(text: str, root: str) -> Iterator[list[str]]:
 
 def test_helpers_are_there() -> None:
     known = helpers()
-    missing = sorted({f"{row.name}: compat.{parts[0]}" for row in ROWS for text in row.templates
-                      for parts in dotted(text, "compat") if parts[0] not in known})
+    missing = sorted(
+        {
+            f"{row.name}: compat.{parts[0]}"
+            for row in ROWS
+            for text in row.templates
+            for parts in dotted(text, "compat")
+            if parts[0] not in known
+        }
+    )
     assert not missing, "\n".join(missing)
 
 
@@ -264,16 +285,21 @@ def test_dropped_keywords_are_torchs_defaults() -> None:
             if keyword.arg in row.drop and keyword.arg in parameters:
                 checked += 1
                 if not _dropped(row, keyword.arg, parameters[keyword.arg].default):
-                    wrong.append(f"{row.name}: {keyword.arg} is {parameters[keyword.arg].default!r} in torch, "
-                                 f"{row.drop[keyword.arg]} is dropped")
+                    wrong.append(
+                        f"{row.name}: {keyword.arg} is {parameters[keyword.arg].default!r} in torch, "
+                        f"{row.drop[keyword.arg]} is dropped"
+                    )
     assert checked > 50
     assert not wrong, "\n".join(wrong)
 
 
 def test_dropped_keywords_are_the_helpers_defaults() -> None:
     """A keyword that is left out of a helper's call must have that default there."""
-    rooms = {name: room for room in pathlib.Path(chainer2torch.compat.__path__[0]).rglob("[!_]*.py")
-             for name in _defined(room)}
+    rooms = {
+        name: room
+        for room in pathlib.Path(chainer2torch.compat.__path__[0]).rglob("[!_]*.py")
+        for name in _defined(room)
+    }
     checked, wrong = 0, []
     for row in ROWS:
         for text in row.templates if row.drop else ():
@@ -281,9 +307,16 @@ def test_dropped_keywords_are_the_helpers_defaults() -> None:
                 if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("compat.")):
                     continue
                 name = ast.unparse(node.func)[7:]
-                function = getattr(importlib.import_module(".".join(("chainer2torch.compat", rooms[name].parent.name, rooms[name].stem))),
-                                   name) \
-                    if name in rooms else None
+                function = (
+                    getattr(
+                        importlib.import_module(
+                            ".".join(("chainer2torch.compat", rooms[name].parent.name, rooms[name].stem))
+                        ),
+                        name,
+                    )
+                    if name in rooms
+                    else None
+                )
                 if function is None:
                     continue
                 parameters = inspect.signature(function).parameters
@@ -291,8 +324,10 @@ def test_dropped_keywords_are_the_helpers_defaults() -> None:
                     if keyword.arg in row.drop and keyword.arg in parameters:
                         checked += 1
                         if not _dropped(row, keyword.arg, parameters[keyword.arg].default):
-                            wrong.append(f"{row.name}: {keyword.arg} is {parameters[keyword.arg].default!r} in the "
-                                         f"helper, {row.drop[keyword.arg]} is dropped")
+                            wrong.append(
+                                f"{row.name}: {keyword.arg} is {parameters[keyword.arg].default!r} in the "
+                                f"helper, {row.drop[keyword.arg]} is dropped"
+                            )
     assert checked > 50
     assert not wrong, "\n".join(wrong)
 

@@ -1,4 +1,5 @@
 """Every public link and initializer has a row, with Chainer's signature."""
+
 import inspect
 
 import chainer
@@ -8,10 +9,15 @@ from chainer import initializers, links
 from chainer2torch.rules.table import load_rules
 
 RULES = load_rules()
-LINKS = sorted(n for n in dir(links) if isinstance(getattr(links, n), type)
-               and issubclass(getattr(links, n), chainer.Link))
-INITIALIZERS = sorted(n for n in dir(initializers) if isinstance(getattr(initializers, n), type)
-                      and issubclass(getattr(initializers, n), chainer.Initializer))
+LINKS = sorted(
+    n for n in dir(links) if isinstance(getattr(links, n), type) and issubclass(getattr(links, n), chainer.Link)
+)
+INITIALIZERS = sorted(
+    n
+    for n in dir(initializers)
+    if isinstance(getattr(initializers, n), type) and issubclass(getattr(initializers, n), chainer.Initializer)
+)
+
 
 def test_there_is_a_row_for_everything():
     assert len(LINKS) == 62 and len(INITIALIZERS) == 16

@@ -1,4 +1,5 @@
 """Rule packs: what they claim, and what becomes of code that uses the libraries."""
+
 import re
 
 import pytest
@@ -9,8 +10,10 @@ from chainer2torch.rules.table import load_rules
 RULES = load_rules()
 ROWS = [row for library in sorted(RULES.packs) for _, row in sorted(RULES.packs[library].items())]
 COUNTERPARTS = {"chainerrl": "pfrl", "chainercv": "torchvision"}
-EXECUTED = {"chainerrl": ("tests/compat/test_pfrl_counterparts.py", "pfrl."),
-            "chainercv": ("tests/compat/test_chainercv_helpers.py", "compat.")}
+EXECUTED = {
+    "chainerrl": ("tests/compat/test_pfrl_counterparts.py", "pfrl."),
+    "chainercv": ("tests/compat/test_chainercv_helpers.py", "compat."),
+}
 
 
 def test_there_are_packs_and_no_row_of_theirs_is_loaded_without_the_library():
@@ -45,40 +48,56 @@ def migrate(text):
     return migrate_source(f"import chainer\nimport chainerrl\nfrom chainercv import utils\n\n{text}")
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("chainerrl.explorers.Boltzmann()", "pfrl.explorers.Boltzmann()"),
-    ("chainerrl.q_function.DuelingDQN(4)", "pfrl.q_functions.DuelingDQN(4)"),
-    ("chainerrl.replay_buffers.PriorityWeightError(1, 2, 3, 4, 5, 6, 7)",
-     "pfrl.replay_buffers.PriorityWeightError(1, 2, 3, 4, 5, 6, 7)"),
-    ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)", "pfrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("chainerrl.explorers.Boltzmann()", "pfrl.explorers.Boltzmann()"),
+        ("chainerrl.q_function.DuelingDQN(4)", "pfrl.q_functions.DuelingDQN(4)"),
+        (
+            "chainerrl.replay_buffers.PriorityWeightError(1, 2, 3, 4, 5, 6, 7)",
+            "pfrl.replay_buffers.PriorityWeightError(1, 2, 3, 4, 5, 6, 7)",
+        ),
+        ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)", "pfrl.agents.DQN(q, opt, rb, 0.9, ex, phi=phi)"),
+    ],
+)
 def test_a_call_becomes_the_counterparts_and_is_to_be_looked_at(before, after):
     result = migrate(before + "\n")
     assert result.code.rstrip().endswith(after), result.code
     assert [site.state for site in result.sites] == ["review"]
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("utils.bbox_iou(a, b)", "compat.bbox_iou(a, b)"),
-    ("utils.non_maximum_suppression(a, 0.5, score=s)", "compat.non_maximum_suppression(a, 0.5, score=s)"),
-    ("utils.non_maximum_suppression(a, 0.5)", "compat.non_maximum_suppression(a, 0.5)"),
-    ("from chainercv import transforms as T\nT.random_flip(a, x_random=True, return_param=True)",
-     "compat.random_flip_image(a, x_random=True, return_param=True)"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("utils.bbox_iou(a, b)", "compat.bbox_iou(a, b)"),
+        ("utils.non_maximum_suppression(a, 0.5, score=s)", "compat.non_maximum_suppression(a, 0.5, score=s)"),
+        ("utils.non_maximum_suppression(a, 0.5)", "compat.non_maximum_suppression(a, 0.5)"),
+        (
+            "from chainercv import transforms as T\nT.random_flip(a, x_random=True, return_param=True)",
+            "compat.random_flip_image(a, x_random=True, return_param=True)",
+        ),
+    ],
+)
 def test_what_works_on_arrays_becomes_a_helper(before, after):
     result = migrate(before + "\n")
     assert result.code.rstrip().endswith(after), result.code
     assert [site.state for site in result.sites] == ["exact"]
 
 
-@pytest.mark.parametrize(("text", "symbol", "word"), [
-    ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, average_q_decay=0.9)", "chainerrl.agents.DQN", "no counterpart"),
-    ("chainerrl.links.EmpiricalNormalization(3)", "chainerrl.links.EmpiricalNormalization", "before it normalizes"),
-    ("chainerrl.agents.PCL(m, o)", "chainerrl.agents.PCL", "PFRL has no PCL"),
-    ("a = chainerrl.agents.DQN(q, opt, rb, 0.9, ex)\na.act_and_train(x, 0)", "chainerrl.agent.Agent.act_and_train",
-     "splits it"),
-    ("chainerrl.agents.Unheard()", "chainerrl.agents.Unheard", "PFRL (pfrl)"),
-])
+@pytest.mark.parametrize(
+    ("text", "symbol", "word"),
+    [
+        ("chainerrl.agents.DQN(q, opt, rb, 0.9, ex, average_q_decay=0.9)", "chainerrl.agents.DQN", "no counterpart"),
+        ("chainerrl.links.EmpiricalNormalization(3)", "chainerrl.links.EmpiricalNormalization", "before it normalizes"),
+        ("chainerrl.agents.PCL(m, o)", "chainerrl.agents.PCL", "PFRL has no PCL"),
+        (
+            "a = chainerrl.agents.DQN(q, opt, rb, 0.9, ex)\na.act_and_train(x, 0)",
+            "chainerrl.agent.Agent.act_and_train",
+            "splits it",
+        ),
+        ("chainerrl.agents.Unheard()", "chainerrl.agents.Unheard", "PFRL (pfrl)"),
+    ],
+)
 def test_what_has_no_counterpart_stays_and_says_why(text, symbol, word):
     result = migrate(text + "\n")
     site = next(site for site in result.sites if site.symbol == symbol)

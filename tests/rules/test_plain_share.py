@@ -1,4 +1,5 @@
 """The share of the uses of chainer.functions that become torch expressions without a helper: it may only grow."""
+
 from pathlib import Path
 
 from benchmarks import plain_share
@@ -13,8 +14,9 @@ def share(sources: dict[str, str]) -> tuple[int, int]:
 
 def test_the_fixtures() -> None:
     folder = ROOT / "fixtures"
-    plain, total = share({file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8")
-                          for file in folder.rglob("*.py")})
+    plain, total = share(
+        {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
+    )
     assert total >= 36
     assert plain / total >= 0.80, "more functions than before need a helper"
 

@@ -2,6 +2,7 @@
 
 Comments, docstrings and imports prove nothing: the name must stand in the code of the file, or in such a program.
 """
+
 import ast
 import functools
 import re
@@ -74,13 +75,17 @@ def test_calls_of_links_are_in_the_examples_of_their_classes() -> None:
             assert other is not None
             texts = [str(e.options.get("setup", "")) + "\n" + e.before for e in other.examples]
             bound = [name for text in texts for name in re.findall(r"^(\w+) = ", text, re.MULTILINE)]
-            if not any(re.search(rf"\b({'|'.join(bound)})\(", text) for text in texts if bound) and \
-                    not any(re.search(r"\)\(", text) for text in texts):
+            if not any(re.search(rf"\b({'|'.join(bound)})\(", text) for text in texts if bound) and not any(
+                re.search(r"\)\(", text) for text in texts
+            ):
                 missing.append(row.name)
     assert not missing, missing
 
 
 def test_every_exact_row_has_a_proof() -> None:
-    without = [row.name for row in RULES.rows.values()
-               if row.state in ("exact", "close") and not row.examples and not row.proof and not row.alias]
+    without = [
+        row.name
+        for row in RULES.rows.values()
+        if row.state in ("exact", "close") and not row.examples and not row.proof and not row.alias
+    ]
     assert not without, without

@@ -1,4 +1,5 @@
 """Second derivatives of every function, method and operator, in both frameworks, wherever Chainer has them."""
+
 import pytest
 
 from tests.support import adversary
@@ -6,20 +7,34 @@ from tests.support import adversary
 # What Chainer itself refuses to differentiate twice: nobody's program depends on it.
 OLD_STYLE = "an old-style Function"
 REFUSED = {
-    "as_strided": "not implemented", "batch_renormalization": OLD_STYLE,
-    "connectionist_temporal_classification": OLD_STYLE, "decorrelated_batch_normalization": "not implemented",
-    "decov": OLD_STYLE, "deformable_convolution_2d_sampler": OLD_STYLE,
-    "fixed_decorrelated_batch_normalization": "not implemented", "forget": "computes twice already",
-    "hinge": OLD_STYLE, "local_response_normalization": "not implemented", "roi_average_align_2d": OLD_STYLE,
-    "roi_average_pooling_2d": OLD_STYLE, "roi_max_align_2d": OLD_STYLE, "roi_max_pooling_2d": OLD_STYLE,
-    "roi_pooling_2d": "not implemented", "softmax_cross_entropy": "only with enable_double_backprop",
-    "spatial_transformer_grid": OLD_STYLE, "spatial_transformer_sampler": OLD_STYLE, "tree_lstm": OLD_STYLE,
+    "as_strided": "not implemented",
+    "batch_renormalization": OLD_STYLE,
+    "connectionist_temporal_classification": OLD_STYLE,
+    "decorrelated_batch_normalization": "not implemented",
+    "decov": OLD_STYLE,
+    "deformable_convolution_2d_sampler": OLD_STYLE,
+    "fixed_decorrelated_batch_normalization": "not implemented",
+    "forget": "computes twice already",
+    "hinge": OLD_STYLE,
+    "local_response_normalization": "not implemented",
+    "roi_average_align_2d": OLD_STYLE,
+    "roi_average_pooling_2d": OLD_STYLE,
+    "roi_max_align_2d": OLD_STYLE,
+    "roi_max_pooling_2d": OLD_STYLE,
+    "roi_pooling_2d": "not implemented",
+    "softmax_cross_entropy": "only with enable_double_backprop",
+    "spatial_transformer_grid": OLD_STYLE,
+    "spatial_transformer_sampler": OLD_STYLE,
+    "tree_lstm": OLD_STYLE,
 }
 # Where Chainer's second derivative is wrong; the row's note says so.
 WRONG_IN_CHAINER = {"local_convolution_2d"}
-EXAMPLES = [(name, index) for name, row in sorted(adversary.RULES.rows.items())
-            if name.startswith(("chainer.functions.", "chainer.Variable.")) and name.count(".") == 2
-            for index in range(len(row.examples))]
+EXAMPLES = [
+    (name, index)
+    for name, row in sorted(adversary.RULES.rows.items())
+    if name.startswith(("chainer.functions.", "chainer.Variable.")) and name.count(".") == 2
+    for index in range(len(row.examples))
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +56,9 @@ def test_they_are_equal(outcomes):
 
 
 def test_what_chainer_refuses(outcomes):
-    refused = {name.rsplit(".", 1)[1]: outcome for (name, _), outcome in outcomes.items()
-               if isinstance(outcome, Exception)}
+    refused = {
+        name.rsplit(".", 1)[1]: outcome for (name, _), outcome in outcomes.items() if isinstance(outcome, Exception)
+    }
     assert set(refused) == set(REFUSED), refused
     for name, error in refused.items():
         assert ("old style" in str(error)) is (REFUSED[name] == OLD_STYLE), (name, error)

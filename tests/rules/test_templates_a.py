@@ -1,4 +1,5 @@
 """The rows of activation, loss, math, evaluation and noise: signatures, and every example run in both frameworks."""
+
 import inspect
 
 import chainer.functions
@@ -7,8 +8,11 @@ import pytest
 
 from tests.support import function_rows, row_examples
 
-FILES = ["functions/" + f for f in ("activation", "evaluation", "loss", "math", "noise", "util")
-         if (row_examples.RULES / "functions" / (f + ".toml")).exists()]
+FILES = [
+    "functions/" + f
+    for f in ("activation", "evaluation", "loss", "math", "noise", "util")
+    if (row_examples.RULES / "functions" / (f + ".toml")).exists()
+]
 ROWS = row_examples.load_rows(*FILES)
 EXAMPLES = list(function_rows.variants(ROWS))
 
@@ -38,9 +42,13 @@ def test_signature_is_chainers(name):
 
 def test_every_public_name_of_the_five_packages_has_a_row():
     packages = tuple(f"chainer.functions.{p}." for p in ("activation", "evaluation", "loss", "math", "noise", "util"))
-    public = {n for n in dir(chainer.functions) if not n.startswith("_")
-              and not inspect.ismodule(getattr(chainer.functions, n))
-              and getattr(chainer.functions, n).__module__.startswith(packages)}
+    public = {
+        n
+        for n in dir(chainer.functions)
+        if not n.startswith("_")
+        and not inspect.ismodule(getattr(chainer.functions, n))
+        and getattr(chainer.functions, n).__module__.startswith(packages)
+    }
     assert public == set(ROWS)
 
 
@@ -72,6 +80,11 @@ def test_a_helper_takes_chainers_arguments_by_their_names(name):
     """Then a call needs no more than another name, and the helper can stand for the function wherever it is passed."""
     helper = getattr(row_examples.compat_namespace(), ROWS[name]["value"].removeprefix("compat."))
     theirs, ours = (
-        [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values()
-         if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)] for f in (getattr(chainer.functions, name), helper))
+        [
+            (p.name, p.kind, p.default)
+            for p in inspect.signature(f).parameters.values()
+            if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)
+        ]
+        for f in (getattr(chainer.functions, name), helper)
+    )
     assert ours == theirs

@@ -1,4 +1,5 @@
 """The rows of training code: every public name has one, and their signatures are Chainer's."""
+
 import importlib
 import inspect
 import pkgutil
@@ -27,9 +28,27 @@ MODULES = {
     "chainer.backends.cuda": chainer.backends.cuda,
     "chainer.backend": chainer.backend,
 }
-TABLES = {name + ".toml" for name in (
-    "optimizers", "optimizer", "optimizer_hooks", "datasets", "dataset", "iterators", "training", "updaters",
-    "triggers", "extensions", "snapshot_writers", "reporter", "devices", "backend", "cuda", "config")}
+TABLES = {
+    name + ".toml"
+    for name in (
+        "optimizers",
+        "optimizer",
+        "optimizer_hooks",
+        "datasets",
+        "dataset",
+        "iterators",
+        "training",
+        "updaters",
+        "triggers",
+        "extensions",
+        "snapshot_writers",
+        "reporter",
+        "devices",
+        "backend",
+        "cuda",
+        "config",
+    )
+}
 # what is public by accident: names that the modules import
 _OTHERS = re.compile(r"^(_|absolute_import|print_function|division)")
 
@@ -38,8 +57,12 @@ def public(name):
     module = MODULES[name]
     package = name.rsplit(".", 1)[0] if name.count(".") > 1 else name
     for key, value in vars(module).items():
-        if not _OTHERS.match(key) and not inspect.ismodule(value) and callable(value) and \
-                getattr(value, "__module__", "").startswith((package, name)):
+        if (
+            not _OTHERS.match(key)
+            and not inspect.ismodule(value)
+            and callable(value)
+            and getattr(value, "__module__", "").startswith((package, name))
+        ):
             yield key
 
 
@@ -78,10 +101,13 @@ def _helpers():
     return found
 
 
-
-@pytest.mark.parametrize("text, symbol", [
-    ("chainer.optimizers.NoSuch(0.1)", "chainer.optimizers.NoSuch"),
-    ("chainer.optimizers.__dict__['SGD'](0.1)", "chainer.optimizers.__dict__")])
+@pytest.mark.parametrize(
+    "text, symbol",
+    [
+        ("chainer.optimizers.NoSuch(0.1)", "chainer.optimizers.NoSuch"),
+        ("chainer.optimizers.__dict__['SGD'](0.1)", "chainer.optimizers.__dict__"),
+    ],
+)
 def test_the_module_of_optimizers_stands_for_no_name_in_it(text, symbol):
     """`chainer.optimizers` as a value has a row; that is no row for names in it which have none."""
     result = migrate_source(f"import chainer\nresult = {text}\n")

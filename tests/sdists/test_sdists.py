@@ -3,6 +3,7 @@
 They are not part of this repository. Each is downloaded once and kept in pytest's cache; without an index the tests are
 skipped, and say so (with CHAINER2TORCH_NEED_INDEX=1 they fail).
 """
+
 import ast
 import hashlib
 import io
@@ -44,8 +45,7 @@ def download(name: str, version: str, folder: Path) -> bytes:
     page = f"{INDEX.rstrip('/')}/{name}/"
     with urllib.request.urlopen(page, timeout=30) as answer:
         links = re.findall(r'href="([^"]+)"', answer.read().decode())
-    link = next(urllib.parse.urljoin(page, href) for href in links
-                if href.partition("#")[0].endswith(f"/{kept.name}"))
+    link = next(urllib.parse.urljoin(page, href) for href in links if href.partition("#")[0].endswith(f"/{kept.name}"))
     with urllib.request.urlopen(link, timeout=60) as answer:
         data = answer.read()
     wanted = urllib.parse.parse_qs(urllib.parse.urlsplit(link).fragment).get("sha256")
@@ -57,13 +57,17 @@ def download(name: str, version: str, folder: Path) -> bytes:
 def python_files(data: bytes) -> dict[str, str]:
     """The Python files of an archive by their path below its top folder."""
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        return {member.name.partition("/")[2]: archive.extractfile(member).read().decode()  # type: ignore[union-attr]
-                for member in archive if member.isfile() and member.name.endswith(".py")}
+        return {
+            member.name.partition("/")[2]: archive.extractfile(member).read().decode()  # type: ignore[union-attr]
+            for member in archive
+            if member.isfile() and member.name.endswith(".py")
+        }
 
 
 @pytest.fixture(scope="module", params=RATCHET, ids=lambda package: "-".join(package))
-def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[
-        tuple[str, str], dict[str, str], dict[str, FileResult]]:
+def package(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[tuple[str, str], dict[str, str], dict[str, FileResult]]:
     """Name and version, the sources, and what became of them."""
     name, version = request.param
     cache = getattr(request.config, "cache", None)  # not there with -p no:cacheprovider
@@ -89,8 +93,13 @@ def test_the_counts_only_get_better(package) -> None:
     name, _, results = package
     sites = [site for result in results.values() for site in result.sites]
     states = Counter(site.state for site in sites)
-    counts = {"files": sum(bool(r.sites) for r in results.values()), "sites": len(sites), "review": states["review"],
-              "manual": states["manual"], "left": sum(r.left for r in results.values())}
+    counts = {
+        "files": sum(bool(r.sites) for r in results.values()),
+        "sites": len(sites),
+        "review": states["review"],
+        "manual": states["manual"],
+        "left": sum(r.left for r in results.values()),
+    }
     held = RATCHET[name]
     assert counts["files"] >= held["files"] and counts["sites"] >= held["sites"], counts
     assert all(counts[key] <= held[key] for key in ("review", "manual", "left")), counts
@@ -109,9 +118,17 @@ def test_a_second_run_changes_nothing(package) -> None:
 
 def test_its_sarif_log_fits_the_schema(package) -> None:
     _, sources, results = package
-    rows = [FileRow(path, PARTIAL, tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message)
-                                         for s in r.sites), r.left, sources[path], r.code)
-            for path, r in results.items()]
+    rows = [
+        FileRow(
+            path,
+            PARTIAL,
+            tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in r.sites),
+            r.left,
+            sources[path],
+            r.code,
+        )
+        for path, r in results.items()
+    ]
     log = json.loads(formats.render("sarif", Report(rows), extras()))
     assert len(log["runs"][0]["results"]) == sum(s.state != "exact" for r in rows for s in r.sites) > 50
     validate_sarif(log)

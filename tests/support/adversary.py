@@ -6,6 +6,7 @@ is another result.
 
     python -m tests.support.adversary NAME...      every variation of the rows whose names begin so, with what differs
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -60,8 +61,10 @@ class Finding:
     after: str
 
     def __str__(self) -> str:
-        return (f"{self.row}, example {self.example + 1}, {self.variation}: {self.verdict.value}\n"
-                f"    {self.before.strip()}  ->  {self.after.strip()}\n    {self.detail}")
+        return (
+            f"{self.row}, example {self.example + 1}, {self.variation}: {self.verdict.value}\n"
+            f"    {self.before.strip()}  ->  {self.after.strip()}\n    {self.detail}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,10 +84,18 @@ class Case:
             return self._finding(program, Verdict.LEFT, program.left)
         chainers, ours = _outcome(_chainer_side, program, False), _outcome(_torch_side, program, None)
         if isinstance(chainers, Exception) or isinstance(ours, Exception):
-            verdict = Verdict.LOUD if not isinstance(chainers, Exception) else \
-                Verdict.REFUSED if isinstance(ours, Exception) else Verdict.SILENT
-            return self._finding(program, verdict, " / ".join(
-                f"{type(e).__name__}: {str(e)[:200]}" for e in (chainers, ours) if isinstance(e, Exception)))
+            verdict = (
+                Verdict.LOUD
+                if not isinstance(chainers, Exception)
+                else Verdict.REFUSED
+                if isinstance(ours, Exception)
+                else Verdict.SILENT
+            )
+            return self._finding(
+                program,
+                verdict,
+                " / ".join(f"{type(e).__name__}: {str(e)[:200]}" for e in (chainers, ours) if isinstance(e, Exception)),
+            )
         if chainers.malformed:
             return self._finding(program, Verdict.MALFORMED, chainers.malformed)
         detail = _difference(chainers, ours, self.row)
@@ -153,8 +164,11 @@ def _program(case: Case, dtype: str) -> _Program:
     source = snippets.build(Variant(case.label, example.options.get("setup", ""), case.before), example.given)
     code, after, left = _migrate(source, tuple(sorted(_hints(spec, arrays, plain).items())))
     # Labels and indices are plain arrays in nearly every program; a method needs a Variable whatever it holds.
-    variables = frozenset(name for name in example.given if case.row.name.startswith("chainer.Variable.")
-                          and given_specs.is_float(example.given[name]))
+    variables = frozenset(
+        name
+        for name in example.given
+        if case.row.name.startswith("chainer.Variable.") and given_specs.is_float(example.given[name])
+    )
     return _Program(source, code, after, left, spec, arrays, plain, variables, example.options, dtype)
 
 
@@ -190,8 +204,14 @@ class _Result:
     @property
     def malformed(self) -> str:
         """The first gradient that does not fit its input."""
-        return next((name for name, g in self.gradients.items()
-                     if (g.shape, g.dtype) != (self.inputs[name].shape, self.inputs[name].dtype)), "")
+        return next(
+            (
+                name
+                for name, g in self.gradients.items()
+                if (g.shape, g.dtype) != (self.inputs[name].shape, self.inputs[name].dtype)
+            ),
+            "",
+        )
 
 
 def _outcome(side: Callable[..., _Result], *args: Any) -> _Result | Exception:
@@ -212,27 +232,42 @@ def _chainer_side(program: _Program, second: bool) -> _Result:
         leaves[f"{name}/{len(leaves)}"] = variable = chainer.Variable(array)
         return variable
 
-    with chainer.using_config("train", program.options.get("mode", "train") == "train"), \
-            chainer.using_config("dtype", np.dtype(program.dtype)):
-        tree = wire.Tree("out", lambda v: v.array if isinstance(v, chainer.Variable) else
-                         v if isinstance(v, np.ndarray) else None)
+    with (
+        chainer.using_config("train", program.options.get("mode", "train") == "train"),
+        chainer.using_config("dtype", np.dtype(program.dtype)),
+    ):
+        tree = wire.Tree(
+            "out", lambda v: v.array if isinstance(v, chainer.Variable) else v if isinstance(v, np.ndarray) else None
+        )
         encoded = tree.encode(_run(program.source, program, wrap))
         roots = {key: y for key, y in tree.leaves.items() if isinstance(y, chainer.Variable) and y.dtype.kind == "f"}
         inputs = {name: x.array for name, x in leaves.items()}
         if not (program.options.get("grad", True) and roots and leaves):
             return _Result(encoded, dict(tree.arrays), {}, inputs)
         weights = {key: chainer.Variable(wire.cotangent("", key, y.array)) for key, y in roots.items()}
-        found = dict(zip(leaves, chainer.grad(list(roots.values()), list(leaves.values()), list(weights.values()),
-                                              enable_double_backprop=second), strict=True))
+        found = dict(
+            zip(
+                leaves,
+                chainer.grad(
+                    list(roots.values()), list(leaves.values()), list(weights.values()), enable_double_backprop=second
+                ),
+                strict=True,
+            )
+        )
         gradients = {name: g.array for name, g in found.items() if g is not None}
         again: dict[str, np.ndarray] = {}
         if second and gradients:
-            total = sum(chainer.functions.sum(g * wire.cotangent("second", name, g.array))
-                        for name, g in found.items() if g is not None)
+            total = sum(
+                chainer.functions.sum(g * wire.cotangent("second", name, g.array))
+                for name, g in found.items()
+                if g is not None
+            )
             by = {**leaves, **weights}
             # Chainer gives None where nothing leads there: zero.
-            again = {name: np.zeros(x.shape, x.dtype) if g is None else g.array for (name, x), g in zip(
-                by.items(), chainer.grad([total], list(by.values())), strict=True)}
+            again = {
+                name: np.zeros(x.shape, x.dtype) if g is None else g.array
+                for (name, x), g in zip(by.items(), chainer.grad([total], list(by.values())), strict=True)
+            }
     return _Result(encoded, dict(tree.arrays), gradients, inputs, again)
 
 
@@ -253,27 +288,55 @@ def _torch_side(program: _Program, chainers: _Result | None) -> _Result:
     try:
         with compat_module.mode(program.options.get("mode", "train") == "train"):
             torch.manual_seed(0)
-            tree = wire.Tree("out", lambda v: np.array(v.detach().resolve_conj().resolve_neg().numpy())
-                             if isinstance(v, torch.Tensor) else v if isinstance(v, np.ndarray) else None)
+            tree = wire.Tree(
+                "out",
+                lambda v: (
+                    np.array(v.detach().resolve_conj().resolve_neg().numpy())
+                    if isinstance(v, torch.Tensor)
+                    else v
+                    if isinstance(v, np.ndarray)
+                    else None
+                ),
+            )
             encoded = tree.encode(_run(program.code, program, wrap))
             roots = {key: y for key, y in tree.leaves.items() if isinstance(y, torch.Tensor) and y.requires_grad}
             if not (program.options.get("grad", True) and roots):
                 return _Result(encoded, dict(tree.arrays), {}, {})
-            weights = {key: torch.from_numpy(wire.cotangent("", key, tree.arrays[key])).requires_grad_(
-                chainers is not None) for key in roots}
+            weights = {
+                key: torch.from_numpy(wire.cotangent("", key, tree.arrays[key])).requires_grad_(chainers is not None)
+                for key in roots
+            }
             xs = {name: x for name, x in leaves.items() if x.requires_grad}
-            found = dict(zip(xs, torch.autograd.grad(
-                list(roots.values()), list(xs.values()), list(weights.values()), allow_unused=True,
-                create_graph=chainers is not None), strict=True))
+            found = dict(
+                zip(
+                    xs,
+                    torch.autograd.grad(
+                        list(roots.values()),
+                        list(xs.values()),
+                        list(weights.values()),
+                        allow_unused=True,
+                        create_graph=chainers is not None,
+                    ),
+                    strict=True,
+                )
+            )
             again: dict[str, np.ndarray] = {}
             if chainers is not None:
-                total = sum((g * torch.from_numpy(wire.cotangent("second", name, chainers.gradients[name]))).sum()
-                            for name, g in found.items() if g is not None and name in chainers.gradients)
+                total = sum(
+                    (g * torch.from_numpy(wire.cotangent("second", name, chainers.gradients[name]))).sum()
+                    for name, g in found.items()
+                    if g is not None and name in chainers.gradients
+                )
                 by = {**xs, **weights}
-                seconds = torch.autograd.grad(total, list(by.values()), allow_unused=True) \
-                    if isinstance(total, torch.Tensor) and total.requires_grad else [None] * len(by)
-                again = {name: _array(torch.zeros_like(x) if g is None else g)
-                         for (name, x), g in zip(by.items(), seconds, strict=True)}
+                seconds = (
+                    torch.autograd.grad(total, list(by.values()), allow_unused=True)
+                    if isinstance(total, torch.Tensor) and total.requires_grad
+                    else [None] * len(by)
+                )
+                again = {
+                    name: _array(torch.zeros_like(x) if g is None else g)
+                    for (name, x), g in zip(by.items(), seconds, strict=True)
+                }
     finally:
         torch.set_default_dtype(before)
     return _Result(encoded, dict(tree.arrays), {n: _array(g) for n, g in found.items() if g is not None}, {}, again)
@@ -309,8 +372,11 @@ def _difference(chainers: _Result, ours: _Result, row: Row) -> str:
     """What differs first, or an empty text."""
     for reason in compare_trees(chainers.tree, ours.tree):
         return reason
-    for what, a, b in (("", chainers.arrays, ours.arrays), ("gradient of ", chainers.gradients, ours.gradients),
-                       ("second derivative by ", chainers.second, ours.second)):
+    for what, a, b in (
+        ("", chainers.arrays, ours.arrays),
+        ("gradient of ", chainers.gradients, ours.gradients),
+        ("second derivative by ", chainers.second, ours.second),
+    ):
         for name in sorted({*a, *b}):
             expected, actual = a.get(name), b.get(name)
             if expected is None or actual is None:

@@ -1,4 +1,5 @@
 """Runs a Chainer program as it is and migrated, in one process, and compares what it defines."""
+
 import sys
 import textwrap
 from pathlib import Path

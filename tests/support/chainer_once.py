@@ -1,4 +1,5 @@
 """One run of the Chainer side for many tests that compare variants of the migrated script with the same original."""
+
 import dataclasses
 import shutil
 

@@ -2,6 +2,7 @@
 
 Every function gets a communicator and returns what this rank sees.
 """
+
 import os
 import tempfile
 
@@ -29,21 +30,21 @@ def linear(n_in, n_out, seed):
 
 def objects(comm):
     last = comm.size - 1
-    result = {'ranks': [comm.rank, comm.size, comm.intra_rank, comm.intra_size, comm.inter_rank, comm.inter_size]}
-    result['bcast'] = comm.bcast_obj({'a': 1} if comm.rank == 0 else None)
-    result['bcast last'] = comm.bcast_obj('text' if comm.rank == last else None, root=last)
-    result['gather'] = comm.gather_obj(('item', comm.rank), root=last)
-    result['sum'] = comm.allreduce_obj([comm.rank])
+    result = {"ranks": [comm.rank, comm.size, comm.intra_rank, comm.intra_size, comm.inter_rank, comm.inter_size]}
+    result["bcast"] = comm.bcast_obj({"a": 1} if comm.rank == 0 else None)
+    result["bcast last"] = comm.bcast_obj("text" if comm.rank == last else None, root=last)
+    result["gather"] = comm.gather_obj(("item", comm.rank), root=last)
+    result["sum"] = comm.allreduce_obj([comm.rank])
     if comm.rank == 0:
-        comm.send_obj('tag 5', dest=last, tag=5)
-        comm.send_obj('no tag', dest=last)
-        comm.send_obj('tag 7', last, 7)
+        comm.send_obj("tag 5", dest=last, tag=5)
+        comm.send_obj("no tag", dest=last)
+        comm.send_obj("tag 7", last, 7)
     elif comm.rank == last:
-        result['received'] = [comm.recv_obj(0, tag=7), comm.recv_obj(0), comm.recv_obj(source=0)]
+        result["received"] = [comm.recv_obj(0, tag=7), comm.recv_obj(0), comm.recv_obj(source=0)]
     comm.send_obj(comm.rank, (comm.rank + 1) % comm.size)  # all send before anyone receives
-    result['ring'] = comm.recv_obj((comm.rank - 1) % comm.size)
+    result["ring"] = comm.recv_obj((comm.rank - 1) % comm.size)
     comm.mpi_comm.Barrier()
-    result['scattered'] = comm.mpi_comm.scatter(list(range(10, 10 + comm.size)) if comm.rank == 0 else None)
+    result["scattered"] = comm.mpi_comm.scatter(list(range(10, 10 + comm.size)) if comm.rank == 0 else None)
     return result
 
 
@@ -53,32 +54,32 @@ def arrays(comm):
     for dtype in (np.float32, np.float64, np.int32, np.int64):
         x = (values(comm.rank, 2, 3) * 10).astype(dtype)
         name = np.dtype(dtype).name
-        result[name + ' allreduce'] = comm.allreduce(x)
-        result[name + ' bcast'] = comm.bcast(x if comm.rank == last else None, last)
-        result[name + ' gather'] = comm.gather(x[:1 + comm.rank % 2], last)
-        result[name + ' allgather'] = comm.allgather(x[:, :1 + comm.rank % 3])
-        result[name + ' alltoall'] = comm.alltoall(tuple(x[:1, :(comm.rank + to) % 4] for to in range(comm.size)))
-        parts = tuple(x[:, :1 + to % 3] for to in range(comm.size)) if comm.rank == 0 else None
-        result[name + ' scatter'] = comm.scatter(parts)
+        result[name + " allreduce"] = comm.allreduce(x)
+        result[name + " bcast"] = comm.bcast(x if comm.rank == last else None, last)
+        result[name + " gather"] = comm.gather(x[: 1 + comm.rank % 2], last)
+        result[name + " allgather"] = comm.allgather(x[:, : 1 + comm.rank % 3])
+        result[name + " alltoall"] = comm.alltoall(tuple(x[:1, : (comm.rank + to) % 4] for to in range(comm.size)))
+        parts = tuple(x[:, : 1 + to % 3] for to in range(comm.size)) if comm.rank == 0 else None
+        result[name + " scatter"] = comm.scatter(parts)
         rows = np.arange(comm.size * 2).reshape(comm.size, 2).astype(dtype) if comm.rank == last else None
-        result[name + ' scatter rows'] = comm.scatter(rows, last)
+        result[name + " scatter rows"] = comm.scatter(rows, last)
         if comm.rank == 0:
             comm.send(x, last, 3)
             comm.send((x, x[0]), last, 4)
         elif comm.rank == last:
-            result[name + ' recv'] = (comm.recv(0, 3), comm.recv(0, 4))
+            result[name + " recv"] = (comm.recv(0, 3), comm.recv(0, 4))
     return result
 
 
 def split(comm):
     part = comm.split(comm.rank % 2, -comm.rank)  # the key turns the order round
-    result = {'rank': [part.rank, part.size, part.intra_rank, part.inter_size]}
-    result['members'] = part.allgather(np.array([comm.rank], dtype=np.int64))
-    result['sum'] = part.allreduce(values(comm.rank, 3))
-    result['first'] = part.bcast_obj(comm.rank if part.rank == 0 else None)
+    result = {"rank": [part.rank, part.size, part.intra_rank, part.inter_size]}
+    result["members"] = part.allgather(np.array([comm.rank], dtype=np.int64))
+    result["sum"] = part.allreduce(values(comm.rank, 3))
+    result["first"] = part.bcast_obj(comm.rank if part.rank == 0 else None)
     alone = part.split(comm.rank, 0)
-    result['alone'] = [alone.rank, alone.size]
-    result['alltoall'] = part.alltoall(tuple(np.full((1,), 10. * comm.rank + i) for i in range(part.size)))
+    result["alone"] = [alone.rank, alone.size]
+    result["alltoall"] = part.alltoall(tuple(np.full((1,), 10.0 * comm.rank + i) for i in range(part.size)))
     return result
 
 
@@ -88,15 +89,15 @@ def shares(comm):
     for count in (comm.size, 7, 10, 12):
         data = [(np.float32(i), np.int32(-i)) for i in range(count)]
         mine = data if comm.rank == 0 else None
-        result['plain', count] = list(chainermn.scatter_dataset(mine, comm))
-        result['unequal', count] = list(chainermn.scatter_dataset(mine, comm, force_equal_length=False))
-        result['seeded', count] = list(chainermn.scatter_dataset(mine, comm, shuffle=True, seed=4))
+        result["plain", count] = list(chainermn.scatter_dataset(mine, comm))
+        result["unequal", count] = list(chainermn.scatter_dataset(mine, comm, force_equal_length=False))
+        result["seeded", count] = list(chainermn.scatter_dataset(mine, comm, shuffle=True, seed=4))
         np.random.seed(6)
         from_last = data if comm.rank == last else None
-        result['from last', count] = list(chainermn.scatter_dataset(from_last, comm, root=last, shuffle=True, seed=2))
-        result['index', count] = chainermn.scatter_index(count, comm)
-        result['unequal index', count] = chainermn.scatter_index(count, comm, root=last, force_equal_length=False)
-        result['empty', count] = list(chainermn.datasets.create_empty_dataset(data))
+        result["from last", count] = list(chainermn.scatter_dataset(from_last, comm, root=last, shuffle=True, seed=2))
+        result["index", count] = chainermn.scatter_index(count, comm)
+        result["unequal index", count] = chainermn.scatter_index(count, comm, root=last, force_equal_length=False)
+        result["empty", count] = list(chainermn.datasets.create_empty_dataset(data))
     return result
 
 
@@ -111,14 +112,14 @@ def point_to_point(comm):
             x = chainermn.functions.recv(comm, (comm.rank - 1) % comm.size, delegate_variable=delegate)
         y = layer(x)
         if layer is second and comm.rank == comm.size - 1:
-            loss = F.sum(y ** 2)
+            loss = F.sum(y**2)
         else:
             delegate = chainermn.functions.send(y, comm, (comm.rank + 1) % comm.size)
             loss = delegate
     loss.backward()
-    result = {'grads': [first.W.grad, first.b.grad, second.W.grad, second.b.grad]}
+    result = {"grads": [first.W.grad, first.b.grad, second.W.grad, second.b.grad]}
     if comm.rank == comm.size - 1:
-        result['loss'] = loss.array
+        result["loss"] = loss.array
     return result
 
 
@@ -130,39 +131,39 @@ def tuples_in_the_graph(comm):
     if comm.rank == last:
         a, b = layer(values(1, 3, 2)), layer(values(2, 3, 2))
         one = chainermn.functions.send((a, b), comm, 0, tag=2)
-        a, = chainermn.functions.pseudo_connect(one, a)
+        (a,) = chainermn.functions.pseudo_connect(one, a)
         two = chainermn.functions.send(a * 3, comm, 0, tag=1)
         two.backward()
     elif comm.rank == 0:
         pair = chainermn.functions.recv(comm, last, tag=2)
         single = chainermn.functions.recv(comm, last, tag=1, delegate_variable=pair[0], force_tuple=True)
-        result['received'] = [len(pair), len(single)]
+        result["received"] = [len(pair), len(single)]
         loss = F.sum(layer(pair[1]) ** 2) + F.sum(layer(single[0]))
         loss.backward()
-        result['loss'] = loss.array
-    result['grads'] = [layer.W.grad, layer.b.grad] if comm.rank in (0, last) else []
+        result["loss"] = loss.array
+    result["grads"] = [layer.W.grad, layer.b.grad] if comm.rank in (0, last) else []
     return result
 
 
 def collective_graph(comm):
     result = {}
     last = comm.size - 1
-    names = ['allgather', 'alltoall', 'bcast', 'gather', 'scatter']
+    names = ["allgather", "alltoall", "bcast", "gather", "scatter"]
     layers = [linear(3, 3, i + comm.rank) for i in range(len(names))]
     for name, layer in zip(names, layers):
         x = values(comm.rank, 2, 3)
         weight = values(20 + comm.rank, 2, 3)
-        if name == 'allgather':
+        if name == "allgather":
             ys = chainermn.functions.allgather(comm, layer(x))
             loss = sum([F.sum(y * y * weight) * (i + 1) for i, y in enumerate(ys)])
-        elif name == 'alltoall':
+        elif name == "alltoall":
             h = layer(x)
             ys = chainermn.functions.alltoall(comm, [h * (i + 1) for i in range(comm.size)])
             loss = sum([F.sum(y * y * weight) * (i + 1) for i, y in enumerate(ys)])
-        elif name == 'bcast':
+        elif name == "bcast":
             y = chainermn.functions.bcast(comm, layer(x) if comm.rank == last else None, last)
             loss = F.sum(y * y * weight)
-        elif name == 'gather':
+        elif name == "gather":
             ys = chainermn.functions.gather(comm, layer(x), last)
             if comm.rank == last:
                 loss = sum([F.sum(y * y) * (i + 1) for i, y in enumerate(ys)])
@@ -173,10 +174,10 @@ def collective_graph(comm):
             y = chainermn.functions.scatter(comm, hs)
             loss = F.sum(y * y * weight)
         loss.backward()
-        if name != 'gather' or comm.rank == last:
+        if name != "gather" or comm.rank == last:
             result[name] = loss.array
-        if name not in ('bcast', 'scatter') or comm.rank == (last if name == 'bcast' else 0):
-            result[name + ' grads'] = [layer.W.grad, layer.b.grad]
+        if name not in ("bcast", "scatter") or comm.rank == (last if name == "bcast" else 0):
+            result[name + " grads"] = [layer.W.grad, layer.b.grad]
     return result
 
 
@@ -211,16 +212,16 @@ def chain_list(comm):
     if comm.rank == 0:
         model = FirstRank(comm)
         y = model(values(3, 5, 3))
-        result['y'] = y.array
-        F.sum(y ** 2).backward()
+        result["y"] = y.array
+        F.sum(y**2).backward()
     elif comm.rank == 1:
         model = SecondRank(comm)
         y = model()
-        result['y'] = y.array
-        F.sum(y ** 3).backward()
+        result["y"] = y.array
+        F.sum(y**3).backward()
     if comm.rank < 2:
-        result['grads'] = [param.grad for param in model.params()]
-        result['keys'] = [path for path, _ in sorted(model.namedparams())]
+        result["grads"] = [param.grad for param in model.params()]
+        result["keys"] = [path for path, _ in sorted(model.namedparams())]
     return result
 
 
@@ -234,36 +235,41 @@ def n_step_rnn(comm):
     hy, cy, ys, delegate = rnn([values(comm.rank, 4, 2), values(comm.rank + 1, 2, 2)])
     loss = F.sum(F.concat(ys, axis=0) ** 2)
     if delegate is not None:
-        loss, = chainermn.functions.pseudo_connect(delegate, loss)
+        (loss,) = chainermn.functions.pseudo_connect(delegate, loss)
     loss.backward()
-    return {'states': [hy.array, cy.array], 'ys': [y.array for y in ys], 'delegate': delegate is None,
-            'grads': sum([float(np.sum(np.asarray(param.grad) ** 2)) for param in lstm.params()])}
+    return {
+        "states": [hy.array, cy.array],
+        "ys": [y.array for y in ys],
+        "delegate": delegate is None,
+        "grads": sum([float(np.sum(np.asarray(param.grad) ** 2)) for param in lstm.params()]),
+    }
 
 
 def batch_normalization(comm):
     result = {}
     for name, shape, options in (
-            ('plain', (4, 3), {}),
-            ('images', (2, 3, 4, 2), {'decay': 0.7, 'eps': 1e-3}),
-            ('fixed', (5, 3), {'use_gamma': False, 'use_beta': False}),
-            ('initial', (4, 3), {'initial_gamma': 0.5, 'initial_beta': 2.0}),
-            ('one', (1, 3), {})):
+        ("plain", (4, 3), {}),
+        ("images", (2, 3, 4, 2), {"decay": 0.7, "eps": 1e-3}),
+        ("fixed", (5, 3), {"use_gamma": False, "use_beta": False}),
+        ("initial", (4, 3), {"initial_gamma": 0.5, "initial_beta": 2.0}),
+        ("one", (1, 3), {}),
+    ):
         bn = chainermn.links.MultiNodeBatchNormalization(3, comm, **options)
         for i in range(2):
             bn.cleargrads()
             x = chainer.Variable(values(comm.rank + i, *shape))
             y = bn(x)
             F.sum(y * values(30 + comm.rank, *shape)).backward()
-            result[name, 'y', i] = y.array
-            result[name, 'gx', i] = x.grad
-        if name not in ('fixed',):
-            result[name, 'grads'] = [bn.gamma.grad, bn.beta.grad]
-        result[name, 'statistics'] = [bn.avg_mean, bn.avg_var]
+            result[name, "y", i] = y.array
+            result[name, "gx", i] = x.grad
+        if name not in ("fixed",):
+            result[name, "grads"] = [bn.gamma.grad, bn.beta.grad]
+        result[name, "statistics"] = [bn.avg_mean, bn.avg_var]
         bn(chainer.Variable(values(comm.rank, *shape)), finetune=True)
         bn(chainer.Variable(values(comm.rank + 1, *shape)), finetune=True)
-        result[name, 'population'] = [bn.avg_mean, bn.avg_var]
-        with chainer.using_config('train', False):
-            result[name, 'test'] = bn(chainer.Variable(values(comm.rank, *shape))).array
+        result[name, "population"] = [bn.avg_mean, bn.avg_var]
+        with chainer.using_config("train", False):
+            result[name, "test"] = bn(chainer.Variable(values(comm.rank, *shape))).array
     return result
 
 
@@ -286,8 +292,11 @@ def converted_model(comm):
     y = copied(values(comm.rank, 4, 3))
     other = model(values(comm.rank, 4, 3))
     chainermn.extensions.AllreducePersistent(model, comm)()
-    return {'y': y.array, 'other': other.array,
-            'statistics': [copied.bn.avg_mean, copied.bn.avg_var, model.bn.avg_mean, model.bn.avg_var]}
+    return {
+        "y": y.array,
+        "other": other.array,
+        "statistics": [copied.bn.avg_mean, copied.bn.avg_var, model.bn.avg_mean, model.bn.avg_var],
+    }
 
 
 class Net(chainer.Chain):
@@ -325,8 +334,12 @@ def train(comm, optimizer, zero_fill=True, hook=False):
         x, t = values(comm.rank + i, 6, 3), values(comm.rank + i + 1, 6, 2)
         losses.append(model(x, t).array)
         optimizer.update(model, x, t)
-    return {'losses': losses, 'params': [param.array for param in model.params()], 't': optimizer.t,
-            'made of': [optimizer.actual_optimizer.t, optimizer.communicator.size]}
+    return {
+        "losses": losses,
+        "params": [param.array for param in model.params()],
+        "t": optimizer.t,
+        "made of": [optimizer.actual_optimizer.t, optimizer.communicator.size],
+    }
 
 
 def training_adam(comm):
@@ -353,11 +366,11 @@ def two_optimizers(comm):
     for i in range(4):
         h = F.tanh(first(values(comm.rank + i, 5, 3)))
         y = second(h)
-        loss_of_first, loss_of_second = F.sum(y ** 2), F.sum(F.softplus(y))
+        loss_of_first, loss_of_second = F.sum(y**2), F.sum(F.softplus(y))
         optimizers[1].update(lambda loss: loss, loss_of_second)
         optimizers[0].update(lambda loss: loss, loss_of_first)
         losses.append([loss_of_first.array, loss_of_second.array])
-    return {'losses': losses, 'params': [first.W.array, first.b.array, second.W.array, second.b.array]}
+    return {"losses": losses, "params": [first.W.array, first.b.array, second.W.array, second.b.array]}
 
 
 def means_of_gradients(comm):
@@ -369,7 +382,7 @@ def means_of_gradients(comm):
     grads = [param.grad for param in model.params()]
     comm.broadcast_data(model)
     comm.bcast_data(model)
-    return {'grads': grads, 'params': [param.array for param in model.params()]}
+    return {"grads": grads, "params": [param.array for param in model.params()]}
 
 
 class Reporting(chainer.Chain):
@@ -380,7 +393,7 @@ class Reporting(chainer.Chain):
 
     def __call__(self, x, t):
         loss = self.net(x, t)
-        chainer.report({'loss': loss.array}, self)
+        chainer.report({"loss": loss.array}, self)
         return loss
 
 
@@ -392,21 +405,37 @@ def run_trainer(comm, epochs, out, prepare=None):
     optimizer.setup(model)
     iterator = chainer.iterators.SerialIterator(mine, 4, shuffle=False)
     updater = training.StandardUpdater(iterator, optimizer)
-    trainer = training.Trainer(updater, (epochs, 'epoch'), out=out)
+    trainer = training.Trainer(updater, (epochs, "epoch"), out=out)
     evaluator = extensions.Evaluator(chainer.iterators.SerialIterator(mine, 5, repeat=False, shuffle=False), model)
     trainer.extend(chainermn.create_multi_node_evaluator(evaluator, comm))
     seen = []
-    trainer.extend(lambda t: seen.append(
-        {key: float(t.observation[key]) for key in ('main/loss', 'mean', 'recent', 'validation/main/loss')
-         if key in t.observation}), name='seen', trigger=(1, 'iteration'), priority=-1)
-    trainer.extend(chainermn.extensions.ObservationAggregator(comm, 'main/loss', 'mean'))
-    trainer.extend(chainermn.extensions.ObservationAggregator(
-        comm, 'main/loss', 'recent', comm_trigger=(2, 'iteration'),
-        aggregator=lambda lists: max(float(v) for values in lists for v in values)), name='recent')
+    trainer.extend(
+        lambda t: seen.append(
+            {
+                key: float(t.observation[key])
+                for key in ("main/loss", "mean", "recent", "validation/main/loss")
+                if key in t.observation
+            }
+        ),
+        name="seen",
+        trigger=(1, "iteration"),
+        priority=-1,
+    )
+    trainer.extend(chainermn.extensions.ObservationAggregator(comm, "main/loss", "mean"))
+    trainer.extend(
+        chainermn.extensions.ObservationAggregator(
+            comm,
+            "main/loss",
+            "recent",
+            comm_trigger=(2, "iteration"),
+            aggregator=lambda lists: max(float(v) for values in lists for v in values),
+        ),
+        name="recent",
+    )
     if prepare is not None:
         prepare(trainer, optimizer)
     trainer.run()
-    return {'seen': seen, 'params': [param.array for param in model.params()], 'iteration': updater.iteration}
+    return {"seen": seen, "params": [param.array for param in model.params()], "iteration": updater.iteration}
 
 
 def trainers(comm):
@@ -416,7 +445,8 @@ def trainers(comm):
 def early_stopping(comm):
     def prepare(trainer, optimizer):
         trainer.stop_trigger = chainermn.extensions.MultiNodeEarlyStoppingTrigger(
-            comm, check_trigger=(1, 'iteration'), monitor='main/loss', patience=2, max_trigger=(20, 'iteration'))
+            comm, check_trigger=(1, "iteration"), monitor="main/loss", patience=2, max_trigger=(20, "iteration")
+        )
 
     return run_trainer(comm, 9, tempfile.mkdtemp(), prepare)
 
@@ -425,13 +455,18 @@ def snapshots(comm):
     out = comm.bcast_obj(tempfile.mkdtemp() if comm.rank == 0 else None)
     result = {}
     for epochs in (2, 3):
+
         def prepare(trainer, optimizer):
-            trainer.extend(chainermn.extensions.multi_node_snapshot(
-                comm, extensions.snapshot(filename='s_{.updater.iteration}', autoload=True), [0]), trigger=(1, 'epoch'))
+            trainer.extend(
+                chainermn.extensions.multi_node_snapshot(
+                    comm, extensions.snapshot(filename="s_{.updater.iteration}", autoload=True), [0]
+                ),
+                trigger=(1, "epoch"),
+            )
 
         result[epochs] = run_trainer(comm, epochs, out, prepare)
         comm.mpi_comm.Barrier()
-        result['files', epochs] = sorted(name for name in os.listdir(out) if name.startswith('s_'))
+        result["files", epochs] = sorted(name for name in os.listdir(out) if name.startswith("s_"))
         comm.mpi_comm.Barrier()
     return result
 
@@ -442,19 +477,19 @@ def checkpoints(comm):
     kept = comm.bcast_obj(tempfile.mkdtemp() if comm.rank == 0 else None)
     result = {}
     for stop in (7, None):
-        checkpointer = chainermn.create_multi_node_checkpointer(name='run', comm=comm, cp_interval=2, path=kept)
+        checkpointer = chainermn.create_multi_node_checkpointer(name="run", comm=comm, cp_interval=2, path=kept)
 
         def prepare(trainer, optimizer, stop=stop, checkpointer=checkpointer):
-            trainer.extend(checkpointer, trigger=(1, 'iteration'))
+            trainer.extend(checkpointer, trigger=(1, "iteration"))
             checkpointer.maybe_load(trainer, optimizer)
-            result['start', stop] = trainer.updater.iteration
+            result["start", stop] = trainer.updater.iteration
             if stop:
                 checkpointer.finalize = lambda: None  # as if the job had been killed
-                trainer.stop_trigger = training.get_trigger((stop, 'iteration'))
+                trainer.stop_trigger = training.get_trigger((stop, "iteration"))
 
-        result['run', stop] = run_trainer(comm, 4, out, prepare)
+        result["run", stop] = run_trainer(comm, 4, out, prepare)
         comm.mpi_comm.Barrier()
-        result['files', stop] = sorted(os.listdir(kept))
+        result["files", stop] = sorted(os.listdir(kept))
         comm.mpi_comm.Barrier()
     return result
 
@@ -471,19 +506,20 @@ def generic_evaluator(comm):
     data = np.arange(2 + 3 * comm.rank).astype(np.float32)
     iterator = chainer.iterators.SerialIterator(data, 2, repeat=False, shuffle=False)
     counting = Counting(comm, iterator, None)
-    return {'first': counting(None), 'again': counting(None)}
+    return {"first": counting(None), "again": counting(None)}
 
 
 def shared_batches(comm):
     result = {}
     data = [(values(i, 2), np.int32(i)) for i in range(5)] if comm.rank == 0 else [()] * 5
     iterator = chainermn.iterators.create_multi_node_iterator(
-        chainer.iterators.SerialIterator(data, 2, shuffle=False), comm)
-    result['pairs'] = [(next(iterator), iterator.epoch, iterator.is_new_epoch, iterator.epoch_detail)
-                       for _ in range(6)]
+        chainer.iterators.SerialIterator(data, 2, shuffle=False), comm
+    )
+    result["pairs"] = [(next(iterator), iterator.epoch, iterator.is_new_epoch, iterator.epoch_detail) for _ in range(6)]
     once = chainermn.iterators.create_multi_node_iterator(
-        chainer.iterators.SerialIterator(np.arange(5).astype(np.float32), 2, repeat=False, shuffle=False), comm)
-    result['once'] = list(once)
+        chainer.iterators.SerialIterator(np.arange(5).astype(np.float32), 2, repeat=False, shuffle=False), comm
+    )
+    result["once"] = list(once)
     return result
 
 
@@ -494,4 +530,4 @@ def same_order(comm):
     if comm.rank == 0:
         np.random.seed(5)
     iterator = chainermn.iterators.create_synchronized_iterator(iterator, comm)
-    return {'batches': [next(iterator) for _ in range(5)]}
+    return {"batches": [next(iterator) for _ in range(5)]}

@@ -7,6 +7,7 @@ which both sides get as it is. Float arrays reach Chainer as Variables and PyTor
 in every dtype of `dtypes`; other arrays as plain ndarrays and tensors. Unless ``strided=False`` everything runs a
 second time with non-contiguous inputs. Nothing is skipped: a gradient that only one side has fails unless it is zero.
 """
+
 import ast
 import re
 
@@ -18,8 +19,17 @@ FLOATS = (np.float32, np.float64)
 RTOL = {np.dtype("f2"): 1e-2, np.dtype("f4"): 1e-4, np.dtype("f8"): 1e-8}
 ATOL = {np.dtype("f2"): 1e-2, np.dtype("f4"): 1e-5, np.dtype("f8"): 1e-10}
 _SPEC = re.compile(r"(f16|f32|f64|i8|i16|i32|i64|u8|bool)\[([\d, ]*)\]\s*(.*)")
-_DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1",
-           "bool": "?"}
+_DTYPES = {
+    "f16": "f2",
+    "f32": "f4",
+    "f64": "f8",
+    "i8": "i1",
+    "i16": "i2",
+    "i32": "i4",
+    "i64": "i8",
+    "u8": "u1",
+    "bool": "?",
+}
 
 
 def draw(spec, rng):
@@ -67,8 +77,20 @@ def _integer_range(rest):
     return int(match.group(1)), int(match.group(2))
 
 
-def check(chainer_fn, torch_fn, inputs, *, dtypes=FLOATS, grad=True, double_backward=False, rtol=None, atol=None,
-          check_dtype=True, strided=True, seed=0):
+def check(
+    chainer_fn,
+    torch_fn,
+    inputs,
+    *,
+    dtypes=FLOATS,
+    grad=True,
+    double_backward=False,
+    rtol=None,
+    atol=None,
+    check_dtype=True,
+    strided=True,
+    seed=0,
+):
     """Asserts that both functions give the same outputs and gradients for `inputs`, in every dtype of `dtypes`.
 
     Args:
@@ -80,9 +102,9 @@ def check(chainer_fn, torch_fn, inputs, *, dtypes=FLOATS, grad=True, double_back
     """
     drawn = draw(list(inputs), np.random.RandomState(seed))
     has_float = any(a.dtype.kind == "f" for a in _leaves(drawn))
-    for dtype in (dtypes if has_float else (None,)):
+    for dtype in dtypes if has_float else (None,):
         cast = _cast(drawn, dtype)
-        for layout in ((_same, _non_contiguous) if strided else (_same,)):
+        for layout in (_same, _non_contiguous) if strided else (_same,):
             _check_once(chainer_fn, torch_fn, cast, layout, grad, double_backward, rtol, atol, check_dtype, seed)
 
 
@@ -139,8 +161,13 @@ def assert_same(actual, expected, *, rtol=None, atol=None, check_dtype=True, wha
     if check_dtype:
         assert actual.dtype == expected.dtype, f"{what}: dtype {actual.dtype} for {expected.dtype}"
     if expected.dtype.kind in "fc":
-        np.testing.assert_allclose(actual, expected, rtol=RTOL.get(expected.dtype, 1e-4) if rtol is None else rtol,
-                                   atol=ATOL.get(expected.dtype, 1e-5) if atol is None else atol, err_msg=what)
+        np.testing.assert_allclose(
+            actual,
+            expected,
+            rtol=RTOL.get(expected.dtype, 1e-4) if rtol is None else rtol,
+            atol=ATOL.get(expected.dtype, 1e-5) if atol is None else atol,
+            err_msg=what,
+        )
     else:
         np.testing.assert_array_equal(actual, expected, err_msg=what)
 
@@ -177,8 +204,9 @@ def _check_once(chainer_fn, torch_fn, arrays, layout, grad, double_backward, rto
 def _assert_same_grads(t_gxs, c_gxs, c_xs, what, tolerance):
     for i, (t, c, x) in enumerate(zip(t_gxs, c_gxs, c_xs, strict=True)):
         zeros = np.zeros(x.shape, x.dtype)  # None and zero are the same gradient
-        assert_same(zeros if t is None else to_numpy(t), zeros if c is None else to_numpy(c),
-                    what=f"{what} {i}", **tolerance)
+        assert_same(
+            zeros if t is None else to_numpy(t), zeros if c is None else to_numpy(c), what=f"{what} {i}", **tolerance
+        )
 
 
 def _float_outputs(c_out, t_out):

@@ -4,6 +4,7 @@
 by evaluating the guards on the real arguments, and evaluate its template. A row has several right ways to be emitted,
 and each is run: the chosen case, the `fallback`, and the `value` (called as the function that it stands for).
 """
+
 import ast
 import functools
 import inspect
@@ -19,11 +20,17 @@ from tests.support import differential
 from tests.support.row_examples import compat_namespace
 
 _GUARDS = {
-    "rank": lambda x: x.dim(), "dtype": lambda x: str(x.dtype).split(".")[-1],
-    "is_tensor": lambda x: isinstance(x, torch.Tensor), "is_array": lambda x: isinstance(x, np.ndarray),
-    "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool), "is_tuple": lambda x: isinstance(x, tuple),
-    "is_none": lambda x: x is None, "is_callable": callable, "is_name": lambda x: True,
-    "LONG": lambda t: t.long(), "CONST": lambda value: value,
+    "rank": lambda x: x.dim(),
+    "dtype": lambda x: str(x.dtype).split(".")[-1],
+    "is_tensor": lambda x: isinstance(x, torch.Tensor),
+    "is_array": lambda x: isinstance(x, np.ndarray),
+    "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool),
+    "is_tuple": lambda x: isinstance(x, tuple),
+    "is_none": lambda x: x is None,
+    "is_callable": callable,
+    "is_name": lambda x: True,
+    "LONG": lambda t: t.long(),
+    "CONST": lambda value: value,
 }
 
 
@@ -48,8 +55,15 @@ def prove(rows, name, index, way, **options):
                 differential.check_raises(*sides, inputs)
             else:
                 dtypes = [np.dtype(d) for d in example.get("dtypes", ("float32", "float64"))]
-                differential.check(*sides, inputs, grad=grad, dtypes=dtypes, rtol=example.get("rtol"),
-                                   atol=example.get("atol"), **options)
+                differential.check(
+                    *sides,
+                    inputs,
+                    grad=grad,
+                    dtypes=dtypes,
+                    rtol=example.get("rtol"),
+                    atol=example.get("atol"),
+                    **options,
+                )
 
 
 def sample(rows, name, index, way):
@@ -65,8 +79,10 @@ def outcomes(rows, name, index, way, inputs):
     """Returns what an example gives for other inputs, (Chainer's, torch's): a result, or the error that was raised."""
     example = {**rows[name]["example"][index], "grad": False}
     results = []
-    for functions, convert in ((chainer.functions, differential.to_chainer),
-                               (_torch_functions(rows, name, way), differential.to_torch)):
+    for functions, convert in (
+        (chainer.functions, differential.to_chainer),
+        (_torch_functions(rows, name, way), differential.to_torch),
+    ):
         try:
             results.append(_side(example, functions, False)(*convert(inputs)))
         except Exception as error:  # noqa: BLE001 - every refusal counts
@@ -86,6 +102,7 @@ def _side(example, functions, grad):
         exec(program[0], scope)
         result = eval(program[1], scope)
         return result if grad else differential.to_numpy(result)
+
     return run
 
 
@@ -98,8 +115,9 @@ def _detached(value):
 
 
 def _torch_functions(rows, proved, way):
-    return types.SimpleNamespace(**{
-        name: functools.partial(_call, row, way if name == proved else "case") for name, row in rows.items()})
+    return types.SimpleNamespace(
+        **{name: functools.partial(_call, row, way if name == proved else "case") for name, row in rows.items()}
+    )
 
 
 def _call(row, way, /, *args, **kwargs):

@@ -5,6 +5,7 @@ usage: half_way.py OUT.json WEIGHTS.npz MODULE:CLASS FOLDER... -- SCRIPT [ARGS..
 Every run starts from the same random seed, and the class from the same weights. The losses are those on which
 ``backward()`` is called, by whichever framework.
 """
+
 import contextlib
 import importlib
 import io
@@ -27,9 +28,11 @@ from chainer2torch.compat.serializers.serializers import load_npz  # noqa: E402
 def recorded(losses):
     """Both frameworks' ``backward`` note the value of the loss."""
     for cls in (chainer.Variable, torch.Tensor):
+
         def backward(self, *args, _plain=cls.backward, **kwargs):
             losses.append(float(self.array) if isinstance(self, chainer.Variable) else self.item())
             return _plain(self, *args, **kwargs)
+
         cls.backward = backward
 
 
@@ -79,7 +82,7 @@ def run(folder, weights, target, script, args):
 def main():
     split = sys.argv.index("--")
     out, weights, target, *folders = sys.argv[1:split]
-    script, *args = sys.argv[split + 1:]
+    script, *args = sys.argv[split + 1 :]
     found = {}
     for folder in folders:
         try:

@@ -1,4 +1,5 @@
 """Compares a Chainer link with a torch module: same weights, several training steps, then evaluation, and back."""
+
 import io
 
 import chainer
@@ -13,8 +14,20 @@ RTOL = {"float32": 2e-4, "float64": 1e-8}
 ATOL = {"float32": 2e-5, "float64": 1e-10}
 
 
-def check_link(make_link, make_module, inputs, *, call="__call__", steps=3, dtypes=("float32", "float64"),
-               modes=(True, False), rtol=None, atol=None, kwargs=None, seed=0):
+def check_link(
+    make_link,
+    make_module,
+    inputs,
+    *,
+    call="__call__",
+    steps=3,
+    dtypes=("float32", "float64"),
+    modes=(True, False),
+    rtol=None,
+    atol=None,
+    kwargs=None,
+    seed=0,
+):
     """Runs both from Chainer's weights: ``steps`` training steps (plain gradient descent), then a call in eval mode.
 
     ``inputs`` are specs for `draw` or lists of specs. Compared after each step: outputs, gradients of the float inputs,
@@ -143,8 +156,14 @@ def _reset(link):
 
 
 def _cast(values, dtype):
-    return [_cast(v, dtype) if isinstance(v, list) else v.astype(dtype) if getattr(v, "dtype", None) is not None
-            and v.dtype.kind == "f" else v for v in values]
+    return [
+        _cast(v, dtype)
+        if isinstance(v, list)
+        else v.astype(dtype)
+        if getattr(v, "dtype", None) is not None and v.dtype.kind == "f"
+        else v
+        for v in values
+    ]
 
 
 def _variables(values):

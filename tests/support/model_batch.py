@@ -1,4 +1,5 @@
 """Many variants of one model through ``verify models`` in one pair of processes: each is a module of its own."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,21 @@ def migrated(tmp_path, text):
     """The migrated text of one file; ``chainer_compat.py`` lies in ``tmp_path / "out"``."""
     (tmp_path / "original").mkdir()
     (tmp_path / "original" / "net.py").write_text(text)
-    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(tmp_path / "original"), "-q",
-                           "-o", str(tmp_path / "out")], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "chainer2torch",
+            "migrate",
+            str(tmp_path / "original"),
+            "-q",
+            "-o",
+            str(tmp_path / "out"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert (tmp_path / "out" / "net.py").is_file(), done.stderr
     return (tmp_path / "out" / "net.py").read_text()
 
@@ -54,7 +68,11 @@ def verify(tmp_path, original, variants, entries, *, pyproject="", modes=("train
 
 def migrated_tree(src, out):
     """Migrates a tree; gives ``out``."""
-    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(src), "-q", "-o", str(out)],
-                          cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "migrate", str(src), "-q", "-o", str(out)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode in (0, 1), done.stderr
     return out

@@ -1,4 +1,5 @@
 """Programs with damage, and what has to hold: no crash, valid output, no change without Chainer, twice is once."""
+
 from __future__ import annotations
 
 import ast
@@ -17,9 +18,24 @@ from chainer2torch.vendor.compat_file import build
 
 # what generated programs get to say in place of their own names and numbers
 CHAINER = [
-    "F.relu(x)", "F.dropout", "L.Linear(3, 4)", "chainer.Variable(x)", "chainer.config.train", "x.data", "chainer",
-    "model.cleargrads()", "F.max_pooling_2d(x, 2)", "xp.zeros(3)", "chainer.no_backprop_mode()", "L.LSTM(2, 3)",
-    "optimizer.update()", "F", "chainer.optimizers.Adam()", "x.array[::-1]", "F.concat((x, y))", "loss.backward()",
+    "F.relu(x)",
+    "F.dropout",
+    "L.Linear(3, 4)",
+    "chainer.Variable(x)",
+    "chainer.config.train",
+    "x.data",
+    "chainer",
+    "model.cleargrads()",
+    "F.max_pooling_2d(x, 2)",
+    "xp.zeros(3)",
+    "chainer.no_backprop_mode()",
+    "L.LSTM(2, 3)",
+    "optimizer.update()",
+    "F",
+    "chainer.optimizers.Adam()",
+    "x.array[::-1]",
+    "F.concat((x, y))",
+    "loss.backward()",
 ]
 IMPORTS = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nfrom chainer import cuda\n"
 _WORD = re.compile(r"\b[^\W\d]\w*\b")
@@ -29,7 +45,7 @@ def seasoned(draw: random.Random, text: str) -> str:
     """A program that has nothing to do with Chainer, with Chainer in it: imports first, and calls for some names."""
     places = [found for found in _WORD.finditer(text) if not keyword.iskeyword(found[0])]
     for found in sorted(draw.sample(places, min(len(places), draw.randint(1, 4))), key=lambda f: -f.start()):
-        text = text[:found.start()] + draw.choice(CHAINER) + text[found.end():]
+        text = text[: found.start()] + draw.choice(CHAINER) + text[found.end() :]
     return IMPORTS + text
 
 
@@ -63,8 +79,11 @@ def _lines(draw: random.Random, text: str) -> str:
     elif change == "join":
         lines[first] = lines[first].rstrip("\r\n") + draw.choice(["", ";", " \\\n"])
     else:
-        lines[first] = {"indent": "    " + lines[first], "dedent": lines[first].removeprefix("    "),
-                        "blank": "\n" + lines[first]}[change]
+        lines[first] = {
+            "indent": "    " + lines[first],
+            "dedent": lines[first].removeprefix("    "),
+            "blank": "\n" + lines[first],
+        }[change]
     return "".join(lines)
 
 
@@ -79,15 +98,20 @@ def _tokens(draw: random.Random, text: str) -> str:
     change = draw.choice(["delete", "double", "rename", "rename", "space", "exchange", "comment"])
     token = draw.choice(names if change == "rename" else tokens)
     other = draw.choice(names if change == "rename" else tokens).string
-    new = {"delete": "", "double": f"{token.string} {token.string}", "rename": other, "exchange": other,
-           "space": draw.choice([" ", "  ", "\t", "\f", " \\\n"]) + token.string,
-           "comment": f"{token.string}  # F.relu\n"}[change]
+    new = {
+        "delete": "",
+        "double": f"{token.string} {token.string}",
+        "rename": other,
+        "exchange": other,
+        "space": draw.choice([" ", "  ", "\t", "\f", " \\\n"]) + token.string,
+        "comment": f"{token.string}  # F.relu\n",
+    }[change]
     lines = text.splitlines(True)
     (row, start), (end_row, end) = token.start, token.end
     if row > len(lines) or end_row > len(lines):  # splitlines counts a form feed as a line end, tokenize does not
         return text
     head, tail = lines[row - 1][:start], lines[end_row - 1][end:]
-    return "".join(lines[:row - 1]) + head + new + tail + "".join(lines[end_row:])
+    return "".join(lines[: row - 1]) + head + new + tail + "".join(lines[end_row:])
 
 
 def complaint(text: str, rules: Rules) -> str | None:
@@ -112,8 +136,10 @@ def complaints(texts: Mapping[str, str], rules: Rules) -> dict[str, str]:
         results = migrate_sources(texts, rules=rules)
         found = {path: _complaint(texts[path], result) for path, result in results.items()}
         helpers = {name for result in results.values() for name in result.helpers}
-        again = migrate_sources({**{path: result.code for path, result in results.items()},
-                                 "chainer_compat.py": build(helpers)}, rules=rules)
+        again = migrate_sources(
+            {**{path: result.code for path, result in results.items()}, "chainer_compat.py": build(helpers)},
+            rules=rules,
+        )
         for path in texts:
             if found[path] is None and again[path].code != results[path].code:
                 found[path] = "a second run changes the output"

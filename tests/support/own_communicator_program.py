@@ -1,4 +1,5 @@
 """A communicator of one's own in terms of another one: runs under ChainerMN as it stands, and migrated."""
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -89,7 +90,7 @@ class Weighted(chainer.Chain):
     def __init__(self, rank):
         super().__init__()
         with self.init_scope():
-            self.l = L.Linear(3, 2, initialW=0.1 * (rank + 1) * np.arange(6).reshape(2, 3).astype('f'))
+            self.l = L.Linear(3, 2, initialW=0.1 * (rank + 1) * np.arange(6).reshape(2, 3).astype("f"))
 
     def __call__(self, x):
         return self.l(x)
@@ -97,44 +98,51 @@ class Weighted(chainer.Chain):
 
 def own_communicator(comm):
     own = Clipping(comm, 0.05)
-    result = {'who': [own.rank, own.size, own.intra_rank, isinstance(own, chainermn.CommunicatorBase),
-                      isinstance(comm, chainermn.CommunicatorBase)]}
-    result['settings'] = [own.get_config('limit'), own.within_config_scope, own.limit]
+    result = {
+        "who": [
+            own.rank,
+            own.size,
+            own.intra_rank,
+            isinstance(own, chainermn.CommunicatorBase),
+            isinstance(comm, chainermn.CommunicatorBase),
+        ]
+    }
+    result["settings"] = [own.get_config("limit"), own.within_config_scope, own.limit]
     own.limit = 0.06  # not a setting any more, but in the scope it is one
     with own.config_scope():
-        result['within'] = own.within_config_scope
+        result["within"] = own.within_config_scope
         own.other = 3
-    result['settings after'] = [own.get_config('limit'), own.get_config('other'), own.limit]
+    result["settings after"] = [own.get_config("limit"), own.get_config("other"), own.limit]
     try:
-        own.set_config('speed')
+        own.set_config("speed")
     except ValueError as error:
-        result['unknown'] = str(error)
+        result["unknown"] = str(error)
     try:
         Unfinished()
     except TypeError:
-        result['abstract'] = True
+        result["abstract"] = True
     try:
-        result['inter_size'] = own.inter_size
+        result["inter_size"] = own.inter_size
     except NotImplementedError:
-        result['no inter_size'] = True
+        result["no inter_size"] = True
 
     model = Weighted(comm.rank)
     optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.5), own)
     optimizer.setup(model)
     for i in range(4):
-        x = np.sin(np.arange(6).reshape(2, 3) + comm.rank + i).astype('f')
+        x = np.sin(np.arange(6).reshape(2, 3) + comm.rank + i).astype("f")
         optimizer.update(lambda v: F.sum(model(v) ** 2), x)
-        result['W', i] = model.l.W.array.copy()
+        result["W", i] = model.l.W.array.copy()
     own.broadcast_data(model)
-    result['averages'] = own.averages
+    result["averages"] = own.averages
 
     share = chainermn.scatter_dataset(list(range(7)) if comm.rank == 0 else None, own)
-    result['share'] = list(share)
-    result['objects'] = [own.gather_obj(comm.rank), own.allreduce(np.ones(2, 'f') + comm.rank)]
-    x = chainer.Variable(np.ones(2, 'f') * (comm.rank + 1))
+    result["share"] = list(share)
+    result["objects"] = [own.gather_obj(comm.rank), own.allreduce(np.ones(2, "f") + comm.rank)]
+    x = chainer.Variable(np.ones(2, "f") * (comm.rank + 1))
     ys = chainermn.functions.allgather(own, x * x)
     F.sum(sum([y * (i + 1) for i, y in enumerate(ys)])).backward()
-    result['gathered'] = [[y.array for y in ys], x.grad]
+    result["gathered"] = [[y.array for y in ys], x.grad]
     part = own.split(comm.rank % 2, comm.rank)
-    result['part'] = [part.rank, part.size, type(part).__name__]
+    result["part"] = [part.rank, part.size, type(part).__name__]
     return result

@@ -1,4 +1,5 @@
 """Imported once by the server that starts rank processes: what all of them need."""
+
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

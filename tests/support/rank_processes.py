@@ -1,4 +1,5 @@
 """Processes that form one job over gloo, as torchrun would start them."""
+
 import multiprocessing
 import os
 import socket
@@ -23,8 +24,15 @@ def free_port():
 
 def torchrun_environment(rank, size, port):
     """The variables that torchrun sets."""
-    return {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size),
-            "GROUP_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return {
+        "RANK": str(rank),
+        "WORLD_SIZE": str(size),
+        "LOCAL_RANK": str(rank),
+        "LOCAL_WORLD_SIZE": str(size),
+        "GROUP_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
 
 
 def start_ranks(size, function, *args, environment=torchrun_environment):

@@ -4,6 +4,7 @@
 signature, evaluate its guards on the real arguments and evaluate the template that they select. Every other template
 that is right for these arguments (`fallback`, `value`) is run as well, so that none goes untested.
 """
+
 import ast
 import importlib
 import inspect
@@ -56,9 +57,14 @@ def prove(rows, name, index, variant):
     arrays = example.get("arrays", ())
     before = _body(example)
     chainer_names = {"F": chainer.functions, "L": chainer.links, "np": np, "chainer": chainer}
-    torch_names = {"F": _Functions(rows, name, variant), "np": np, "torch": torch, "compat": compat_namespace(),
-                   "_attr": lambda receiver, attr: _attribute(rows, name, variant, receiver, attr),
-                   "_set": lambda receiver, attr, value: evaluate_set(rows[attr], receiver, value)}
+    torch_names = {
+        "F": _Functions(rows, name, variant),
+        "np": np,
+        "torch": torch,
+        "compat": compat_namespace(),
+        "_attr": lambda receiver, attr: _attribute(rows, name, variant, receiver, attr),
+        "_set": lambda receiver, attr, value: evaluate_set(rows[attr], receiver, value),
+    }
     transformed = ast.fix_missing_locations(_MethodCalls(rows).visit(_body(example)))
 
     grad = example.get("grad", True)
@@ -78,9 +84,16 @@ def prove(rows, name, index, variant):
                 differential.check_raises(chainer_fn, torch_fn, inputs)
             else:
                 dtypes = [np.dtype(d) for d in example.get("dtypes", ("float32", "float64"))]
-                differential.check(chainer_fn, torch_fn, inputs, grad=grad, dtypes=dtypes,
-                                   rtol=example.get("rtol"), atol=example.get("atol"),
-                                   check_dtype=example.get("check_dtype", True))
+                differential.check(
+                    chainer_fn,
+                    torch_fn,
+                    inputs,
+                    grad=grad,
+                    dtypes=dtypes,
+                    rtol=example.get("rtol"),
+                    atol=example.get("atol"),
+                    check_dtype=example.get("check_dtype", True),
+                )
 
 
 def _body(example):
@@ -109,8 +122,10 @@ def _strip(value):
 
 def compat_namespace():
     """All public names of the rooms of chainer2torch.compat, as the vendored module has them."""
+
     class Namespace:
         pass
+
     for info in pkgutil.walk_packages(chainer2torch.compat.__path__, "chainer2torch.compat."):
         try:
             module = importlib.import_module(info.name)
@@ -147,8 +162,11 @@ class _MethodCalls(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or "__getitem__" not in self._rows:
             return node
-        return ast.Call(ast.Call(ast.Name("_attr", ast.Load()), [node.value, ast.Constant("__getitem__")], []),
-                        [_index(node.slice)], [])
+        return ast.Call(
+            ast.Call(ast.Name("_attr", ast.Load()), [node.value, ast.Constant("__getitem__")], []),
+            [_index(node.slice)],
+            [],
+        )
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
@@ -162,8 +180,15 @@ class _MethodCalls(ast.NodeTransformer):
         return ast.Call(ast.Call(ast.Name("_attr", ast.Load()), [receiver, ast.Constant(operator)], []), [other], [])
 
 
-_OPERATORS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__",
-              ast.FloorDiv: "__floordiv__", ast.Pow: "__pow__", ast.MatMult: "__matmul__"}
+_OPERATORS = {
+    ast.Add: "__add__",
+    ast.Sub: "__sub__",
+    ast.Mult: "__mul__",
+    ast.Div: "__truediv__",
+    ast.FloorDiv: "__floordiv__",
+    ast.Pow: "__pow__",
+    ast.MatMult: "__matmul__",
+}
 
 
 def _index(node):
@@ -234,11 +259,19 @@ def _with_names_for(guard):
 def _environment(names, given=()):
     guards = {
         "given": lambda name: name in given,
-        "rank": lambda x: x.dim(), "dtype": lambda x: str(x.dtype).split(".")[-1],
-        "is_tensor": lambda x: isinstance(x, torch.Tensor), "is_array": lambda x: isinstance(x, np.ndarray),
-        "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool), "is_tuple": lambda x: isinstance(x, tuple),
-        "is_none": lambda x: x is None, "is_callable": callable, "is_name": lambda x: True,
-        "graph_shared": lambda: False, "graph_cut": lambda: False,
-        "TRAINING": modes.is_training(), "LONG": lambda t: t.long(), "CONST": lambda value: value,
+        "rank": lambda x: x.dim(),
+        "dtype": lambda x: str(x.dtype).split(".")[-1],
+        "is_tensor": lambda x: isinstance(x, torch.Tensor),
+        "is_array": lambda x: isinstance(x, np.ndarray),
+        "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool),
+        "is_tuple": lambda x: isinstance(x, tuple),
+        "is_none": lambda x: x is None,
+        "is_callable": callable,
+        "is_name": lambda x: True,
+        "graph_shared": lambda: False,
+        "graph_cut": lambda: False,
+        "TRAINING": modes.is_training(),
+        "LONG": lambda t: t.long(),
+        "CONST": lambda value: value,
     }
     return {"torch": torch, "numpy": np, "compat": compat_namespace(), **guards, **names}

@@ -1,4 +1,5 @@
 """The schema of SARIF 2.1.0 as OASIS publishes it (errata 01), from a package that ships it."""
+
 import functools
 import hashlib
 import json

@@ -1,4 +1,5 @@
 """What an object's ``serialize`` stores, the same for Chainer's objects and for ours."""
+
 import chainer
 import numpy as np
 
@@ -18,8 +19,11 @@ def entries_of(part):
 
 def read_into(part, entries):
     """Calls ``serialize`` with a reader of these entries."""
-    part.serialize(state_io.StateReader(entries) if isinstance(part, state.SerializableState)
-                   else chainer.serializers.NpzDeserializer(entries))
+    part.serialize(
+        state_io.StateReader(entries)
+        if isinstance(part, state.SerializableState)
+        else chainer.serializers.NpzDeserializer(entries)
+    )
 
 
 def same_entries(theirs, ours, rtol=1e-9):

@@ -3,6 +3,7 @@
 ``python tests/support/synthetic_data.py ROOT`` writes them all below ROOT; set CHAINER_DATASET_ROOT to it. The images
 have a pattern by class under noise, so that a few iterations of training learn something and a wrong label shows.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -37,16 +38,20 @@ def write_cifar(root: Path, classes: int = 10, n_train: int = 600, n_test: int =
     """CIFAR-10 or CIFAR-100: ``cifar-<n>.npz`` with uint8 images (n, 3072) and labels (n,)."""
     train_x, train_y = _images(n_train, 3072, classes, 2)
     test_x, test_y = _images(n_test, 3072, classes, 3)
-    np.savez_compressed(_folder(root, "cifar") / f"cifar-{classes}.npz",
-                        train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y)
+    np.savez_compressed(
+        _folder(root, "cifar") / f"cifar-{classes}.npz", train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y
+    )
 
 
 def write_svhn(root: Path, n_train: int = 600, n_test: int = 200) -> None:
     """SVHN: images (32, 32, 3, n) and labels 1 to 10, where 10 is the digit 0."""
     for file, n, seed in (("train.npz", n_train, 4), ("test.npz", n_test, 5)):
         x, y = _images(n, 3072, 10, seed)
-        np.savez_compressed(_folder(root, "svhn") / file, x=x.reshape(n, 32, 32, 3).transpose(1, 2, 3, 0),
-                            y=np.where(y == 0, 10, y).reshape(n, 1))
+        np.savez_compressed(
+            _folder(root, "svhn") / file,
+            x=x.reshape(n, 32, 32, 3).transpose(1, 2, 3, 0),
+            y=np.where(y == 0, 10, y).reshape(n, 1),
+        )
 
 
 def write_ptb(root: Path, n_words: int = 2000, vocabulary: int = 60) -> None:

@@ -3,6 +3,7 @@
 ``python tests/support/synthetic_media.py ROOT FOLDER`` writes all of them below FOLDER, and VGG16's weights below ROOT
 (the CHAINER_DATASET_ROOT). The weights are random and take 0.5 GB: no example can do with fewer.
 """
+
 from __future__ import annotations
 
 import json
@@ -45,8 +46,13 @@ def write_tagged_sentences(folder: Path, n: int = 80) -> None:
     corpus = folder / "corpora" / "brown"
     corpus.mkdir(parents=True, exist_ok=True)
     rng = np.random.RandomState(12)
-    words = {"at": ["the", "a"], "nn": ["dog", "house", "idea", "river"], "vbd": ["saw", "took", "was"],
-             "jj": ["old", "red"], "rb": ["soon", "well"]}
+    words = {
+        "at": ["the", "a"],
+        "nn": ["dog", "house", "idea", "river"],
+        "vbd": ["saw", "took", "was"],
+        "jj": ["old", "red"],
+        "rb": ["soon", "well"],
+    }
     tags = list(words)
     lines = []
     for _ in range(n):
@@ -73,7 +79,8 @@ def write_captions(folder: Path, n_train: int = 12, n_val: int = 4) -> None:
             images.append({"id": i, "file_name": f"{i}.png"})
             captions.append({"id": i, "image_id": i, "caption": f"a {color} square " + "over a table " * (i % 2) + "."})
         (folder / "annotations" / f"captions_{part}.json").write_text(
-            json.dumps({"images": images, "annotations": captions, "type": "captions", "info": {}}), encoding="utf-8")
+            json.dumps({"images": images, "annotations": captions, "type": "captions", "info": {}}), encoding="utf-8"
+        )
 
 
 def write_vgg16(root: Path) -> None:

@@ -3,6 +3,7 @@
 ``python tests/support/synthetic_texts.py ROOT FOLDER`` puts what ``chainer.dataset`` has downloaded below ROOT (the
 CHAINER_DATASET_ROOT) and the files that scripts take from their arguments or working directory into FOLDER.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -37,8 +38,9 @@ def _cached(root: Path, url: str) -> Path:
 
 def _sentence(rng: np.random.RandomState, label: int, low: int = 3, high: int = 12) -> str:
     """Words of which every third says the label."""
-    return " ".join(f"tell{label}" if rng.rand() < 0.3 else f"word{rng.randint(0, 40)}"
-                    for _ in range(rng.randint(low, high)))
+    return " ".join(
+        f"tell{label}" if rng.rand() < 0.3 else f"word{rng.randint(0, 40)}" for _ in range(rng.randint(low, high))
+    )
 
 
 def write_classified_texts(root: Path, n_train: int = 120, n_test: int = 40) -> None:
@@ -123,7 +125,8 @@ def write_facades(folder: Path, first: int = 1, last: int = 379) -> None:
     for i in range(first, last):
         parts = np.kron(rng.randint(1, 13, (4, 4)), np.ones((8, 8))).astype(np.uint8)
         Image.fromarray(np.stack([parts * 20, 255 - parts * 20, parts * 10], 2).astype(np.uint8)).save(
-            folder / f"cmp_b{i:04d}.jpg")
+            folder / f"cmp_b{i:04d}.jpg"
+        )
         Image.fromarray(parts).save(folder / f"cmp_b{i:04d}.png")
 
 

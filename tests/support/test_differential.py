@@ -1,4 +1,5 @@
 """The comparer must fail on every kind of difference, otherwise no other test here means anything."""
+
 import chainer.functions as F
 import numpy as np
 import pytest
@@ -13,15 +14,18 @@ def test_equal_functions_pass():
     diff.check(lambda x: F.sum(x), lambda x: torch.sum(x), [np.zeros((0, 3), "f")])
 
 
-@pytest.mark.parametrize("wrong", [
-    lambda x: torch.tanh(x) + 1e-3,                       # value
-    lambda x: torch.tanh(x).double() * 1.0,               # dtype
-    lambda x: torch.tanh(x)[None],                        # shape
-    lambda x: (torch.tanh(x),),                           # structure
-    lambda x: torch.tanh(x.detach()) + 0 * x,             # gradient is zero
-    lambda x: torch.tanh(x) + (x - x.detach()) * 1e-2,    # gradient is off
-    lambda x: torch.tanh(x).detach(),                     # no gradient
-])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: torch.tanh(x) + 1e-3,  # value
+        lambda x: torch.tanh(x).double() * 1.0,  # dtype
+        lambda x: torch.tanh(x)[None],  # shape
+        lambda x: (torch.tanh(x),),  # structure
+        lambda x: torch.tanh(x.detach()) + 0 * x,  # gradient is zero
+        lambda x: torch.tanh(x) + (x - x.detach()) * 1e-2,  # gradient is off
+        lambda x: torch.tanh(x).detach(),  # no gradient
+    ],
+)
 def test_differences_are_found(wrong):
     with pytest.raises(AssertionError):
         diff.check(F.tanh, wrong, ["f32[3,4]"])
@@ -56,9 +60,15 @@ def test_raises_wants_both_sides():
         diff.check_raises(F.tanh, lambda x: x.view(7), ["f32[3]"])
 
 
-@pytest.mark.parametrize("spec, low, high, dtype", [
-    ("f32[50]>0", 0.0, np.inf, "f4"), ("f64[50] in (-1,1)", -1, 1, "f8"), ("i32[50]<4", 0, 3, "i4"),
-    ("i64[50] in [-1,10)", -1, 9, "i8")])
+@pytest.mark.parametrize(
+    "spec, low, high, dtype",
+    [
+        ("f32[50]>0", 0.0, np.inf, "f4"),
+        ("f64[50] in (-1,1)", -1, 1, "f8"),
+        ("i32[50]<4", 0, 3, "i4"),
+        ("i64[50] in [-1,10)", -1, 9, "i8"),
+    ],
+)
 def test_draw(spec, low, high, dtype):
     a = diff.draw(spec, np.random.RandomState(0))
     assert a.shape == (50,) and a.dtype == dtype and low <= a.min() and a.max() <= high

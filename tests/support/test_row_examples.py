@@ -1,12 +1,16 @@
 """The proof of a row's examples fails when the row is wrong."""
+
 import pytest
 
 from tests.support.row_examples import examples, prove
 
 _RIGHT = {
-    "module": "chainer.functions", "signature": "(x, axis=1)", "torch": "torch.cumsum(x, dim=axis)",
+    "module": "chainer.functions",
+    "signature": "(x, axis=1)",
+    "torch": "torch.cumsum(x, dim=axis)",
     "cases": [{"when": "is_int(axis) and rank(x) == 2", "torch": "x.cumsum(axis)"}],
-    "fallback": "torch.cumsum(x, axis)", "value": "lambda x, axis=1: x.cumsum(axis)",
+    "fallback": "torch.cumsum(x, axis)",
+    "value": "lambda x, axis=1: x.cumsum(axis)",
     "example": [{"given": {"x": "f32[2,3]"}, "before": "F.cumsum(x, axis=1)"}],
 }
 
@@ -17,13 +21,18 @@ def test_right_row(variant):
     prove({"cumsum": _RIGHT}, "cumsum", 0, variant)
 
 
-@pytest.mark.parametrize("key, value, variant", [
-    ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(0)"}], "guards"),
-    ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(axis).detach()"}], "guards"),
-    ("cases", [{"when": "rank(x) == 2", "torch": "x.cumsum(axis).double()"}], "guards"),
-    ("fallback", "x.detach().cumsum(axis) + x - x.detach()", "fallback"),
-    ("fallback", "torch.cumsum(x, 0)", "fallback"),
-    ("value", "lambda x, axis=0: x.cumsum(0)", "value"), ("signature", "(x)", "guards")])
+@pytest.mark.parametrize(
+    "key, value, variant",
+    [
+        ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(0)"}], "guards"),
+        ("cases", [{"when": "is_int(axis)", "torch": "x.cumsum(axis).detach()"}], "guards"),
+        ("cases", [{"when": "rank(x) == 2", "torch": "x.cumsum(axis).double()"}], "guards"),
+        ("fallback", "x.detach().cumsum(axis) + x - x.detach()", "fallback"),
+        ("fallback", "torch.cumsum(x, 0)", "fallback"),
+        ("value", "lambda x, axis=0: x.cumsum(0)", "value"),
+        ("signature", "(x)", "guards"),
+    ],
+)
 def test_wrong_row(key, value, variant):
     with pytest.raises((AssertionError, TypeError)):
         prove({"cumsum": {**_RIGHT, key: value}}, "cumsum", 0, variant)

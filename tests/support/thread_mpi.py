@@ -2,6 +2,7 @@
 
 ``run_ranks(size, function)`` calls ``function(comm)`` in one thread for each rank, with ChainerMN's naive communicator.
 """
+
 import contextlib
 import pickle
 import sys
@@ -80,7 +81,8 @@ class Comm:
         with self.world.arrived:
             waiting = self.world.messages.setdefault((source, self.rank), [])
             found = self.world.arrived.wait_for(
-                lambda: next((i for i, (given, _) in enumerate(waiting) if tag in (None, given)), -1) + 1, TIMEOUT)
+                lambda: next((i for i, (given, _) in enumerate(waiting) if tag in (None, given)), -1) + 1, TIMEOUT
+            )
             if not found:
                 raise RuntimeError(f"rank {self.rank} waits in vain for rank {source}")
             return pickle.loads(waiting.pop(found - 1)[1])
@@ -134,7 +136,7 @@ def _pieces(given):
         return None
     buffer, (lengths, starts), _ = given
     flat = buffer.ravel()
-    return [flat[start:start + length] for start, length in zip(starts, lengths)]
+    return [flat[start : start + length] for start, length in zip(starts, lengths)]
 
 
 IN_PLACE = object()
@@ -164,6 +166,7 @@ def chainermn_over_threads():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import chainermn
+
             accept_arrays_of_one()
             yield chainermn
     finally:
@@ -175,12 +178,14 @@ def chainermn_over_threads():
 def accept_arrays_of_one():
     """ChainerMN's multi-node iterator calls ``int`` on an array of shape (1,), which today's NumPy refuses."""
     from chainermn.iterators import multi_node_iterator
+
     multi_node_iterator.int = lambda value: int(np.asarray(value).item())
 
 
 def run_ranks(size, function):
     """``[function(comm) for each rank]``, run at the same time; the first exception is raised."""
     from chainermn.communicators.naive_communicator import NaiveCommunicator
+
     world = World(size)
     results, errors = [None] * size, []
 

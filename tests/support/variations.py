@@ -1,4 +1,5 @@
 """Variations of a rule's example: other inputs, other arguments. Legal, unusual and wrong ones alike."""
+
 from __future__ import annotations
 
 import ast
@@ -49,11 +50,13 @@ def _first(length: int) -> Callable[[str, np.ndarray], np.ndarray]:
 
 def _resized(old: int, new: int) -> Callable[[str, np.ndarray], np.ndarray]:
     """Every axis of length ``old`` gets the length ``new``, in all inputs."""
+
     def change(name: str, array: np.ndarray) -> np.ndarray:
         for axis, length in enumerate(array.shape):
             if length == old:
                 array = np.take(array, np.arange(new) % old, axis)
         return array
+
     return change
 
 
@@ -144,13 +147,49 @@ _SINGLE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 _OTHERS = {
     bool: ("True", "False", "None", "0", "1"),
-    int: ("0", "1", "-1", "-2", "2", "3", "5", "-5", "1.5", "True", "None", "()", "(0,)", "(1,)", "(0, 1)",
-          "[0, 1]", "(-1, 0)", "np.int64(1)", "np.array(1)", "np.float32(1)"),
+    int: (
+        "0",
+        "1",
+        "-1",
+        "-2",
+        "2",
+        "3",
+        "5",
+        "-5",
+        "1.5",
+        "True",
+        "None",
+        "()",
+        "(0,)",
+        "(1,)",
+        "(0, 1)",
+        "[0, 1]",
+        "(-1, 0)",
+        "np.int64(1)",
+        "np.array(1)",
+        "np.float32(1)",
+    ),
     float: ("0", "0.0", "1", "-0.5", "1e-3", "None", "np.float32(0.3)", "np.float64(0.3)", "'0.5'"),
     str: ("'no'", "'mean'", "'sum'", "'max'", "'average'", "'nearest'", "'bilinear'", "'bogus'", "None"),
     type(None): ("None", "0", "1", "-1", "()", "(0,)", "(0, 1)", "[0, 1]", "2.0", "True"),
-    tuple: ("()", "(0,)", "(1,)", "(0, 1)", "(1, 0)", "[1, 0]", "(1, 2, 3)", "(-1, 0)", "(-1,)", "0", "1", "None",
-            "np.array([1, 0])", "(np.int64(1), np.int64(0))", "(2, 2)", "(0, 0)"),
+    tuple: (
+        "()",
+        "(0,)",
+        "(1,)",
+        "(0, 1)",
+        "(1, 0)",
+        "[1, 0]",
+        "(1, 2, 3)",
+        "(-1, 0)",
+        "(-1,)",
+        "0",
+        "1",
+        "None",
+        "np.array([1, 0])",
+        "(np.int64(1), np.int64(0))",
+        "(2, 2)",
+        "(0, 0)",
+    ),
     list: ("()", "(1,)", "[0]", "[1, 0]", "0", "1", "None", "np.array([0, 1])"),
 }
 
@@ -170,8 +209,11 @@ def of_call(name: str, signature: Signature | None, before: str) -> Iterator[Cal
         return
     if bound.starred or bound.extra_args:
         return
-    positional = [p.name for p in signature.parameters if p.kind == "positional"
-                  and not (receiver is not None and p.name == "self")]
+    positional = [
+        p.name
+        for p in signature.parameters
+        if p.kind == "positional" and not (receiver is not None and p.name == "self")
+    ]
     original = copy.deepcopy(call)
     for parameter in signature.parameters:
         if parameter.kind not in ("positional", "keyword") or receiver is not None and parameter.name == "self":

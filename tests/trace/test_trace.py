@@ -1,4 +1,5 @@
 """A trace of one run: what it records, what the migration decides with it and says of it, and the models it gives."""
+
 import json
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.trace import TraceError, entries, hints, migrate_with_trace, read, run_trace
 from chainer2torch.verify.models.verify_models import verify_models
 
-NET = '''
+NET = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -47,8 +48,8 @@ def either(v):
 
 
 TOOLS = {"swap": swap, "either": either}
-'''
-TRAIN = '''
+"""
+TRAIN = """
 import sys
 import chainer
 import chainer.functions as F
@@ -75,7 +76,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +100,16 @@ def test_parameters_calls_and_classes(trace):
     assert trace["problem"] is None
     forward = trace["functions"]["net.py:Block.forward"]
     assert forward["count"] == 3  # two updates, and the forward before the third
-    assert forward["parameters"] == {"x": ["tensor rank 4 dtype float32 shape 5x2x3x3"],
-                                     "t": ["array rank 1 dtype int32 shape 5"]}
+    assert forward["parameters"] == {
+        "x": ["tensor rank 4 dtype float32 shape 5x2x3x3"],
+        "t": ["array rank 1 dtype int32 shape 5"],
+    }
     line = _line(NET, "F.leaky_relu")
     calls = {key: call for key, call in trace["calls"].items() if key.startswith(f"net.py:{line}:")}
     assert {call["callee"] for call in calls.values()} == {
-        "chainer.functions.leaky_relu", "chainer.links.Convolution2D"}
+        "chainer.functions.leaky_relu",
+        "chainer.links.Convolution2D",
+    }
     if sys.version_info >= (3, 11):
         column = NET.splitlines()[line - 1].index("F.leaky_relu") + 1
         assert calls[f"net.py:{line}:{column}"]["callee"] == "chainer.functions.leaky_relu"
@@ -124,8 +129,10 @@ def test_hints_hold_only_what_every_call_had(trace):
 
 
 def test_the_migration_decides_with_it_and_says_so(project, trace):
-    sources = {"other.py": "def swap(h):\n    import chainer\n    return h.transpose(1, 0)\n",
-               "net.py": NET.replace("        return swap(self.body(x, t))\n", "        return self.body(x, t)\n")}
+    sources = {
+        "other.py": "def swap(h):\n    import chainer\n    return h.transpose(1, 0)\n",
+        "net.py": NET.replace("        return swap(self.body(x, t))\n", "        return self.body(x, t)\n"),
+    }
     rules = load_rules()
     plain = migrate_with_trace(sources, {}, rules=rules)
     traced = migrate_with_trace(sources, hints(trace), rules=rules)
@@ -137,8 +144,10 @@ def test_the_migration_decides_with_it_and_says_so(project, trace):
 
 
 def test_what_the_code_says_counts_more_than_one_run():
-    source = {"net.py": "import chainer\nimport chainer.functions as F\n\n\ndef turn(v):\n    return v.size\n\n\n"
-                        "def use(x):\n    return turn(F.sum(x, axis=1, keepdims=True)), turn(F.reshape(x, (2, 3)))\n"}
+    source = {
+        "net.py": "import chainer\nimport chainer.functions as F\n\n\ndef turn(v):\n    return v.size\n\n\n"
+        "def use(x):\n    return turn(F.sum(x, axis=1, keepdims=True)), turn(F.reshape(x, (2, 3)))\n"
+    }
     rules = load_rules()
     plain = migrate_with_trace(source, {}, rules=rules)["net.py"].code
     assert "v.numel()" in plain
@@ -151,8 +160,21 @@ def test_models_of_a_trace_are_verified(project, trace, tmp_path):
     assert [entry.target for entry in found] == ["net:Block"]
     assert left == ["net:Head: made from Block"]
     (tmp_path / "trace.json").write_text(json.dumps(trace))
-    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", str(project), "-o", str(tmp_path / "out"),
-                           "--trace", str(tmp_path / "trace.json")], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "chainer2torch",
+            "migrate",
+            str(project),
+            "-o",
+            str(tmp_path / "out"),
+            "--trace",
+            str(tmp_path / "trace.json"),
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert (tmp_path / "out" / "net.py").is_file(), done.stderr
     report = verify_models(project, tmp_path / "out", trace=tmp_path / "trace.json", steps=1)
     text = "\n".join(report.lines(verbose=True))

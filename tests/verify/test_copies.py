@@ -1,4 +1,5 @@
 """Copies of a network are found by their values, also beside modules whose parameters have no shape yet."""
+
 import torch
 from torch import nn
 

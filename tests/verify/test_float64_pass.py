@@ -1,4 +1,5 @@
 """The float64 pass of a script: where its own float32 arrays meet float64, both sides promote them."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -38,13 +39,20 @@ def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
         "    try:\n"
         "        chainer_compat._check_same('f', one, wrong)\n"
         "    except error as found:\n"
-        "        print(type(found).__name__)\n")
-    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-                          env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"})
+        "        print(type(found).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"},
+    )
     assert done.stdout.split() == ["ValueError", "TypeError"], done.stderr
 
 
-NET = '''
+NET = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -61,7 +69,7 @@ class Scaled(chainer.Chain):
     def forward(self, x):
         h = self.l(x)
         return h * F.broadcast_to(F.exp(self.scale * 3.0), h.shape)
-'''
+"""
 
 
 def test_parameters_of_float32_arrays_are_float64_on_both_sides(tmp_path):

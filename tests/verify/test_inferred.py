@@ -1,4 +1,5 @@
 """Chains that no table names: their arguments and inputs come from the code, or they are not verified."""
+
 import pytest
 
 from chainer2torch.verify.models.inferred import infer
@@ -6,7 +7,9 @@ from chainer2torch.verify.models.verify_models import ModelsError, verify_models
 from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
 
 HEAD = "import os\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
-NET = HEAD + '''
+NET = (
+    HEAD
+    + """
 
 class Body(chainer.Chain):
     def __init__(self, n_in, n_units=6):
@@ -80,8 +83,9 @@ class Activated(chainer.Chain):
 
     def forward(self, x):
         return self.activation(self.fc(x))
-'''
-PORT = '''
+"""
+)
+PORT = """
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -136,8 +140,10 @@ class Opaque(nn.Module):
 
 class Activated(nn.Module):
     pass
-'''
-TRAIN = HEAD + '''
+"""
+TRAIN = (
+    HEAD
+    + """
 
 class Late(chainer.Chain):
     def forward(self, x):
@@ -146,7 +152,8 @@ class Late(chainer.Chain):
 
 open("was_imported", "w").close()
 print("training")
-'''
+"""
+)
 
 
 def _write(tmp_path, net=NET, port=PORT, **more):
@@ -172,14 +179,16 @@ def _of(report, target):
     return {o.status for o in outcomes}, "\n".join(reason for o in outcomes for reason in o.reasons)
 
 
-@pytest.mark.parametrize("target, note", [
-    ("net:Body", "Body(8) of f32[4,8]"),
-    ("net:Classify", "Classify(8, 10) of f32[4,7], i32[4]<10"),
-])
+@pytest.mark.parametrize(
+    "target, note",
+    [
+        ("net:Body", "Body(8) of f32[4,8]"),
+        ("net:Classify", "Classify(8, 10) of f32[4,7], i32[4]<10"),
+    ],
+)
 def test_what_was_inferred_is_verified_and_said(report, target, note):
     assert _of(report, target)[0] == {PASSED}, report.lines(verbose=True)
-    assert all(o.compared > 5 and o.pair.label.endswith(", inferred") for o in report.outcomes
-               if o.pair.row == target)
+    assert all(o.compared > 5 and o.pair.label.endswith(", inferred") for o in report.outcomes if o.pair.row == target)
     assert f"{target}: inferred from the code: {note}" in report.lines()
 
 
@@ -190,13 +199,16 @@ def test_a_port_that_differs_fails(report):
     assert "net:Words: inferred from the code: Words(n_vocab=8) of i32[4,5]<8" in report.lines()
 
 
-@pytest.mark.parametrize("target, reason", [
-    ("net:Digits", "Chainer: InvalidType in first forward"),   # the original refuses the inputs
-    ("net:Ends", "Chainer: WorkerDied in run"),                # or ends its process
-    ("net:Opaque", "output: holds no array that can be compared"),
-    ("net:Activated", "constructor argument activation is not the size of a layer"),
-    ("train:Late", "its module does something when it is imported, in line 12"),
-])
+@pytest.mark.parametrize(
+    "target, reason",
+    [
+        ("net:Digits", "Chainer: InvalidType in first forward"),  # the original refuses the inputs
+        ("net:Ends", "Chainer: WorkerDied in run"),  # or ends its process
+        ("net:Opaque", "output: holds no array that can be compared"),
+        ("net:Activated", "constructor argument activation is not the size of a layer"),
+        ("train:Late", "its module does something when it is imported, in line 12"),
+    ],
+)
 def test_what_the_original_refuses_or_the_code_leaves_open_is_not_verified(report, target, reason):
     status, reasons = _of(report, target)
     assert status == {UNVERIFIED} and reason in reasons, reasons
@@ -219,7 +231,9 @@ FORWARDS = {
 
 @pytest.mark.parametrize("body", FORWARDS)
 def test_the_first_layer_that_an_input_reaches(tmp_path, body):
-    text = HEAD + f'''
+    text = (
+        HEAD
+        + f"""
 
 class Net(chainer.Chain):
     def __init__(self):
@@ -234,7 +248,8 @@ class Net(chainer.Chain):
     def bound(self, z):
         z = 1
         return self.fc(z)
-'''
+"""
+    )
     src, out = _write(tmp_path, text)
     (out / "net.py").write_text("class Net:\n    pass\n")
     found, left = infer(src, out, ())

@@ -2,6 +2,7 @@
 
 ``CHAINER2TORCH_LEGACY_PYTHONS`` names interpreters with a Chainer of their time, separated as in ``PATH``.
 """
+
 import ast
 import os
 import subprocess
@@ -21,14 +22,32 @@ VERIFY = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify"
 SHARED = {"wire", "lockstep", "missing", "roots"}
 FILES = sorted(path for path in VERIFY.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
-LIBRARY = {"contextlib", "functools", "inspect", "io", "json", "os", "random", "re", "runpy", "sys", "threading",
-           "time", "traceback", "types", "zlib"}
+LIBRARY = {
+    "contextlib",
+    "functools",
+    "inspect",
+    "io",
+    "json",
+    "os",
+    "random",
+    "re",
+    "runpy",
+    "sys",
+    "threading",
+    "time",
+    "traceback",
+    "types",
+    "zlib",
+}
 LEGACY = [python for python in os.environ.get("CHAINER2TORCH_LEGACY_PYTHONS", "").split(os.pathsep) if python]
 # Those with Chainer's version 1.
 _ASK = "import chainer; print(chainer.__version__)"
-FIRST = [python for python in LEGACY
-         if subprocess.run([python, "-c", _ASK], capture_output=True, text=True).stdout.startswith("1.")]
-VERSION_1 = '''
+FIRST = [
+    python
+    for python in LEGACY
+    if subprocess.run([python, "-c", _ASK], capture_output=True, text=True).stdout.startswith("1.")
+]
+VERSION_1 = """
 import numpy as np
 import chainer
 import chainer.functions as F
@@ -60,8 +79,8 @@ for i in range(8):
     loss = model(Variable(x, volatile='on'), Variable(t, volatile='on'))
     model.predictor.train = True
     print(float(loss.data))
-'''
-NET = '''
+"""
+NET = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -78,7 +97,7 @@ class Net(chainer.Chain):
     def __call__(self, x):
         h = F.max_pooling_2d(F.leaky_relu(self.bn(self.conv(x))), 2)
         return self.fc(F.dropout(h, 0.3))
-'''
+"""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -88,8 +107,17 @@ def test_the_worker_files_are_python_3_6(path):
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     roots = {name.split(".")[0] for name in imported}
     # pkg_resources and importlib.metadata are asked for and may be missing; CuPy is of the time.
-    assert roots <= LIBRARY | {"numpy", "chainer", "cupy", "chainer2torch_worker", "pkg_resources", "importlib",
-                               "gc", "zipfile", "collections"}
+    assert roots <= LIBRARY | {
+        "numpy",
+        "chainer",
+        "cupy",
+        "chainer2torch_worker",
+        "pkg_resources",
+        "importlib",
+        "gc",
+        "zipfile",
+        "collections",
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             assert {alias.name for alias in node.names} <= {other.stem for other in FILES}
@@ -131,7 +159,8 @@ def test_rules_models_scripts_and_traces(python, tmp_path):
     for name, code in (("equal", text), ("fault", fault)):
         (tmp_path / "out" / "net.py").write_text(code)
         (tmp_path / "original" / "pyproject.toml").write_text(
-            '[[tool.chainer2torch.verify.model]]\ntarget = "net:Net"\ninputs = ["f32[4,2,6,6]"]\n')
+            '[[tool.chainer2torch.verify.model]]\ntarget = "net:Net"\ninputs = ["f32[4,2,6,6]"]\n'
+        )
         report = verify_models(tmp_path / "original", tmp_path / "out", chainer_python=python)
         lines = "\n".join(report.lines(verbose=True))
         assert report.exit_code == (name == "fault") and report.compared == (4 if name == "equal" else 0), lines

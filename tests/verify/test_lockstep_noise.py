@@ -1,10 +1,11 @@
 """What a script draws at random is the same on both sides: noise inside layers, samples, crops in loader processes."""
+
 import pytest
 
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
-HEAD = '''
+HEAD = """
 import copy
 import random
 
@@ -24,10 +25,10 @@ def train(model, batches, loss_of):
         loss.backward()
         optimizer.update()
 
-'''
+"""
 SCRIPTS = {
     # sequences of equal lengths, which the frameworks sort in different orders
-    "dropout inside a recurrent layer": '''
+    "dropout inside a recurrent layer": """
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -44,8 +45,8 @@ model = Net()
 weight = np.arange({width}, dtype="f")
 train(model, range(4), lambda batch: F.mean(F.concat(model(xs), axis=0) ** 2 * F.broadcast_to(
     chainer.Variable(weight), (sum(map(len, xs)), {width}))))
-''',
-    "samples of distributions": '''
+""",
+    "samples of distributions": """
 model = L.Linear(4, 3)
 x = chainer.Variable(np.random.RandomState(0).randn(6, 4).astype("f"))
 
@@ -58,14 +59,14 @@ def loss_of(batch):
 
 
 train(model, range(4), loss_of)
-''',
-    "a network that was copied": '''
+""",
+    "a network that was copied": """
 model = L.Linear(4, 3)
 target = copy.deepcopy(model)
 x = chainer.Variable(np.random.RandomState(0).randn(6, 4).astype("f"))
 train(model, range(4), lambda batch: F.mean_squared_error(model(x), target(x) * 2))
-''',
-    "crops in a process that reads ahead, over epochs": '''
+""",
+    "crops in a process that reads ahead, over epochs": """
 class Crops(chainer.dataset.DatasetMixin):
     def __init__(self):
         self.data = np.random.RandomState(0).randn(7, 9).astype("f")
@@ -88,14 +89,21 @@ def loss_of(batch):
 
 train(model, range(7), loss_of)
 it.finalize()
-''',
+""",
 }
-LAYERS = {"NStepLSTM": ("None, None, ", 5), "NStepBiLSTM": ("None, None, ", 10), "NStepGRU": ("None, ", 5),
-          "NStepBiGRU": ("None, ", 10), "NStepRNNTanh": ("None, ", 5), "NStepBiRNNReLU": ("None, ", 10)}
+LAYERS = {
+    "NStepLSTM": ("None, None, ", 5),
+    "NStepBiLSTM": ("None, None, ", 10),
+    "NStepGRU": ("None, ", 5),
+    "NStepBiGRU": ("None, ", 10),
+    "NStepRNNTanh": ("None, ", 5),
+    "NStepBiRNNReLU": ("None, ", 10),
+}
 CASES = {name: text for name, text in SCRIPTS.items() if "{layer}" not in text}
 for layer, (states, width) in LAYERS.items():
     CASES[f"dropout inside {layer}"] = SCRIPTS["dropout inside a recurrent layer"].format(
-        layer=layer, states=states, width=width)
+        layer=layer, states=states, width=width
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

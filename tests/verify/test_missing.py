@@ -1,4 +1,5 @@
 """Packages that are not installed: models that do without are compared, the others are not."""
+
 import importlib
 import json
 import string
@@ -11,7 +12,7 @@ from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.pairs import PASSED, UNVERIFIED
 from tests.support import model_batch
 
-NET = '''
+NET = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -45,7 +46,7 @@ class Plain(chainer.Chain):
 class Scored(Plain):
     def forward(self, x):
         return F.tanh(self.l(x)) * scores(x)
-'''
+"""
 
 
 def test_models_that_do_without_are_compared(tmp_path):
@@ -57,8 +58,10 @@ def test_models_that_do_without_are_compared(tmp_path):
     for outcome in report.outcomes:
         by_model.setdefault(outcome.pair.row, []).append(outcome)
     assert len(by_model["net:Plain"]) == 4 and {o.status for o in by_model["net:Plain"]} == {PASSED}
-    assert "not installed, and not used by what was run: json.no_such_function, no_such_package" in \
-        by_model["net:Plain"][0].notes
+    assert (
+        "not installed, and not used by what was run: json.no_such_function, no_such_package"
+        in by_model["net:Plain"][0].notes
+    )
     assert {o.status for o in by_model["net:Scored"]} == {UNVERIFIED}
     assert "no_such_package.words.scores is needed here" in by_model["net:Scored"][0].reasons[0]
 
@@ -77,15 +80,34 @@ def taken(tmp_path, monkeypatch):
         (tmp_path / "taken.py").write_text(text)
         importlib.invalidate_caches()
         return missing.importing(lambda: importlib.import_module("taken"))
+
     yield taken
     for name in [name for name in sys.modules if "not_here" in name or name == "taken"]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("use", [
-    "{x}()", "{x}.y()", "list({x})", "len({x})", "bool({x})", "not {x}", "{x}[0]", "1 in {x}", "{x} == 1", "{x} + 1",
-    "1 * {x}", "float({x})", "str({x})", "isinstance(1, {x})", "type('C', (), {{}}) and Made()", "{x} < 2", "-{x}",
-])
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{x}()",
+        "{x}.y()",
+        "list({x})",
+        "len({x})",
+        "bool({x})",
+        "not {x}",
+        "{x}[0]",
+        "1 in {x}",
+        "{x} == 1",
+        "{x} + 1",
+        "1 * {x}",
+        "float({x})",
+        "str({x})",
+        "isinstance(1, {x})",
+        "type('C', (), {{}}) and Made()",
+        "{x} < 2",
+        "-{x}",
+    ],
+)
 def test_every_use_raises(taken, use):
     module = taken("from not_here import x\nclass Made(x):\n    pass\n")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'not_here': not_here\.x(\.y)? is needed here"):
@@ -93,9 +115,16 @@ def test_every_use_raises(taken, use):
     assert missing.names() == ["not_here"]
 
 
-@pytest.mark.parametrize("text", [
-    "import of_the_project", "import torch.not_there", "from torch import not_there", "import $own.not_there",
-    "import not_here\nnot_here.start()"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import of_the_project",
+        "import torch.not_there",
+        "from torch import not_there",
+        "import $own.not_there",
+        "import not_here\nnot_here.start()",
+    ],
+)
 def test_other_errors_stay(taken, text):
     with pytest.raises(ImportError):
         taken(string.Template(text).substitute(own="tools"))

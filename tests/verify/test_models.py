@@ -1,4 +1,5 @@
 """Models of two small projects: equal ones pass, and each planted fault is found and located."""
+
 import pytest
 
 from chainer2torch.report.verification import document_of, read
@@ -6,13 +7,13 @@ from chainer2torch.verify.models.verify_models import ModelsError, verify_models
 from chainer2torch.verify.judge.pairs import FAILED
 from tests.support import model_batch
 
-PYPROJECT = '''
+PYPROJECT = """
 [[tool.chainer2torch.verify.model]]
 target = "net:Net"
 args = [6, 3]
 inputs = ["f32[4,2,8,8]"]
-'''
-CHAINER = '''
+"""
+CHAINER = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -31,8 +32,8 @@ class Net(chainer.Chain):
         h = F.max_pooling_2d(F.leaky_relu(self.bn(self.conv(x))), 2)
         h = F.dropout(F.relu(self.fc1(h)), 0.3)
         return self.fc2(h)
-'''
-TORCH = '''
+"""
+TORCH = """
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -50,7 +51,7 @@ class Net(nn.Module):
         h = F.max_pool2d(F.leaky_relu(self.bn(self.conv(x)), 0.2), 2)
         h = F.dropout(F.relu(self.fc1(torch.flatten(h, 1))), 0.3, training=self.training)
         return self.fc2(h)
-'''
+"""
 
 
 def _verify(tmp_path, torch=TORCH, chainer=CHAINER, pyproject=PYPROJECT, **options):
@@ -65,7 +66,11 @@ def test_equal_models(tmp_path):
     report = _verify(tmp_path)
     assert report.exit_code == 0, "\n".join(report.lines())
     assert [o.pair.label for o in report.outcomes] == [
-        "float32, train", "float64, train", "float32, eval", "float64, eval"]
+        "float32, train",
+        "float64, train",
+        "float32, eval",
+        "float64, eval",
+    ]
     # output, its gradients, 10 arrays of state, and the steps: nothing may fall out of the comparison unseen
     assert all(outcome.compared > 30 for outcome in report.outcomes)
 
@@ -92,8 +97,11 @@ FAULTS = {
     "train mode left on": ("training=self.training", "training=True", "/fc2"),
     "detached": ("return self.fc2(h)", "return self.fc2(h.detach())", "only in the backward pass"),
     "a missing parameter": ("nn.Linear(10, n_out)", "nn.Linear(10, n_out, bias=False)", "fc2/b 3"),
-    "frozen": ("        self.fc2 = nn.Linear(10, n_out)",
-               "        self.fc2 = nn.Linear(10, n_out)\n        self.fc2.weight.requires_grad = False", "fc2/W"),
+    "frozen": (
+        "        self.fc2 = nn.Linear(10, n_out)",
+        "        self.fc2 = nn.Linear(10, n_out)\n        self.fc2.weight.requires_grad = False",
+        "fc2/W",
+    ),
 }
 
 
@@ -101,8 +109,9 @@ FAULTS = {
 def faults(tmp_path_factory):
     assert all(before in TORCH for before, _, _ in FAULTS.values())
     variants = {name: TORCH.replace(before, after) for name, (before, after, _) in FAULTS.items()}
-    return model_batch.verify(tmp_path_factory.mktemp("faults"), CHAINER, variants,
-                              {None: ("Net", [6, 3], {"x": "f32[4,2,8,8]"})}, steps=3)
+    return model_batch.verify(
+        tmp_path_factory.mktemp("faults"), CHAINER, variants, {None: ("Net", [6, 3], {"x": "f32[4,2,8,8]"})}, steps=3
+    )
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -120,14 +129,17 @@ def test_nothing_to_verify_is_a_failure(tmp_path):
     assert "nothing was compared" in "\n".join(report.lines())
 
 
-@pytest.mark.parametrize("pyproject, message", [
-    (PYPROJECT.replace("args", "arg"), "model 1 .* unknown key `arg`; did you mean `args`"),
-    (PYPROJECT.replace("verify.model", "verify.models"), "unknown key `models`; did you mean `model`"),
-    (PYPROJECT.replace("[[", "[").replace("]]", "]"), "in two brackets"),
-    (PYPROJECT.replace("net:Net", "net.Net"), "`target` is written"),
-    (PYPROJECT.replace("f32[4", "f31[4"), r"`f31\[4,2,8,8\]` is not an input"),
-    ("[", "not valid TOML"),
-])
+@pytest.mark.parametrize(
+    "pyproject, message",
+    [
+        (PYPROJECT.replace("args", "arg"), "model 1 .* unknown key `arg`; did you mean `args`"),
+        (PYPROJECT.replace("verify.model", "verify.models"), "unknown key `models`; did you mean `model`"),
+        (PYPROJECT.replace("[[", "[").replace("]]", "]"), "in two brackets"),
+        (PYPROJECT.replace("net:Net", "net.Net"), "`target` is written"),
+        (PYPROJECT.replace("f32[4", "f31[4"), r"`f31\[4,2,8,8\]` is not an input"),
+        ("[", "not valid TOML"),
+    ],
+)
 def test_a_wrong_table_is_an_error(tmp_path, pyproject, message):
     with pytest.raises(ModelsError, match=message):
         _verify(tmp_path, pyproject=pyproject)
@@ -139,10 +151,13 @@ def test_a_model_that_chainer_cannot_run_is_not_verified(tmp_path):
     assert {outcome.status for outcome in report.outcomes} == {"not verified"}
 
 
-@pytest.mark.parametrize("head, said", [
-    ("import chainer\nfrom chainer import config\n", True),  # as a file with a leftover does
-    ("", False),
-])
+@pytest.mark.parametrize(
+    "head, said",
+    [
+        ("import chainer\nfrom chainer import config\n", True),  # as a file with a leftover does
+        ("", False),
+    ],
+)
 def test_a_module_that_is_migrated_in_part_may_import_chainer(tmp_path, head, said):
     report = _verify(tmp_path, torch=head + TORCH, steps=0)
     assert report.exit_code == 0, report.lines()

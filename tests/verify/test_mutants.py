@@ -1,4 +1,5 @@
 """Mutants of what ``migrate`` emits: the emitted code is equal, each mutant is caught, and the report says where."""
+
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from chainer2torch.verify.judge.pairs import FAILED, PASSED
 from tests.support import model_batch
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-PICTURES = '''
+PICTURES = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -36,8 +37,8 @@ class Net(chainer.Chain):
         h = F.hard_sigmoid(self.last(F.local_response_normalization(h)))
         h = F.normalize(F.mean(h, axis=(2, 3)))
         return F.softmax(self.fc(F.dropout(h, 0.3)))
-'''
-WORDS = '''
+"""
+WORDS = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -64,77 +65,124 @@ class Net(chainer.Chain):
         loss = F.softmax_cross_entropy(y, tags, ignore_label=-1)
         p = F.log_softmax(y)
         return loss + 0.1 * F.mean_squared_error(h, F.relu(h)), F.sum(p, axis=1), F.accuracy(y, tags, ignore_label=-1)
-'''
+"""
 FIRST = "first diverging link: "
 OWN = "the model's own is not: the difference comes after "
 BACK = "only in the backward pass"
 # source: (inputs, {mutant: (text, in its place, where)})
 MUTANTS = {
-    "pictures": (PICTURES, {"x": "f32[3,2,8,8]"}, {
-        "slope": (", negative_slope=0.2", "", FIRST + "/dilated"),
-        "eps": ("eps=2e-05, ", "", FIRST + "/bn"),
-        "momentum": ("momentum=0.2", "momentum=0.8", "bn/avg_mean"),
-        "cover_all": ("stride=2, ceil_mode=True", "stride=2", FIRST + "/dilated"),
-        "pooling stride": ("h, 3, stride=2, ", "h, 3, ", FIRST + "/dilated"),
-        "elu alpha": (", alpha=0.7", "", FIRST + "/gn"),
-        "counted padding": ("stride=1, padding=1)", "stride=1, padding=1, count_include_pad=False)", FIRST + "/gn"),
-        "dilation": ("padding=2, dilation=2", "padding=1", FIRST + "/dilated"),
-        "padding": ("nn.Conv2d(2, 4, 3, padding=1)", "nn.Conv2d(2, 4, 3, padding=1, padding_mode='reflect')",
-                    FIRST + "/conv"),
-        "order of concat": ("torch.cat((h, F.hardtanh(h, 0.0, 0.6))", "torch.cat((F.hardtanh(h, 0.0, 0.6), h)",
-                            FIRST + "/last"),
-        "clip": ("0.0, 0.6", "0.0, 6.0", FIRST + "/last"),
-        "alpha of the response": ("alpha=0.0005", "alpha=0.0001", FIRST + "/last"),
-        "k of the response": (", k=2", "", FIRST + "/last"),
-        "hard sigmoid": ("* 0.2) + 0.5", "/ 6) + 0.5", FIRST + "/fc"),
-        "normalize": ("compat.normalize(", "F.normalize(", FIRST + "/fc"),
-        "mean": ("torch.mean(h, dim=(2, 3))", "torch.amax(h, dim=(2, 3))", FIRST + "/fc"),
-        "train mode left on": ("training=self.training", "training=True", FIRST + "/fc"),
-        "no dropout": ("training=self.training", "training=False", FIRST + "/fc"),
-        "dropout ratio": ("p=0.3", "p=0.5", FIRST + "/fc"),
-        "softmax axis": ("self.training)), dim=1)", "self.training)), dim=0)", OWN + "/fc"),
-        "groups": ("GroupNormalization(2)", "GroupNormalization(1)", FIRST + "/gn"),
-        "detached": ("self.gn(h)", "self.gn(h).detach()", BACK),
-        "bias left out": ("nn.Conv2d(8, 4, 1)", "nn.Conv2d(8, 4, 1, bias=False)", "of the original: last/b 4"),
-        "transposed weight": ("self.fc(F.dropout(h, p=0.3, training=self.training))",
-                              "F.linear(F.dropout(h, p=0.3, training=self.training), self.fc.weight.t(), self.fc.bias)",
-                              OWN + "/last.*PyTorch did not call is /fc"),
-    }),
-    "words": (WORDS, {"words": "i32[9] in [-1,7)", "tags": "i32[9] in [-1,4)"}, {
-        "ignored words": ("self.embed(words)", "self.embed(words.clamp(min=0))", FIRST + "/embed"),
-        "eps of the norm": (", eps=1e-06", "", FIRST + "/norm"),
-        "state kept": ("        self.lstm.reset_state()\n", "",
-                       "in step: Trying to backward through the graph a second time"),
-        "swapped arguments": ("self.gru(torch.tanh(h), self.lstm(h))", "self.gru(self.lstm(h), torch.tanh(h))",
-                              FIRST + "/(gru|lstm)"),
-        "swapped gate": ("torch.sigmoid(self.left(h)) * self.right(h)", "self.left(h) * torch.sigmoid(self.right(h))",
-                         FIRST + "/tag"),
-        "sign": (" - h", " + h", FIRST + "/tag"),
-        "nonlinearity": ("torch.tanh(h)", "torch.sigmoid(h)", FIRST + "/gru"),
-        "ignored label": ("softmax_cross_entropy(y, tags, ", "softmax_cross_entropy(y, tags.clamp(min=0), ",
-                          OWN + "/tag"),
-        "normalize": ("softmax_cross_entropy(y, tags, ", "softmax_cross_entropy(y, tags, normalize=False, ",
-                      OWN + "/tag"),
-        "log_softmax axis": ("F.log_softmax(y, dim=1)", "F.log_softmax(y, dim=0)", OWN + "/tag"),
-        "sum axis": ("torch.sum(p, dim=1)", "torch.sum(p, dim=1, keepdim=True)", "shape 9x1 instead of 9"),
-        "label of the accuracy": ("accuracy(y, tags, ignore_label=-1)", "accuracy(y, tags)", "out/2"),
-        "loss summed": ("compat.mean_squared_error(h, F.relu(h))", "F.mse_loss(h, F.relu(h), reduction='sum')",
-                        OWN + "/tag"),
-        "backpropagation cut": ("self.lstm(self.norm(self.embed(words)))", "self.lstm(self.norm(self.embed(words))"
-                                ".detach())", BACK + r"(.|\n)*pgrad/model/embed/W"),
-        "frozen": ("        compat.init_like_chainer(self)\n", "        compat.init_like_chainer(self)\n"
-                   "        self.tag.weight.requires_grad_(False)\n", BACK + r"(.|\n)*pgrad/model/tag/W"),
-    }),
-    "stripes": ((FIXTURES / "cnn_loop" / "models.py").read_text(encoding="utf-8"), {"x": "f32[4,3,13,13]"}, {
-        "eps": (", eps=2e-05", "", FIRST + "/block1/bn"),
-        "no ceiling": ("F.max_pool2d(h, 2, ceil_mode=True)", "F.max_pool2d(h, 2)", FIRST + "/block2/conv"),
-        "stride": ("nn.Conv2d(12, 16, 3, stride=2)", "nn.Conv2d(12, 16, 3, stride=2, padding=1)", FIRST + "/conv3"),
-        "order of the map": ("torch.flatten(h, 1)", "torch.flatten(h.transpose(2, 3), 1)", FIRST + "/fc4"),
-        "bias too many": ("padding=pad,\n                                  bias=False)", "padding=pad)",
-                          "block1.conv.b 8"),
-        "norm before": ("F.relu(self.bn(self.conv(x)))", "self.bn(F.relu(self.conv(x)))", FIRST + "/block1/bn"),
-        "another size": ("Block(12, 3)", "Block(12, 1, pad=0)", "block2/conv/W 12x8x3x3"),
-    }),
+    "pictures": (
+        PICTURES,
+        {"x": "f32[3,2,8,8]"},
+        {
+            "slope": (", negative_slope=0.2", "", FIRST + "/dilated"),
+            "eps": ("eps=2e-05, ", "", FIRST + "/bn"),
+            "momentum": ("momentum=0.2", "momentum=0.8", "bn/avg_mean"),
+            "cover_all": ("stride=2, ceil_mode=True", "stride=2", FIRST + "/dilated"),
+            "pooling stride": ("h, 3, stride=2, ", "h, 3, ", FIRST + "/dilated"),
+            "elu alpha": (", alpha=0.7", "", FIRST + "/gn"),
+            "counted padding": ("stride=1, padding=1)", "stride=1, padding=1, count_include_pad=False)", FIRST + "/gn"),
+            "dilation": ("padding=2, dilation=2", "padding=1", FIRST + "/dilated"),
+            "padding": (
+                "nn.Conv2d(2, 4, 3, padding=1)",
+                "nn.Conv2d(2, 4, 3, padding=1, padding_mode='reflect')",
+                FIRST + "/conv",
+            ),
+            "order of concat": (
+                "torch.cat((h, F.hardtanh(h, 0.0, 0.6))",
+                "torch.cat((F.hardtanh(h, 0.0, 0.6), h)",
+                FIRST + "/last",
+            ),
+            "clip": ("0.0, 0.6", "0.0, 6.0", FIRST + "/last"),
+            "alpha of the response": ("alpha=0.0005", "alpha=0.0001", FIRST + "/last"),
+            "k of the response": (", k=2", "", FIRST + "/last"),
+            "hard sigmoid": ("* 0.2) + 0.5", "/ 6) + 0.5", FIRST + "/fc"),
+            "normalize": ("compat.normalize(", "F.normalize(", FIRST + "/fc"),
+            "mean": ("torch.mean(h, dim=(2, 3))", "torch.amax(h, dim=(2, 3))", FIRST + "/fc"),
+            "train mode left on": ("training=self.training", "training=True", FIRST + "/fc"),
+            "no dropout": ("training=self.training", "training=False", FIRST + "/fc"),
+            "dropout ratio": ("p=0.3", "p=0.5", FIRST + "/fc"),
+            "softmax axis": ("self.training)), dim=1)", "self.training)), dim=0)", OWN + "/fc"),
+            "groups": ("GroupNormalization(2)", "GroupNormalization(1)", FIRST + "/gn"),
+            "detached": ("self.gn(h)", "self.gn(h).detach()", BACK),
+            "bias left out": ("nn.Conv2d(8, 4, 1)", "nn.Conv2d(8, 4, 1, bias=False)", "of the original: last/b 4"),
+            "transposed weight": (
+                "self.fc(F.dropout(h, p=0.3, training=self.training))",
+                "F.linear(F.dropout(h, p=0.3, training=self.training), self.fc.weight.t(), self.fc.bias)",
+                OWN + "/last.*PyTorch did not call is /fc",
+            ),
+        },
+    ),
+    "words": (
+        WORDS,
+        {"words": "i32[9] in [-1,7)", "tags": "i32[9] in [-1,4)"},
+        {
+            "ignored words": ("self.embed(words)", "self.embed(words.clamp(min=0))", FIRST + "/embed"),
+            "eps of the norm": (", eps=1e-06", "", FIRST + "/norm"),
+            "state kept": (
+                "        self.lstm.reset_state()\n",
+                "",
+                "in step: Trying to backward through the graph a second time",
+            ),
+            "swapped arguments": (
+                "self.gru(torch.tanh(h), self.lstm(h))",
+                "self.gru(self.lstm(h), torch.tanh(h))",
+                FIRST + "/(gru|lstm)",
+            ),
+            "swapped gate": (
+                "torch.sigmoid(self.left(h)) * self.right(h)",
+                "self.left(h) * torch.sigmoid(self.right(h))",
+                FIRST + "/tag",
+            ),
+            "sign": (" - h", " + h", FIRST + "/tag"),
+            "nonlinearity": ("torch.tanh(h)", "torch.sigmoid(h)", FIRST + "/gru"),
+            "ignored label": (
+                "softmax_cross_entropy(y, tags, ",
+                "softmax_cross_entropy(y, tags.clamp(min=0), ",
+                OWN + "/tag",
+            ),
+            "normalize": (
+                "softmax_cross_entropy(y, tags, ",
+                "softmax_cross_entropy(y, tags, normalize=False, ",
+                OWN + "/tag",
+            ),
+            "log_softmax axis": ("F.log_softmax(y, dim=1)", "F.log_softmax(y, dim=0)", OWN + "/tag"),
+            "sum axis": ("torch.sum(p, dim=1)", "torch.sum(p, dim=1, keepdim=True)", "shape 9x1 instead of 9"),
+            "label of the accuracy": ("accuracy(y, tags, ignore_label=-1)", "accuracy(y, tags)", "out/2"),
+            "loss summed": (
+                "compat.mean_squared_error(h, F.relu(h))",
+                "F.mse_loss(h, F.relu(h), reduction='sum')",
+                OWN + "/tag",
+            ),
+            "backpropagation cut": (
+                "self.lstm(self.norm(self.embed(words)))",
+                "self.lstm(self.norm(self.embed(words)).detach())",
+                BACK + r"(.|\n)*pgrad/model/embed/W",
+            ),
+            "frozen": (
+                "        compat.init_like_chainer(self)\n",
+                "        compat.init_like_chainer(self)\n        self.tag.weight.requires_grad_(False)\n",
+                BACK + r"(.|\n)*pgrad/model/tag/W",
+            ),
+        },
+    ),
+    "stripes": (
+        (FIXTURES / "cnn_loop" / "models.py").read_text(encoding="utf-8"),
+        {"x": "f32[4,3,13,13]"},
+        {
+            "eps": (", eps=2e-05", "", FIRST + "/block1/bn"),
+            "no ceiling": ("F.max_pool2d(h, 2, ceil_mode=True)", "F.max_pool2d(h, 2)", FIRST + "/block2/conv"),
+            "stride": ("nn.Conv2d(12, 16, 3, stride=2)", "nn.Conv2d(12, 16, 3, stride=2, padding=1)", FIRST + "/conv3"),
+            "order of the map": ("torch.flatten(h, 1)", "torch.flatten(h.transpose(2, 3), 1)", FIRST + "/fc4"),
+            "bias too many": (
+                "padding=pad,\n                                  bias=False)",
+                "padding=pad)",
+                "block1.conv.b 8",
+            ),
+            "norm before": ("F.relu(self.bn(self.conv(x)))", "self.bn(F.relu(self.conv(x)))", FIRST + "/block1/bn"),
+            "another size": ("Block(12, 3)", "Block(12, 1, pad=0)", "block2/conv/W 12x8x3x3"),
+        },
+    ),
 }
 CLASSES = {"pictures": ("Net", []), "words": ("Net", []), "stripes": ("StripeNet", [3])}
 CASES = [(source, name) for source, (_, _, mutants) in MUTANTS.items() for name in mutants]

@@ -1,10 +1,11 @@
 """Networks that no optimizer trains (a loss network, a fixed teacher) start from the same weights in lockstep, too."""
+
 from pathlib import Path
 
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
-SCRIPT = '''
+SCRIPT = """
 import copy
 
 import chainer
@@ -44,7 +45,7 @@ for i in range(6):
     loss.backward()
     optimizer.update()
     old.fc.W.array[...] = 0.5 * old.fc.W.array + 0.5 * student.fc.W.array
-'''
+"""
 
 
 def _verified(tmp_path):
@@ -68,7 +69,7 @@ def test_a_fault_in_such_a_network_is_found(tmp_path):
     assert not report.ok and "first at iteration 1" in "\n".join(report.lines())
 
 
-TEACHER = '''
+TEACHER = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -120,7 +121,7 @@ for i in range(6):
         losses = smooth(x[:4], t[:4]) + smooth(x, t), plain(x, t)
     with reporter.scope({}):
         chainer.report({'smooth': losses[0], 'plain': losses[1], 'spread': model.spread}, model)
-'''
+"""
 
 
 def test_a_teacher_in_test_mode_and_an_average_of_the_weights(tmp_path):

@@ -1,4 +1,5 @@
 """Pairs of snippets through both workers: what is equal passes, and every planted fault is found."""
+
 import pytest
 
 from chainer2torch.verify.judge.pairs import FAILED, PASSED, Pair, run_pairs
@@ -41,8 +42,12 @@ FAULTS = {
     "shape": (X, "F.sum(x, axis=1)", "torch.sum(x, 1, keepdim=True)", {}),
     "items": (X, "F.split_axis(x, 2, 1)", "torch.split(x, 1, 1)", {}),
     "probability": (X, "F.dropout(x, 0.3)", "F.dropout(x, 0.36)", {"compare": "moments"}),
-    "distribution": (X, "np.random.normal(0, 1, (3, 4)).astype('f')",
-                     "(torch.rand(3, 4) * 2 - 1) * 3 ** 0.5", {"compare": "moments"}),
+    "distribution": (
+        X,
+        "np.random.normal(0, 1, (3, 4)).astype('f')",
+        "(torch.rand(3, 4) * 2 - 1) * 3 ** 0.5",
+        {"compare": "moments"},
+    ),
     "train mode left on": (X, "F.dropout(x, 0.3)", "F.dropout(x, 0.3)", {"mode": "eval"}),
     "float64 precision": (X, "x * 3", "(x.float() * 3).double()", {"dtype": "float64"}),
     "does not raise": (XY, "F.reshape(x, (5,)) + y", "x + y", {"raises": True}),
@@ -55,12 +60,21 @@ FAULTS = {
 }
 
 # name: (inputs, Chainer's link, PyTorch's module, Chainer's expression, PyTorch's expression, options)
-LINEAR = ({"x": "f32[5,4]"}, "l = L.Linear(4, 4)",
-          "l = compat.initialize(nn.Linear(4, 4), W=compat.LeCunNormal(), b=0)", "l(x)", "l(x)", {"initial": True})
+LINEAR = (
+    {"x": "f32[5,4]"},
+    "l = L.Linear(4, 4)",
+    "l = compat.initialize(nn.Linear(4, 4), W=compat.LeCunNormal(), b=0)",
+    "l(x)",
+    "l(x)",
+    {"initial": True},
+)
 NORM = ({"x": "f32[4,3,2,2]"}, "l = L.BatchNormalization(3)", "l = nn.BatchNorm2d(3, eps=2e-5)", "l(x)", "l(x)", {})
 EMBED = ({"i": "i32[6]<5"}, "l = L.EmbedID(5, 3)", "l = nn.Embedding(5, 3)", "l(i)", "l(i)", {})
 LINKS = {
-    "linear": LINEAR, "norm": NORM, "embed": EMBED, "norm in test mode": (*NORM[:5], {"mode": "eval"}),
+    "linear": LINEAR,
+    "norm": NORM,
+    "embed": EMBED,
+    "norm in test mode": (*NORM[:5], {"mode": "eval"}),
     "lazy linear": (LINEAR[0], "l = L.Linear(None, 4)", "l = nn.LazyLinear(4)", "l(x)", "l(x)", {}),
     "norm in float64": (*NORM[:5], {"dtype": "float64"}),
 }
@@ -80,8 +94,10 @@ LINK_FAULTS = {
     "momentum": (NORM, {2: "l = nn.BatchNorm2d(3, eps=2e-5, momentum=0.9)"}),
     "momentum and decay": (NORM, {2: "l = nn.BatchNorm2d(3, eps=2e-5, momentum=0.2)"}),
     "no running statistics": (NORM, {4: "F.batch_norm(x, None, None, l.weight, l.bias, True, eps=2e-5)"}),
-    "train mode in test mode": (LINKS["norm in test mode"], {
-        4: "F.batch_norm(x, l.running_mean, l.running_var, l.weight, l.bias, True, eps=2e-5)"}),
+    "train mode in test mode": (
+        LINKS["norm in test mode"],
+        {4: "F.batch_norm(x, l.running_mean, l.running_var, l.weight, l.bias, True, eps=2e-5)"},
+    ),
     "index shifted": (EMBED, {4: "l((i + 1) % 5)"}),
     "row without gradient": (EMBED, {2: "l = nn.Embedding(5, 3, padding_idx=2)"}),
 }
@@ -90,16 +106,28 @@ LINK_FAULTS = {
 def _link_pair(kind, name, row):
     given, link, module, before, after, options = row
     names = ", ".join(given)
-    return Pair(f"{kind}-{name}".replace(" ", "_"), name, name,
-                f"{CHAINER}{link}\ndef run({names}):\n    return {before}\n",
-                f"{TORCH}import chainer_compat as compat\n{module}\ndef run({names}):\n    return {after}\n", given,
-                **options)
+    return Pair(
+        f"{kind}-{name}".replace(" ", "_"),
+        name,
+        name,
+        f"{CHAINER}{link}\ndef run({names}):\n    return {before}\n",
+        f"{TORCH}import chainer_compat as compat\n{module}\ndef run({names}):\n    return {after}\n",
+        given,
+        **options,
+    )
 
 
 def _pair(kind, name, given, before, after, options):
     names = ", ".join(given)
-    return Pair(f"{kind}-{name}".replace(" ", "_"), name, name, f"{CHAINER}\ndef run({names}):\n    return {before}\n",
-                f"{TORCH}\ndef run({names}):\n    return {after}\n", given, **options)
+    return Pair(
+        f"{kind}-{name}".replace(" ", "_"),
+        name,
+        name,
+        f"{CHAINER}\ndef run({names}):\n    return {before}\n",
+        f"{TORCH}\ndef run({names}):\n    return {after}\n",
+        given,
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")

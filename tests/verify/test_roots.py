@@ -1,4 +1,5 @@
 """Models of a folder of scripts are imported as its scripts import them: with what stands beside them."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -63,7 +64,13 @@ def test_a_module_sees_the_folders_around_its_packages(tmp_path, monkeypatch):
     roots = Roots(str(tmp_path))
     code, parts, tree = str(tmp_path / "code"), str(tmp_path / "code" / "parts"), str(tmp_path)
     assert [roots.inside(m) for m in ("code.pack.net", "code.pack", "code.train", "code.parts.net", "net", "json")] == [
-        [code], [code], [code], [parts, code], [], []]
+        [code],
+        [code],
+        [code],
+        [parts, code],
+        [],
+        [],
+    ]
     assert roots.enter("code.train") and not roots.enter("code.pack.net") and sys.path[:2] == [code, tree]
     assert roots.enter("code.parts.net") and sys.path[:3] == [parts, code, tree]
     assert roots.enter("net") and sys.path[0] == tree and code not in sys.path

@@ -1,4 +1,5 @@
 """Where float32 differs and float64 is equal, it is rounding: only of values, and only as much as float32 explains."""
+
 import numpy as np
 import pytest
 
@@ -16,17 +17,26 @@ def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W"
     """The outcome of a float32 case with one array, which float64 (``double``) computes as ``exact``, and a gradient
     of ``largest`` that is equal and as far away from float64 as ``beside`` of that.
     """
-    single, other = (Outcome(Pair(f"m0-train@{dtype}", "net:Net", f"{dtype}, train", "", "", dtype=dtype))
-                     for dtype in ("float32", "float64"))
+    single, other = (
+        Outcome(Pair(f"m0-train@{dtype}", "net:Net", f"{dtype}, train", "", "", dtype=dtype))
+        for dtype in ("float32", "float64")
+    )
     other.status = double
     note(single, compare_arrays(name, np.float32(chainer), np.float32(torch)))
     for difference in more:
         note(single, difference)
     assert single.status == FAILED
-    equal = {"m0-train@float32": {"pgrad/model/b": np.float32([largest * (1 + beside)])},
-             "m0-train@float64": {"pgrad/model/b": np.float64([largest])}}
-    sides = [{"m0-train@float32": {name: np.float32(x), **equal["m0-train@float32"]},
-              "m0-train@float64": {name: exact, **equal["m0-train@float64"]}} for x in (chainer, torch)]
+    equal = {
+        "m0-train@float32": {"pgrad/model/b": np.float32([largest * (1 + beside)])},
+        "m0-train@float64": {"pgrad/model/b": np.float64([largest])},
+    }
+    sides = [
+        {
+            "m0-train@float32": {name: np.float32(x), **equal["m0-train@float32"]},
+            "m0-train@float64": {name: exact, **equal["m0-train@float64"]},
+        }
+        for x in (chainer, torch)
+    ]
     rounding.explain([single, other], sides[0].__getitem__, sides[1].__getitem__)
     assert single.rounded == (single.status == PASSED)
     return single
@@ -35,19 +45,24 @@ def _explain(chainer, torch, *, exact=EXACT, double=PASSED, name="pgrad/model/W"
 def test_a_cancelling_entry_is_rounding_if_it_is_small_beside_the_largest():
     outcome = _explain(EXACT, EXACT + OFF * 0.5)
     assert (outcome.status, outcome.reasons) == (PASSED, [])
-    assert "1 arrays differ in float32 and not in float64: rounding (PyTorch's float32 is at most 5.0e-04 of an " \
+    assert (
+        "1 arrays differ in float32 and not in float64: rounding (PyTorch's float32 is at most 5.0e-04 of an "
         "array's largest value away from float64: pgrad/model/W)" in outcome.notes[0]
+    )
 
 
-@pytest.mark.parametrize("chainer, torch, name", [
-    (EXACT, EXACT + OFF * 5, "out"),                    # more than a thousandth of the largest value
-    (EXACT + OFF, EXACT + OFF * 5, "out"),              # and more than four times as much as Chainer's own
-    (EXACT, EXACT + OFF * 5, "state/model/bn/avg_mean"),
-    (EXACT, EXACT + OFF * 20, "pgrad/model/W"),         # of a gradient, more than a hundredth
-    (EXACT + OFF * 4, EXACT + OFF * 20, "grad/x/0"),
-    (EXACT, np.array([1000.0, np.nan, 1e-3]), "pgrad/model/W"),
-    (EXACT, np.array([1000.0, np.inf, 1e-3]), "pgrad/model/W"),
-])
+@pytest.mark.parametrize(
+    "chainer, torch, name",
+    [
+        (EXACT, EXACT + OFF * 5, "out"),  # more than a thousandth of the largest value
+        (EXACT + OFF, EXACT + OFF * 5, "out"),  # and more than four times as much as Chainer's own
+        (EXACT, EXACT + OFF * 5, "state/model/bn/avg_mean"),
+        (EXACT, EXACT + OFF * 20, "pgrad/model/W"),  # of a gradient, more than a hundredth
+        (EXACT + OFF * 4, EXACT + OFF * 20, "grad/x/0"),
+        (EXACT, np.array([1000.0, np.nan, 1e-3]), "pgrad/model/W"),
+        (EXACT, np.array([1000.0, np.inf, 1e-3]), "pgrad/model/W"),
+    ],
+)
 def test_more_than_float32_explains_stays_failed(chainer, torch, name):
     outcome = _explain(chainer, torch, name=name)
     assert outcome.status == FAILED and "of more than float32 explains" in outcome.reasons[-1]
@@ -77,21 +92,27 @@ def test_what_is_zero_but_for_rounding_is_measured_by_chainers_own():
     assert _explain(noise * 1e-3, -noise, exact=noise * 1e-12, largest=1e8, name="out").status == FAILED
 
 
-@pytest.mark.parametrize("double, words", [
-    (FAILED, "float64 shows the same difference: it is one of meaning"),
-    (UNVERIFIED, "float64 was not compared"),
-])
+@pytest.mark.parametrize(
+    "double, words",
+    [
+        (FAILED, "float64 shows the same difference: it is one of meaning"),
+        (UNVERIFIED, "float64 was not compared"),
+    ],
+)
 def test_without_an_equal_float64_pass_nothing_is_rounding(double, words):
     outcome = _explain(EXACT, EXACT + OFF * 0.5, double=double)
     assert outcome.status == FAILED and words in outcome.reasons[-1]
 
 
-@pytest.mark.parametrize("more", [
-    compare_arrays("out", np.zeros(3, np.float32), np.zeros(4, np.float32)),
-    compare_arrays("out", np.zeros(3, np.float32), np.zeros(3, np.float64)),
-    compare_arrays("out", np.zeros(3, np.int32), np.ones(3, np.int64)),
-    Difference("elsewhere", "float32", 1.0, 1.0, "1 of 3 values differ"),  # float64 has no such value
-])
+@pytest.mark.parametrize(
+    "more",
+    [
+        compare_arrays("out", np.zeros(3, np.float32), np.zeros(4, np.float32)),
+        compare_arrays("out", np.zeros(3, np.float32), np.zeros(3, np.float64)),
+        compare_arrays("out", np.zeros(3, np.int32), np.ones(3, np.int64)),
+        Difference("elsewhere", "float32", 1.0, 1.0, "1 of 3 values differ"),  # float64 has no such value
+    ],
+)
 def test_another_failure_beside_it_is_not_excused(more):
     assert _explain(EXACT, EXACT + OFF * 0.5, more=[more]).status == FAILED
 
@@ -102,7 +123,7 @@ def test_steps_of_training_amplify_rounding_without_a_limit():
     assert _explain(EXACT, EXACT * 2, name="step/2/out", double=FAILED).status == FAILED
 
 
-CHAINER = '''
+CHAINER = """
 import chainer
 import chainer.links as L
 
@@ -115,8 +136,8 @@ class Net(chainer.Chain):
 
     def forward(self, x):
         return self.fc(x)
-'''
-TORCH = '''
+"""
+TORCH = """
 import torch.nn as nn
 
 
@@ -127,7 +148,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         return (self.fc(x))
-'''
+"""
 # What the port does with the same numbers, the status, and what is said.
 PORTS = {
     "digits lost": ("(self.fc(x) + 3e3) - 3e3", PASSED, "arrays differ in float32 and not in float64: rounding"),
@@ -140,8 +161,9 @@ PORTS = {
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory):
     variants = {name: TORCH.replace("(self.fc(x))", text) for name, (text, _, _) in PORTS.items()}
-    return model_batch.verify(tmp_path_factory.mktemp("rounding"), CHAINER, variants,
-                              {None: ("Net", [], {"x": "f32[5,6]"})}, steps=0)
+    return model_batch.verify(
+        tmp_path_factory.mktemp("rounding"), CHAINER, variants, {None: ("Net", [], {"x": "f32[5,6]"})}, steps=0
+    )
 
 
 @pytest.mark.parametrize("name", PORTS)
@@ -155,8 +177,15 @@ def test_the_summary_counts_them(tmp_path):
     for folder, text in (("src", CHAINER), ("out", TORCH.replace("(self.fc(x))", PORTS["digits lost"][0]))):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "net.py").write_text(text)
-    report = verify_models(tmp_path / "src", tmp_path / "out", steps=0, timeout=100, entries=[
-        ModelEntry("net:Net", [], {}, {"x": "f32[5,6]"}, ["eval"]),
-        ModelEntry("net:Net", [], {}, {"x": "f32[3,6]"}, ["eval"])])  # of one class, but a case of its own
+    report = verify_models(
+        tmp_path / "src",
+        tmp_path / "out",
+        steps=0,
+        timeout=100,
+        entries=[
+            ModelEntry("net:Net", [], {}, {"x": "f32[5,6]"}, ["eval"]),
+            ModelEntry("net:Net", [], {}, {"x": "f32[3,6]"}, ["eval"]),
+        ],
+    )  # of one class, but a case of its own
     assert report.exit_code == 0
     assert "4 cases equal (2 of them but for rounding in float32), 0 failed, 0 not verified" in report.lines()

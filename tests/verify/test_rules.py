@@ -1,4 +1,5 @@
 """Every example of every row, with its call matrix, in both frameworks: the proof behind `exact`."""
+
 import json
 import os
 import time
@@ -41,7 +42,8 @@ def _run():
     found = {}
     for outcome in report.outcomes:
         found.setdefault(outcome.pair.row, []).append(
-            [outcome.pair.label, outcome.pair.dtype, outcome.status, outcome.compared, outcome.reasons])
+            [outcome.pair.label, outcome.pair.dtype, outcome.status, outcome.compared, outcome.reasons]
+        )
     return found
 
 
@@ -54,5 +56,6 @@ def test_row(cases, name):
     if row.state in ("exact", "close"):
         for index in range(len(row.examples)):
             start = f"example {index + 1}, as written"
-            assert any(label.startswith(start) and status == PASSED and compared
-                       for label, _, status, compared, _ in outcomes), f"{start}: nothing was compared: {outcomes}"
+            assert any(
+                label.startswith(start) and status == PASSED and compared for label, _, status, compared, _ in outcomes
+            ), f"{start}: nothing was compared: {outcomes}"

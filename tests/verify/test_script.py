@@ -1,4 +1,5 @@
 """Scripts in lockstep: hand-written pairs that compute the same, and planted faults, each of which must be named."""
+
 import re
 
 import pytest
@@ -8,7 +9,7 @@ from chainer2torch.verify.script.verify_script import verify_script
 from chainer2torch.verify.worker_process import DeviceError
 from tests.support import chainer_once
 
-CHAINER = '''
+CHAINER = """
 import sys
 import chainer
 import chainer.functions as F
@@ -47,8 +48,8 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
-TORCH = '''
+"""
+TORCH = """
 import sys
 import numpy as np
 import torch
@@ -95,7 +96,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 def _verify(tmp_path, chainer, torch, *args, **options):
@@ -123,8 +124,10 @@ def test_what_a_script_computes_from_initial_weights_is_equal(tmp_path):
     """Masks that are drawn from the weights before the first forward: both sides have the same weights by then."""
     before = ("    optimizer.setup(model)\n", "    mask = (abs(model.l2.W.array) > 0.2).astype('f')\n")
     chainer = CHAINER.replace(before[0], "".join(before)).replace("model(x + ", "(1 + mask.mean()) * model(x + ")
-    torch = TORCH.replace("model.parameters(), 0.1)\n", "model.parameters(), 0.1)\n"
-                          "    mask = (abs(model.l2.weight.detach()) > 0.2).float()\n")
+    torch = TORCH.replace(
+        "model.parameters(), 0.1)\n",
+        "model.parameters(), 0.1)\n    mask = (abs(model.l2.weight.detach()) > 0.2).float()\n",
+    )
     torch = torch.replace("model(torch.from_numpy(x[batch])", "(1 + mask.mean()) * model(torch.from_numpy(x[batch])")
     report = _verify(tmp_path, chainer, torch, "3")
     assert report.exit_code == 0, _text(report)
@@ -139,9 +142,11 @@ def test_it_stops_after_the_iterations_asked_for(tmp_path):
 FAULTS = {
     "eps": ("eps=2e-5", "eps=1e-3"),
     "train mode": ("training=self.training", "training=False"),
-    "an unused parameter": ("torch.optim.SGD(model.parameters(), 0.1)",
-                            "torch.optim.SGD([{'params': model.l1.parameters()}, {'params': model.bn.parameters()},"
-                            " {'params': model.l2.weight}], 0.1)"),
+    "an unused parameter": (
+        "torch.optim.SGD(model.parameters(), 0.1)",
+        "torch.optim.SGD([{'params': model.l1.parameters()}, {'params': model.bn.parameters()},"
+        " {'params': model.l2.weight}], 0.1)",
+    ),
     "order": ("order, at = np.random.permutation(n), 0", "order, at = np.arange(n), 0"),
     "fewer updates": ("int(sys.argv[1])", "int(sys.argv[1]) - 1"),
     "no weights to load": ("self.l2 = nn.Linear(8, 3)", "self.output = nn.Linear(8, 3); self.l2 = self.output"),
@@ -215,7 +220,7 @@ def test_what_is_missing_is_said(tmp_path):
         verify_script(tmp_path, tmp_path, ["train.py"], device="tpu")
 
 
-GAN_CHAINER = '''
+GAN_CHAINER = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -257,10 +262,10 @@ updater = Updater(it, opts, models=(gen, dis))
 trainer = training.Trainer(updater, (2, "epoch"), out="result")
 trainer.extend(extensions.LogReport(trigger=(1, "epoch")))
 trainer.run()
-'''
+"""
 
 
-GAN_TORCH = '''
+GAN_TORCH = """
 import json
 import os
 import numpy as np
@@ -301,7 +306,7 @@ with reporter:
 os.makedirs("result")
 with open("result/log", "w") as stream:
     json.dump(entries, stream)
-'''
+"""
 
 
 def test_a_trainer_with_two_optimizers_and_a_log(tmp_path):
@@ -318,8 +323,10 @@ LOGS = {
     "a key less": ('"iteration": i + 1, ', "", "result/log: entry 0 has the keys"),
     "an entry less": ("json.dump(entries, ", "json.dump(entries[:1], ", "result/log: 2 entries under Chainer, 1 under"),
     "a value of the second entry": (
-        'loss_gen.item() / 4', 'loss_gen.item() / (4 if i < 4 else 4.01)',
-        "DIFFERENT: first at iteration 8, log result/log: gen/loss"),
+        "loss_gen.item() / 4",
+        "loss_gen.item() / (4 if i < 4 else 4.01)",
+        "DIFFERENT: first at iteration 8, log result/log: gen/loss",
+    ),
     "no log": ('"result/log"', '"result/report"', "result/log: written by Chainer only"),
 }
 

@@ -1,4 +1,5 @@
 """Mutants of a migrated training script: each is caught by its values, at the iteration where it first shows."""
+
 import re
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from chainer2torch.verify.script import verify_script
 from tests.support import chainer_once, model_batch
 
-TRAIN = '''
+TRAIN = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -57,7 +58,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 FIRST = r"DIFFERENT: first at iteration {}, {}: "
 LOSS = FIRST.format(1, "loss")
 # mutant: (text, in its place, where)
@@ -66,15 +67,23 @@ MUTANTS = {
     "momentum": ("MomentumSGD(0.1, 0.8)", "MomentumSGD(0.1, 0.9)", FIRST.format(3, "loss")),
     "dropped hook": ("    optimizer.add_hook(compat.GradientClipping(0.5))\n", "", FIRST.format(2, "loss")),
     "weight decay": ("WeightDecay(0.01)", "WeightDecay(0.001)", FIRST.format(3, "loss")),
-    "order of hooks": ("compat.WeightDecay(0.01))\n    optimizer.add_hook(compat.GradientClipping(0.5))",
-                       "compat.GradientClipping(0.5))\n    optimizer.add_hook(compat.WeightDecay(0.01))",
-                       FIRST.format(3, "loss")),
+    "order of hooks": (
+        "compat.WeightDecay(0.01))\n    optimizer.add_hook(compat.GradientClipping(0.5))",
+        "compat.GradientClipping(0.5))\n    optimizer.add_hook(compat.WeightDecay(0.01))",
+        FIRST.format(3, "loss"),
+    ),
     "trigger of the shift": ("trigger=(3, 'iteration')", "trigger=(4, 'iteration')", FIRST.format(5, "loss")),
-    "trigger of the evaluator": ("(test_iter, model), trigger=(4, ", "(test_iter, model), trigger=(5, ",
-                                 r"(validation/main/loss|result/log)"),
+    "trigger of the evaluator": (
+        "(test_iter, model), trigger=(4, ",
+        "(test_iter, model), trigger=(5, ",
+        r"(validation/main/loss|result/log)",
+    ),
     "batches not shuffled": ("SerialIterator(data, 8)\n", "SerialIterator(data, 8, shuffle=False)\n", LOSS),
-    "test mode left on": ("        loss.backward()\n", "        loss.backward()\n        optimizer.target.eval()\n",
-                          FIRST.format(2, "loss")),
+    "test mode left on": (
+        "        loss.backward()\n",
+        "        loss.backward()\n        optimizer.target.eval()\n",
+        FIRST.format(2, "loss"),
+    ),
     "gradients not cleared": ("zero_grad(", "named_parameters(", FIRST.format(3, "loss")),
     "the log": ("LogReport(trigger=(4, ", "LogReport(trigger=(6, ", "result/log: 3 entries under Chainer"),
 }

@@ -1,4 +1,5 @@
 """Values that rounding decides are told from values that mean something else."""
+
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.support import model_batch
 
 # The bias in front of the batch normalization has no gradient but rounding, which Adam and the decay blow up; what the
 # running mean has not followed yet shows in the validation.
-SCRIPT = '''
+SCRIPT = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -40,7 +41,7 @@ valid = chainer.iterators.SerialIterator(data, 8, repeat=False, shuffle=False)
 trainer = training.Trainer(training.StandardUpdater(train, optimizer), (14, "iteration"), out="result")
 trainer.extend(extensions.Evaluator(valid, model), trigger=(1, "iteration"))
 trainer.run()
-'''
+"""
 
 
 def _verified(tmp_path):

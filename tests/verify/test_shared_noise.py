@@ -1,4 +1,5 @@
 """Everything random in lockstep: both frameworks get the same masks and noise, so train mode compares exactly."""
+
 import pytest
 
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
@@ -6,7 +7,7 @@ from chainer2torch.verify.judge.pairs import PASSED
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
-HEAD = '''
+HEAD = """
 import chainer
 import chainer.distributions as D
 import chainer.functions as F
@@ -83,12 +84,15 @@ class Sampled(chainer.Chain):
 
     def forward(self, x, t):
         return self.negative(F.dropout(x, 0.2), t) + self.black(x, t)
-'''
+"""
 SEQUENCES = {"xs": ["f32[3,4]", "f32[5,4]", "f32[3,4]", "f32[1,4]", "f32[5,4]"]}
 MODELS = {
-    "lstm": ("Stack", ["lstm", 0.3], SEQUENCES), "two directions": ("Stack", ["bi", 0.3], SEQUENCES),
-    "no dropout": ("Stack", ["lstm", 0.0], SEQUENCES), "gated": ("Gated", [], SEQUENCES),
-    "noises": ("Noises", [], {"x": "f32[6,4]"}), "samples": ("Samples", [], {"x": "f32[6,4]"}),
+    "lstm": ("Stack", ["lstm", 0.3], SEQUENCES),
+    "two directions": ("Stack", ["bi", 0.3], SEQUENCES),
+    "no dropout": ("Stack", ["lstm", 0.0], SEQUENCES),
+    "gated": ("Gated", [], SEQUENCES),
+    "noises": ("Noises", [], {"x": "f32[6,4]"}),
+    "samples": ("Samples", [], {"x": "f32[6,4]"}),
     "sampled": ("Sampled", [], {"x": "f32[6,4]", "t": "i32[6]<5"}),
 }
 
@@ -99,8 +103,9 @@ def results(tmp_path_factory):
     model_batch.migrated(folder, HEAD)
     (folder / "original" / "pyproject.toml").write_text("")
     # One class several times: the arguments tell the entries apart.
-    entries = {name: ModelEntry(f"net:{cls}", args, {}, inputs, ["train"])
-               for name, (cls, args, inputs) in MODELS.items()}
+    entries = {
+        name: ModelEntry(f"net:{cls}", args, {}, inputs, ["train"]) for name, (cls, args, inputs) in MODELS.items()
+    }
     report = verify_models(folder / "original", folder / "out", entries=list(entries.values()), steps=2, timeout=200)
     assert report.problems == []
     return {name: [o for o in report.outcomes if o.pair.chainer == entry.text()] for name, entry in entries.items()}
@@ -113,7 +118,7 @@ def test_train_mode_is_equal_number_by_number(results, name):
         assert outcome.status == PASSED and outcome.compared > 5, (outcome.pair.label, outcome.reasons)
 
 
-SCRIPT = '''
+SCRIPT = """
 import chainer
 import chainer.distributions as D
 import chainer.functions as F
@@ -131,13 +136,16 @@ for i in range(4):
     model.cleargrads()
     loss.backward()
     optimizer.update()
-'''
+"""
 
 
-@pytest.mark.parametrize("draw, equal", [
-    ("D.Independent(D.Normal(np.zeros((5, 2), 'f'), np.ones((5, 2), 'f'))).sample()", True),
-    ("D.Gamma(np.ones((5, 2), 'f'), np.ones((5, 2), 'f')).sample()", False),
-])
+@pytest.mark.parametrize(
+    "draw, equal",
+    [
+        ("D.Independent(D.Normal(np.zeros((5, 2), 'f'), np.ones((5, 2), 'f'))).sample()", True),
+        ("D.Gamma(np.ones((5, 2), 'f'), np.ones((5, 2), 'f')).sample()", False),
+    ],
+)
 def test_samples_in_a_script(tmp_path, draw, equal):
     """What each framework draws in its own way is named, and does not disturb the batches of the script."""
     model_batch.migrated(tmp_path, SCRIPT.replace("DRAW", draw))
@@ -148,7 +156,9 @@ def test_samples_in_a_script(tmp_path, draw, equal):
     assert "samples of Independent" not in text
 
 
-BPTT = HEAD.partition("class Stack")[0] + '''class Cell(chainer.Chain):
+BPTT = (
+    HEAD.partition("class Stack")[0]
+    + '''class Cell(chainer.Chain):
     """A cell whose state the training loop holds: the steps before the cut are let go there."""
 
     def __init__(self):
@@ -179,6 +189,7 @@ for t in range(20):
         optimizer.update()
         total = 0
 '''
+)
 
 
 def test_noise_of_the_gradients_and_a_state_that_the_loop_holds(tmp_path):
@@ -188,7 +199,7 @@ def test_noise_of_the_gradients_and_a_state_that_the_loop_holds(tmp_path):
     assert report.ok and "EQUAL: 4 values" in text, text
 
 
-STATIC = '''
+STATIC = """
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -215,7 +226,7 @@ for i in range(6):
     model.cleargrads()
     loss.backward()
     optimizer.update()
-'''
+"""
 
 
 def test_a_static_graph_draws_new_masks_here(tmp_path):

@@ -1,4 +1,5 @@
 """Snippets from examples: the module text, the call matrix, the emitted text read back, inputs from their words."""
+
 import types
 
 import numpy as np
@@ -65,15 +66,18 @@ def test_emitted_text():
     assert snippets.emitted(code) == "y = x + 1\ntorch.foo(\n    y)"
 
 
-@pytest.mark.parametrize("text, dtype, shape, low, high", [
-    ("f32[3,4]", "float32", (3, 4), None, None),
-    ("f32[]>0", "float32", (), 0, None),
-    ("f32[200] in (-1,1)", "float32", (200,), -1, 1),
-    ("i32[500]<4", "int32", (500,), 0, 3),
-    ("i32[500] in [-1,3)", "int32", (500,), -1, 2),
-    ("i64[500] in [2,3]", "int64", (500,), 2, 3),
-    ("bool[9]", "bool", (9,), 0, 1),
-])
+@pytest.mark.parametrize(
+    "text, dtype, shape, low, high",
+    [
+        ("f32[3,4]", "float32", (3, 4), None, None),
+        ("f32[]>0", "float32", (), 0, None),
+        ("f32[200] in (-1,1)", "float32", (200,), -1, 1),
+        ("i32[500]<4", "int32", (500,), 0, 3),
+        ("i32[500] in [-1,3)", "int32", (500,), -1, 2),
+        ("i64[500] in [2,3]", "int64", (500,), 2, 3),
+        ("bool[9]", "bool", (9,), 0, 1),
+    ],
+)
 def test_given(text, dtype, shape, low, high):
     array = given.parse(text).draw(np.random.RandomState(0))
     assert (array.dtype, array.shape) == (dtype, shape)
@@ -94,17 +98,21 @@ def test_given_literals_and_nesting():
     spec = given.draw({"a": "=(1, [2])", "xs": ["f32[2]", "f32[3]"], "n": 3}, "seed", "float64", arrays, "p")
     assert spec == {"a": {"tuple": [1, [2]]}, "xs": [{"array": "p/xs/0"}, {"array": "p/xs/1"}], "n": 3}
     assert {k: (v.dtype, v.shape) for k, v in arrays.items()} == {
-        "p/xs/0": ("float64", (2,)), "p/xs/1": ("float64", (3,))}
+        "p/xs/0": ("float64", (2,)),
+        "p/xs/1": ("float64", (3,)),
+    }
 
 
 def _row(name, before, after=None, signature=None, state="exact", **options):
     example = types.SimpleNamespace(given={"x": "f32[3,4]"}, before=before, after=after, options=options)
-    return types.SimpleNamespace(name=f"chainer.functions.{name}", signature=signature, state=state,
-                                 examples=(example,), alias=None, bound=None)
+    return types.SimpleNamespace(
+        name=f"chainer.functions.{name}", signature=signature, state=state, examples=(example,), alias=None, bound=None
+    )
 
 
 def _migrator(table, left=()):
     """Stands for the engine: replaces texts, and leaves what is in ``left``."""
+
     def migrate_source(text, path=None, *, rules=None, hints=None, options=None):
         sites = [types.SimpleNamespace(symbol=s, state="manual", message="why", code="") for s in left if s in text]
         for before, after in table.items():
@@ -113,17 +121,23 @@ def _migrator(table, left=()):
             text = text.replace(line, "")
         code = "import torch\nimport torch.nn.functional as F\n" + text
         return types.SimpleNamespace(code=code, sites=sites, error=None)
+
     return migrate_source
 
 
 def test_verify_rules(tmp_path):
-    rules = types.SimpleNamespace(rows={row.name: row for row in [
-        _row("relu", "F.relu(x)", "F.relu(x)", Signature.parse("(x)")),
-        _row("leaky_relu", "F.leaky_relu(x)", None, SIGNATURE),
-        _row("softmax", "F.softmax(x)", "F.softmax(x, 1)"),
-        _row("elu", "F.elu(x)"),
-        _row("selu", "F.selu(x)", state="manual"),
-    ]})
+    rules = types.SimpleNamespace(
+        rows={
+            row.name: row
+            for row in [
+                _row("relu", "F.relu(x)", "F.relu(x)", Signature.parse("(x)")),
+                _row("leaky_relu", "F.leaky_relu(x)", None, SIGNATURE),
+                _row("softmax", "F.softmax(x)", "F.softmax(x, 1)"),
+                _row("elu", "F.elu(x)"),
+                _row("selu", "F.selu(x)", state="manual"),
+            ]
+        }
+    )
     migrate_source = _migrator({"softmax(x)": "softmax(x, dim=1)", "relu(x=x)": "relu(x)"}, ["F.elu(x)", "F.selu(x)"])
     junit = tmp_path / "junit.xml"
     report = verify_rules(rules=rules, migrate_source=migrate_source, junit=junit, timeout=100)

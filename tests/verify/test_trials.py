@@ -1,4 +1,5 @@
 """Chains whose code leaves something open: what Chainer takes of several attempts is verified, all else is not."""
+
 import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
@@ -6,7 +7,7 @@ from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
 from chainer2torch.verify.models.trials import Left, attempts, choose, variants
 from tests.support import model_batch
 
-NET = '''
+NET = """
 import argparse
 import chainer
 import chainer.functions as F
@@ -103,7 +104,7 @@ def main():
     parser.add_argument('--depth', '-d', type=int, default=3)
     args = parser.parse_args()
     return Stack(5, args.depth, bias=open('x').read())
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -119,14 +120,17 @@ def report(tmp_path_factory):
     return verify_models(root / "src", out, steps=0, timeout=200)
 
 
-@pytest.mark.parametrize("target, note", [
-    ("net:Sized", "inferred from the code: Sized() of f32[2,1,12,12]"),
-    ("net:Halved", "found by trying: Halved() of f32[2,3,64,64]"),
-    ("net:OneWord", "found by trying: OneWord(8) of i32[4]<8"),
-    # the project itself makes it so, and Chainer says how many channels it wants
-    ("net:Stack", "found by trying: Stack(5, 3) of f32[2,5,32,32]"),
-    ("net:Sentences", "found by trying: Sentences(2, 8, 8) of ['i32[4]<5', 'i32[6]<5', 'i32[4]<5']"),
-])
+@pytest.mark.parametrize(
+    "target, note",
+    [
+        ("net:Sized", "inferred from the code: Sized() of f32[2,1,12,12]"),
+        ("net:Halved", "found by trying: Halved() of f32[2,3,64,64]"),
+        ("net:OneWord", "found by trying: OneWord(8) of i32[4]<8"),
+        # the project itself makes it so, and Chainer says how many channels it wants
+        ("net:Stack", "found by trying: Stack(5, 3) of f32[2,5,32,32]"),
+        ("net:Sentences", "found by trying: Sentences(2, 8, 8) of ['i32[4]<5', 'i32[6]<5', 'i32[4]<5']"),
+    ],
+)
 def test_what_chainer_takes_is_verified_and_said(report, target, note):
     outcomes = [o for o in report.outcomes if o.pair.row == target]
     assert len(outcomes) == 4 and {o.status for o in outcomes} == {PASSED}, report.lines(verbose=True)
@@ -141,10 +145,13 @@ def test_a_port_that_differs_fails(report):
     assert any("net:Joined: found by trying: Joined(8, 8) of f32[4,8], f32[4,9]" in line for line in report.lines())
 
 
-@pytest.mark.parametrize("target, reason", [
-    ("net:Holder", "constructor argument predictor is not the size of a layer"),
-    ("net:Trees", "input node: what line 90 does with it comes before any layer; Chainer: "),
-])
+@pytest.mark.parametrize(
+    "target, reason",
+    [
+        ("net:Holder", "constructor argument predictor is not the size of a layer"),
+        ("net:Trees", "input node: what line 90 does with it comes before any layer; Chainer: "),
+    ],
+)
 def test_what_nothing_fits_is_not_verified(report, target, reason):
     outcomes = [o for o in report.outcomes if o.pair.row == target]
     assert {o.status for o in outcomes} == {UNVERIFIED}
@@ -155,9 +162,12 @@ def test_the_report_says_what_to_write(report):
     lines = report.lines()
     at = next(i for i, line in enumerate(lines) if line.startswith("to verify them: "))
     assert "pyproject.toml" in lines[at]
-    assert [line.strip() for line in lines[at + 1:at + 5]] == [
-        "[[tool.chainer2torch.verify.model]]", 'target = "net:Holder"', "args = [..., ...]  # predictor, n_out",
-        'inputs = ["f32[4,8]", "i32[4]<10"]  # x, t']
+    assert [line.strip() for line in lines[at + 1 : at + 5]] == [
+        "[[tool.chainer2torch.verify.model]]",
+        'target = "net:Holder"',
+        "args = [..., ...]  # predictor, n_out",
+        'inputs = ["f32[4,8]", "i32[4]<10"]  # x, t',
+    ]
 
 
 def test_a_package_that_is_missing_is_named_once(tmp_path):
@@ -169,17 +179,23 @@ def test_a_package_that_is_missing_is_named_once(tmp_path):
     assert report.exit_code == 1 and {o.status for o in report.outcomes} == {UNVERIFIED}
     lines = report.lines()
     assert "the original imports what is not here: no_such_package" in lines
-    assert any("Chainer's side lacks a package: No module named 'no_such_package': no_such_package.start is needed here"
-               in line for line in report.lines(verbose=True))
+    assert any(
+        "Chainer's side lacks a package: No module named 'no_such_package': no_such_package.start is needed here"
+        in line
+        for line in report.lines(verbose=True)
+    )
 
 
 def test_attempts_begin_with_what_is_likely():
     def inputs(known, side=None):
         return [list(entry.inputs.values()) for entry in attempts("net:Net", [([], {})], known, side)]
+
     assert inputs({"x": None})[0] == ["f32[2,3,32,32]"]
     assert inputs({"x": None}, 48)[:2] == [["f32[2,3,48,48]"], ["f32[4,8]"]]
-    assert inputs({"xs": None, "ys": None})[0] == [["i32[4]<5", "i32[6]<5", "i32[4]<5"],
-                                                  ["i32[4]<2", "i32[6]<2", "i32[4]<2"]]
+    assert inputs({"xs": None, "ys": None})[0] == [
+        ["i32[4]<5", "i32[6]<5", "i32[4]<5"],
+        ["i32[4]<2", "i32[6]<2", "i32[4]<2"],
+    ]
     assert inputs({"x": "f32[2,8,32]", "condition": None})[0] == ["f32[2,8,32]", "f32[2,8,32]"]
     assert inputs({"x": "f32[2,3,32,32]", "t": None})[0] == ["f32[2,3,32,32]", "i32[2]<2"]
     assert len(inputs({"a": None, "t": None})) <= 60
@@ -188,8 +204,11 @@ def test_attempts_begin_with_what_is_likely():
 def test_a_worker_that_an_attempt_ends_leaves_the_others(tmp_path):
     (tmp_path / "ends.py").write_text("import os\n\n\ndef Net():\n    os._exit(3)\n")
     (tmp_path / "net.py").write_text(NET)
-    known = [variants(entry) for name in ("ends:Net", "net:Trees", "net:Sized")
-             for entry in attempts(name, [([], {})], {"x": "f32[2,1,12,12]"})]
+    known = [
+        variants(entry)
+        for name in ("ends:Net", "net:Trees", "net:Sized")
+        for entry in attempts(name, [([], {})], {"x": "f32[2,1,12,12]"})
+    ]
     chosen, left = choose(known, [Left("a:B", "why")], tmp_path, tmp_path / "out", timeout=60)
     assert [entry.target for entry in chosen] == ["net:Sized"]
     assert [what.target for what in left] == ["a:B", "ends:Net", "net:Trees"]

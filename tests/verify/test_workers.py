@@ -1,4 +1,5 @@
 """Workers that die, hang, print garbage, leave processes behind or lack a package: what is said and what is kept."""
+
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import pytest
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.worker import wire
 
-HEAD = '''
+HEAD = """
 import json, os, sys, subprocess, time
 folder = sys.argv[1]
 job = json.load(open(os.path.join(folder, "job.json")))
@@ -21,7 +22,7 @@ def add(case):
     lines.write(json.dumps({"id": case["id"], "status": "ok"}) + "\\n")
     lines.flush()
 for case in job["cases"]:
-'''
+"""
 CASES = [{"id": name} for name in ("a", "b", "c", "d")]
 
 
@@ -42,12 +43,17 @@ def test_a_worker_that_does_its_work(tmp_path):
     assert _states(result) == dict.fromkeys("abcd", "ok") and result.problem is None
 
 
-@pytest.mark.parametrize("death, said", [
-    ("print('last words', file=sys.stderr, flush=True); os._exit(3)", "ended with exit status 3; its last lines:\n    "
-     "last words"),
-    ("os.kill(os.getpid(), 9)", "ended with signal SIGKILL; it printed nothing"),
-    ("lines.write('{\"id\": \"b'); lines.flush(); os._exit(1)", "ended with exit status 1"),
-])
+@pytest.mark.parametrize(
+    "death, said",
+    [
+        (
+            "print('last words', file=sys.stderr, flush=True); os._exit(3)",
+            "ended with exit status 3; its last lines:\n    last words",
+        ),
+        ("os.kill(os.getpid(), 9)", "ended with signal SIGKILL; it printed nothing"),
+        ('lines.write(\'{"id": "b\'); lines.flush(); os._exit(1)', "ended with exit status 1"),
+    ],
+)
 def test_a_worker_that_dies_of_a_case_keeps_the_others(tmp_path, death, said):
     result = _run(tmp_path, f"    if case['id'] == 'b':\n        {death}\n    add(case)\n")
     assert _states(result) == {"a": "ok", "b": "error", "c": "ok", "d": "ok"}
@@ -72,15 +78,20 @@ def test_a_worker_that_lacks_a_package(tmp_path):
 
 
 def test_a_worker_that_hangs(tmp_path):
-    result = _run(tmp_path, "    if case['id'] == 'c':\n        print('waiting', flush=True); time.sleep(60)\n"
-                            "    add(case)\n", timeout=2)
+    result = _run(
+        tmp_path,
+        "    if case['id'] == 'c':\n        print('waiting', flush=True); time.sleep(60)\n    add(case)\n",
+        timeout=2,
+    )
     assert _states(result) == {"a": "ok", "b": "ok"}
     assert "was ended after 2 s (--timeout); its last lines:\n    waiting" in result.problem
 
 
 def test_a_worker_that_prints_garbage(tmp_path):
-    body = ("    os.write(1, bytes(range(256)) * 4000); os.write(2, b'\\xff\\xfe\\x00\\n' * 4000); add(case)\n"
-            "sys.stderr.write('\\x1b[31mthe end'); sys.exit(4)\n")
+    body = (
+        "    os.write(1, bytes(range(256)) * 4000); os.write(2, b'\\xff\\xfe\\x00\\n' * 4000); add(case)\n"
+        "sys.stderr.write('\\x1b[31mthe end'); sys.exit(4)\n"
+    )
     result = _run(tmp_path, body)
     assert _states(result) == dict.fromkeys("abcd", "ok")
     assert "exit status 4" in result.problem and "?[31mthe end" in result.problem and len(result.problem) < 2000
@@ -95,7 +106,8 @@ def test_a_result_that_cannot_be_read(tmp_path):
 
 def test_processes_that_a_worker_leaves_behind_end_with_it(tmp_path):
     child = "import os, pathlib, time; pathlib.Path('{}').write_text(str(os.getpid())); time.sleep(100)".format(
-        tmp_path / "child")
+        tmp_path / "child"
+    )
     wait = f"while not os.path.exists({str(tmp_path / 'child')!r}):\n    pass\n"
     result = _run(tmp_path, f"    add(case)\nimport os\nsubprocess.Popen([sys.executable, '-c', {child!r}])\n{wait}")
     assert result.problem is None
@@ -113,7 +125,9 @@ def test_processes_that_a_worker_leaves_behind_end_with_it(tmp_path):
 
 
 def test_an_interpreter_that_is_not_there(tmp_path):
-    with pytest.raises(worker_process.WorkerError, match="cannot start the PyTorch worker: /no/such/python: No such file"):
+    with pytest.raises(
+        worker_process.WorkerError, match="cannot start the PyTorch worker: /no/such/python: No such file"
+    ):
         _run(tmp_path, "", python="/no/such/python")
 
 

@@ -1,4 +1,5 @@
 """Parts of files by hand: NpzDeserializer(npz)['part/'].load(link), DictionarySerializer().save(link)."""
+
 import io
 
 import numpy as np
@@ -108,10 +109,16 @@ def _same(ours, theirs):
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
-@pytest.mark.parametrize("call", [
-    "whole(file)", "parts(file)", "ignoring(file, 'updater/model:main/a/W')", "missing(file, False)",
-    "ignoring(file, [lambda key: key.endswith('/b'), 'updater/model:main/c/count'])",
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "whole(file)",
+        "parts(file)",
+        "ignoring(file, 'updater/model:main/a/W')",
+        "missing(file, False)",
+        "ignoring(file, [lambda key: key.endswith('/b'), 'updater/model:main/c/count'])",
+    ],
+)
 def test_parts_of_a_file(sides, call):
     files = [eval("saved()", side) for side in sides]
     for file in files:  # each side reads what the other wrote

@@ -1,4 +1,5 @@
 """Files of weights: Chainer's .npz into torch modules and back, snapshots, and what is wrong with bad files."""
+
 import io
 import os
 import pickle
@@ -148,14 +149,18 @@ def bad(change):
         arrays = arrays_of(link)
         change(arrays)
         return archive(arrays)
+
     return make
 
 
 BAD = [
     (bad(lambda a: a.pop("l/W")), KeyError, "l/W is not in the file"),
     (bad(lambda a: a.update({"l/more": np.zeros(2)})), ValueError, "l/more is in the file.*allow_extra"),
-    (bad(lambda a: a.update({"l/W": np.zeros((4, 36))})), ValueError,
-     r"l/W has shape \(4, 36\), the model's has \(3, 36\)"),
+    (
+        bad(lambda a: a.update({"l/W": np.zeros((4, 36))})),
+        ValueError,
+        r"l/W has shape \(4, 36\), the model's has \(3, 36\)",
+    ),
     (bad(lambda a: a.update({"bn/gamma": np.zeros(1)})), ValueError, "bn/gamma has shape"),
     (bad(lambda a: a.update({"l/W": np.zeros((3, 36), "c8")})), ValueError, "l/W has dtype complex64"),
     (bad(lambda a: a.update({"l/b": np.array(Evil())})), ValueError, "l/b holds pickled Python objects"),
@@ -230,8 +235,9 @@ def test_not_strict(link):
         load_npz(archive({**arrays, "l/W": np.zeros((2, 36), "f")}), TNet(), strict=False)
 
 
-@pytest.mark.parametrize("names", [
-    "l/W", ["l/W"], lambda key: key == "l/W", ("conv/b", lambda key: key.startswith("l/"))])
+@pytest.mark.parametrize(
+    "names", ["l/W", ["l/W"], lambda key: key == "l/W", ("conv/b", lambda key: key.startswith("l/"))]
+)
 def test_ignore_names(link, names):
     arrays = arrays_of(link)
     del arrays["l/W"]
@@ -289,10 +295,12 @@ def test_torch_snapshots(tmp_path):
     load_npz(path, optimizer, path="updater/optimizer:main/")
     assert sorted(trainer.state) == ["extensions", "models", "optimizers"] and list(optimizer.state) == ["a"]
     for target, where, error, text in (
-            (whole, "", KeyError, "updater/model:main/"), (whole, "updater/model:other/", KeyError, "model:main"),
-            (nn.Linear(3, 4), "updater/model:main/predictor/", ValueError, "predictor.weight has shape"),
-            (nn.Linear(3, 2, bias=False), "updater/model:main/predictor/", ValueError, "predictor.bias is in the file"),
-            (nn.Bilinear(1, 1, 1), "updater/model:main/x/", KeyError, "x.weight is not in the file")):
+        (whole, "", KeyError, "updater/model:main/"),
+        (whole, "updater/model:other/", KeyError, "model:main"),
+        (nn.Linear(3, 4), "updater/model:main/predictor/", ValueError, "predictor.weight has shape"),
+        (nn.Linear(3, 2, bias=False), "updater/model:main/predictor/", ValueError, "predictor.bias is in the file"),
+        (nn.Bilinear(1, 1, 1), "updater/model:main/x/", KeyError, "x.weight is not in the file"),
+    ):
         before = _state(target)
         with pytest.raises(error, match=text):
             load_npz(path, target, path=where)
@@ -357,12 +365,17 @@ def test_convert(tmp_path, monkeypatch, args, suffix):
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize("spec,args,out,text", [
-    ("netmod.py:Net", [4, 4], "o.pt", "l1/W has shape"), ("netmod.py:Missing", [], "o.pt", "Missing"),
-    ("netmod.py:Net", [], "o.pt", "TypeError"), ("Net", [], "o.pt", "MODULE:CLASS"),
-    ("netmod.py:Net", [3], "o.txt", "ends in"),
-    ("nomodule:Net", [3], "o.pt", "nomodule"),
-])
+@pytest.mark.parametrize(
+    "spec,args,out,text",
+    [
+        ("netmod.py:Net", [4, 4], "o.pt", "l1/W has shape"),
+        ("netmod.py:Missing", [], "o.pt", "Missing"),
+        ("netmod.py:Net", [], "o.pt", "TypeError"),
+        ("Net", [], "o.pt", "MODULE:CLASS"),
+        ("netmod.py:Net", [3], "o.txt", "ends in"),
+        ("nomodule:Net", [3], "o.pt", "nomodule"),
+    ],
+)
 def test_convert_errors(tmp_path, monkeypatch, spec, args, out, text):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "netmod.py").write_text(MODEL)

@@ -1,4 +1,5 @@
 """HDF5 files of Chainer's, and safetensors; both need a package that is not always there."""
+
 import chainer
 import numpy as np
 import pytest
@@ -99,8 +100,13 @@ def test_hdf5_files_are_laid_out_as_those_of_chainer(tmp_path, compression):
     def layout(path):
         found = {}
         with h5py.File(path, "r") as file:
-            file.visititems(lambda name, item: found.update({name: (item.shape, item.dtype.str, item.compression_opts)})
-                            if isinstance(item, h5py.Dataset) else None)
+            file.visititems(
+                lambda name, item: (
+                    found.update({name: (item.shape, item.dtype.str, item.compression_opts)})
+                    if isinstance(item, h5py.Dataset)
+                    else None
+                )
+            )
         return found
 
     assert layout(tmp_path / "b.h5") == layout(tmp_path / "a.h5")

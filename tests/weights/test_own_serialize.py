@@ -3,6 +3,7 @@
 They ask a serializer in both ways: by ``serializer(key, value)`` (its ``__call__``) and ``serializer[name]``
 (``__getitem__``).
 """
+
 import io
 
 import numpy as np
@@ -105,8 +106,11 @@ X = np.random.RandomState(0).randn(2, 3).astype("f")
 
 
 def _numbers(net):
-    return {f"{name}.{key}": getattr(link, key) for name, link in (("a", net.a), ("m", net.m))
-            for key in ("count", "mean", "best", "tag", "h", "rate")} | {"k": net.m.k, "n": net.b.n}
+    return {
+        f"{name}.{key}": getattr(link, key)
+        for name, link in (("a", net.a), ("m", net.m))
+        for key in ("count", "mean", "best", "tag", "h", "rate")
+    } | {"k": net.m.k, "n": net.b.n}
 
 
 def _entries(file):
@@ -211,17 +215,25 @@ class _Counting(nn.Module):
         self.mean = serializer("mean", self.mean)
 
 
-@pytest.mark.parametrize("change, error, said", [
-    ({"n": None}, KeyError, "n is not in the file"),
-    ({"mean": np.ones(3, "f")}, ValueError, "mean has shape"),
-    ({"n": np.ones(2)}, ValueError, "n has shape"),
-    ({"more": np.ones(2)}, ValueError, "more is in the file"),
-])
+@pytest.mark.parametrize(
+    "change, error, said",
+    [
+        ({"n": None}, KeyError, "n is not in the file"),
+        ({"mean": np.ones(3, "f")}, ValueError, "mean has shape"),
+        ({"n": np.ones(2)}, ValueError, "n has shape"),
+        ({"more": np.ones(2)}, ValueError, "more is in the file"),
+    ],
+)
 def test_bad_files_change_nothing(tmp_path, change, error, said):
     module = _Counting()
     module.l(torch.zeros(1, 3))
-    entries = {"l/W": np.zeros((2, 3), "f"), "l/b": np.zeros(2, "f"), "n": np.int64(8), "mean": np.zeros(2, "f"),
-               **change}
+    entries = {
+        "l/W": np.zeros((2, 3), "f"),
+        "l/b": np.zeros(2, "f"),
+        "n": np.int64(8),
+        "mean": np.zeros(2, "f"),
+        **change,
+    }
     np.savez(tmp_path / "file.npz", **{key: value for key, value in entries.items() if value is not None})
     before = module.l.weight.detach().clone()
     with pytest.raises(error, match=said):
@@ -231,8 +243,10 @@ def test_bad_files_change_nothing(tmp_path, change, error, said):
 
 def test_lazy_layers_and_ignored_keys(tmp_path):
     module = _Counting()
-    np.savez(tmp_path / "file.npz", **{"l/W": np.ones((2, 3), "f"), "l/b": np.zeros(2, "f"), "n": np.int64(8),
-                                       "mean": np.zeros(2, "f")})
+    np.savez(
+        tmp_path / "file.npz",
+        **{"l/W": np.ones((2, 3), "f"), "l/b": np.zeros(2, "f"), "n": np.int64(8), "mean": np.zeros(2, "f")},
+    )
     load_npz(str(tmp_path / "file.npz"), module, ignore_names="n")
     assert module.n == 3 and module.mean.tolist() == [0, 0] and module.l.weight.tolist() == [[1] * 3] * 2
 

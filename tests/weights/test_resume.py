@@ -1,4 +1,5 @@
 """A training run that goes on in the other framework: the model and the optimizer of a Chainer snapshot, and back."""
+
 import io
 
 import chainer
@@ -14,11 +15,24 @@ from chainer2torch.compat.optimizers import optimizers
 from chainer2torch.compat.initializers.layer_init import init_like_chainer
 from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 
-OPTIMIZERS = [("Adam", {"alpha": 0.01}), ("Adam", {"alpha": 0.01, "amsgrad": True, "weight_decay_rate": 0.1}),
-              ("MomentumSGD", {"lr": 0.05, "momentum": 0.8}), ("SGD", {"lr": 0.05}), ("RMSprop", {"lr": 0.005}),
-              ("AdaDelta", {}), ("AdaGrad", {"lr": 0.01}), ("CorrectedMomentumSGD", {"lr": 0.05}),
-              ("NesterovAG", {"lr": 0.05}), ("RMSpropGraves", {"lr": 0.001}), ("SMORMS3", {"lr": 0.01}),
-              ("MSVAG", {"lr": 0.05}), ("AdaBound", {}), ("AMSBound", {}), ("AMSGrad", {}), ("AdamW", {})]
+OPTIMIZERS = [
+    ("Adam", {"alpha": 0.01}),
+    ("Adam", {"alpha": 0.01, "amsgrad": True, "weight_decay_rate": 0.1}),
+    ("MomentumSGD", {"lr": 0.05, "momentum": 0.8}),
+    ("SGD", {"lr": 0.05}),
+    ("RMSprop", {"lr": 0.005}),
+    ("AdaDelta", {}),
+    ("AdaGrad", {"lr": 0.01}),
+    ("CorrectedMomentumSGD", {"lr": 0.05}),
+    ("NesterovAG", {"lr": 0.05}),
+    ("RMSpropGraves", {"lr": 0.001}),
+    ("SMORMS3", {"lr": 0.01}),
+    ("MSVAG", {"lr": 0.05}),
+    ("AdaBound", {}),
+    ("AMSBound", {}),
+    ("AMSGrad", {}),
+    ("AdamW", {}),
+]
 
 
 class CNet(chainer.Chain):

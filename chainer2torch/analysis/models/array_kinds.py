@@ -1,22 +1,62 @@
 """Ranks and dtypes of arrays and tensors: indexing, broadcasting, constructors, shape functions."""
+
 from __future__ import annotations
 
 import dataclasses
 
 from chainer2torch.analysis.models.array_operators import broadcast
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Batch, Const, Dct, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup, Union, element_of,
-    join_all, options, parse_spec, scalar_type,
+    UNKNOWN,
+    Batch,
+    Const,
+    Dct,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    Union,
+    element_of,
+    join_all,
+    options,
+    parse_spec,
+    scalar_type,
 )
 from chainer2torch.rules.table import Rules
 
 DTYPES = {
-    "f": "float32", "d": "float64", "e": "float16", "i": "int32", "l": "int64", "b": "int8", "B": "uint8",
-    "?": "bool", "float": "float64", "int": "int64", "f4": "float32", "f8": "float64", "i4": "int32", "i8": "int64",
+    "f": "float32",
+    "d": "float64",
+    "e": "float16",
+    "i": "int32",
+    "l": "int64",
+    "b": "int8",
+    "B": "uint8",
+    "?": "bool",
+    "float": "float64",
+    "int": "int64",
+    "f4": "float32",
+    "f8": "float64",
+    "i4": "int32",
+    "i8": "int64",
 }
-_NAMES = frozenset({
-    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool",
-})
+_NAMES = frozenset(
+    {
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+    }
+)
 
 
 def dtype_of(kind: Kind | None) -> str | None:
@@ -64,8 +104,8 @@ def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
 _ARRAY_OF = frozenset({"data", "array", "raw_array", "grad"})
 
 
-XP = Inst("xp.Module")           # an array module on the device side: tensors in, tensors out
-EITHER = Inst("xp.Either")       # NumPy or that, decided when the program runs
+XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
+EITHER = Inst("xp.Either")  # NumPy or that, decided when the program runs
 CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
 _MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
 _MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chainer.backend.Device.xp"})
@@ -125,25 +165,89 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
-_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "clip", "sort", "copy", "flip", "fliplr",
-                   "flipud", "rot90", "roll"})
-_FLOAT_UNARY = frozenset({"exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sin", "cos", "tan",
-                          "arctan", "arcsin", "arccos", "sinh", "cosh"})
+_LIKE = frozenset(
+    {
+        "zeros_like",
+        "ones_like",
+        "empty_like",
+        "full_like",
+        "clip",
+        "sort",
+        "copy",
+        "flip",
+        "fliplr",
+        "flipud",
+        "rot90",
+        "roll",
+    }
+)
+_FLOAT_UNARY = frozenset(
+    {
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "tanh",
+        "sin",
+        "cos",
+        "tan",
+        "arctan",
+        "arcsin",
+        "arccos",
+        "sinh",
+        "cosh",
+    }
+)
 _UNARY = frozenset({"abs", "absolute", "square", "sign", "negative", "floor", "ceil", "rint", "trunc"})
-_BINARY = frozenset({"maximum", "minimum", "add", "subtract", "multiply", "divide", "true_divide", "power", "mod",
-                     "remainder", "floor_divide", "fmax", "fmin"})
+_BINARY = frozenset(
+    {
+        "maximum",
+        "minimum",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "true_divide",
+        "power",
+        "mod",
+        "remainder",
+        "floor_divide",
+        "fmax",
+        "fmin",
+    }
+)
 _PREDICATES = frozenset({"isnan", "isinf", "isfinite", "logical_not", "signbit"})
-_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-                          "logical_or", "logical_xor"})
-_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any",
-                         "argmax", "argmin"})
+_COMPARISONS = frozenset(
+    {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"}
+)
+_REDUCTIONS = frozenset(
+    {"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any", "argmax", "argmin"}
+)
 # the position of `size`
-_DRAWS = {"random.uniform": 2, "random.normal": 2, "random.randint": 2, "random.integers": 2, "random.binomial": 2,
-          "random.standard_normal": 0, "random.random_sample": 0, "random.random": 0, "random.gumbel": 2,
-          "random.laplace": 2, "random.logistic": 2, "random.beta": 2, "random.gamma": 2, "random.exponential": 1,
-          "random.poisson": 1, "random.geometric": 1}
-_DRAWN_INTEGERS = frozenset({"random.randint", "random.integers", "random.binomial", "random.poisson",
-                             "random.geometric"})
+_DRAWS = {
+    "random.uniform": 2,
+    "random.normal": 2,
+    "random.randint": 2,
+    "random.integers": 2,
+    "random.binomial": 2,
+    "random.standard_normal": 0,
+    "random.random_sample": 0,
+    "random.random": 0,
+    "random.gumbel": 2,
+    "random.laplace": 2,
+    "random.logistic": 2,
+    "random.beta": 2,
+    "random.gamma": 2,
+    "random.exponential": 1,
+    "random.poisson": 1,
+    "random.geometric": 1,
+}
+_DRAWN_INTEGERS = frozenset(
+    {"random.randint", "random.integers", "random.binomial", "random.poisson", "random.geometric"}
+)
 # objects with the methods of the module numpy.random
 GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "numpy.random.Generator"})
 _CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
@@ -174,15 +278,25 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     elementwise = _elementwise(name, args)
     if elementwise is not None:
         # `np.exp(x, out=y)` is y, of whatever shape and dtype that is
-        return HostArray() if {"out", "dtype"} & keywords.keys() or name not in _BINARY | _COMPARISONS and \
-            len(args) > 1 else elementwise
+        return (
+            HostArray()
+            if {"out", "dtype"} & keywords.keys() or name not in _BINARY | _COMPARISONS and len(args) > 1
+            else elementwise
+        )
     return _drawn(name, args, keywords, dtype)
 
 
 def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:
     types = {scalar_type(k) for k in args}
-    return None if "dtype" in keywords or not types else "int64" if types == {"int"} else \
-        "float64" if types <= {"int", "float"} else None
+    return (
+        None
+        if "dtype" in keywords or not types
+        else "int64"
+        if types == {"int"}
+        else "float64"
+        if types <= {"int", "float"}
+        else None
+    )
 
 
 def _elementwise(name: str, args: list[Kind]) -> Kind | None:
@@ -226,11 +340,41 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
         if size is None:
             return UNKNOWN
         return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None))
-    if name in ("concatenate", "stack", "vstack", "hstack", "transpose", "dot", "matmul", "tensordot", "tile", "repeat",
-                "broadcast_to", "reshape", "expand_dims", "squeeze", "cumsum", "argsort", "ravel",
-                "ascontiguousarray", "outer", "einsum", "loadtxt", "genfromtxt", "fromfile", "frombuffer",
-                "delete", "append", "insert", "diff", "tril", "triu", "random.multivariate_normal",
-                "random.multinomial", "random.dirichlet"):
+    if name in (
+        "concatenate",
+        "stack",
+        "vstack",
+        "hstack",
+        "transpose",
+        "dot",
+        "matmul",
+        "tensordot",
+        "tile",
+        "repeat",
+        "broadcast_to",
+        "reshape",
+        "expand_dims",
+        "squeeze",
+        "cumsum",
+        "argsort",
+        "ravel",
+        "ascontiguousarray",
+        "outer",
+        "einsum",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "frombuffer",
+        "delete",
+        "append",
+        "insert",
+        "diff",
+        "tril",
+        "triu",
+        "random.multivariate_normal",
+        "random.multinomial",
+        "random.dirichlet",
+    ):
         return HostArray()
     if name == "where":
         return HostArray() if len(args) == 3 else Lst(HostArray(1, "int64"))

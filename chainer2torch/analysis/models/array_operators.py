@@ -1,4 +1,5 @@
 """Ranks and dtypes of what operators and indices make of arrays and tensors."""
+
 from __future__ import annotations
 
 import ast
@@ -32,8 +33,11 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
         return dataclasses.replace(kind, dtype="float64")
     if _is_whole(a) and scalar_type(b) == "float" or _is_whole(b) and scalar_type(a) == "float":
         return dataclasses.replace(kind, dtype="float64") if isinstance(kind, (Tensor, HostArray)) else kind
-    if isinstance(kind, (Tensor, HostArray)) and kind.dtype is None and (
-            _is_double(a) and _is_array(b) or _is_double(b) and _is_array(a)):
+    if (
+        isinstance(kind, (Tensor, HostArray))
+        and kind.dtype is None
+        and (_is_double(a) and _is_array(b) or _is_double(b) and _is_array(a))
+    ):
         return dataclasses.replace(kind, dtype="float64")  # whatever the other one is
     return kind
 
@@ -68,8 +72,9 @@ def subscript(kind: Tensor | HostArray, node: ast.expr, index: Kind) -> Kind:
         if isinstance(part, ast.Attribute) and part.attr == "newaxis":
             rank = None if rank is None else rank + 1
             continue
-        item = index.items[i] if isinstance(index, Tup) and isinstance(node, ast.Tuple) and i < len(index.items) \
-            else index
+        item = (
+            index.items[i] if isinstance(index, Tup) and isinstance(node, ast.Tuple) and i < len(index.items) else index
+        )
         if scalar_type(item) == "int":
             rank = None if rank is None else rank - 1
         else:

@@ -1,4 +1,5 @@
 """How examples flow from data sets through iterators and converters to the model that an updater or evaluator calls."""
+
 from __future__ import annotations
 
 import ast
@@ -7,8 +8,24 @@ from typing import TYPE_CHECKING
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.kinds import (
-    BOTTOM, UNKNOWN, Batch, Const, Dct, Func, HostArray, Inst, Kind, Lst, Scalar, Tensor, Tup, Unknown, element_of,
-    join_all, options, scalar_type,
+    BOTTOM,
+    UNKNOWN,
+    Batch,
+    Const,
+    Dct,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Scalar,
+    Tensor,
+    Tup,
+    Unknown,
+    element_of,
+    join_all,
+    options,
+    scalar_type,
 )
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -16,8 +33,14 @@ if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
 
 # data sets that Chainer provides: rank and dtype of an image, by the name of the function that loads them
-_IMAGES = {"get_mnist": 1, "get_fashion_mnist": 1, "get_kuzushiji_mnist": 1, "get_cifar10": 3, "get_cifar100": 3,
-           "get_svhn": 3}
+_IMAGES = {
+    "get_mnist": 1,
+    "get_fashion_mnist": 1,
+    "get_kuzushiji_mnist": 1,
+    "get_cifar10": 3,
+    "get_cifar100": 3,
+    "get_svhn": 3,
+}
 _DATASETS = ("chainer.dataset.DatasetMixin", "chainer.datasets.SubDataset", "chainer.datasets.TupleDataset")
 _SPLITS = frozenset({"split_dataset", "split_dataset_random"})
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
@@ -129,8 +152,11 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     else:
         return
     converter = made.get("converter", UNKNOWN)
-    known = "converter" not in made or getattr(converter, "name", "chainer.dataset.concat_examples").endswith(
-        "concat_examples") or converter == UNKNOWN
+    known = (
+        "converter" not in made
+        or getattr(converter, "name", "chainer.dataset.concat_examples").endswith("concat_examples")
+        or converter == UNKNOWN
+    )
     for iterator in options(made.get("iterator", UNKNOWN)):
         if isinstance(converter, Func):
             batch = iterated(analysis, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
@@ -205,6 +231,9 @@ def has_one_target(analysis: Analysis) -> bool:
 
 
 def _target(analysis: Analysis, optimizer: Kind) -> Kind:
-    return join_all([
-        analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
-        for k in options(optimizer)])
+    return join_all(
+        [
+            analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
+            for k in options(optimizer)
+        ]
+    )

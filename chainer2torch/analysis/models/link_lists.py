@@ -3,6 +3,7 @@
 The links come out without the place where they were made: not every call of theirs can be seen (`for link in
 chain.children()`), and what reaches a layer is only trusted when all of its calls are.
 """
+
 from __future__ import annotations
 
 import ast

@@ -3,6 +3,7 @@
 A Chain's forward gets Variables; an Updater feeds batches of its iterator to the optimizer's target; an extension gets
 the trainer; ``get_example`` gives host arrays.
 """
+
 from __future__ import annotations
 
 import ast
@@ -14,17 +15,43 @@ from chainer2torch.analysis.models import data, link_lists
 from chainer2torch.analysis.models.array_kinds import entering, on_device
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.kinds import (
-    BOTTOM, NONE, UNKNOWN, Batch, Class, Const, Func, HostArray, Inst, Kind, Lst, Method, Ref, Scalar, Tensor, Tup,
-    Unknown, join, join_all, options, parse_spec, scalar_type,
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Batch,
+    Class,
+    Const,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    Unknown,
+    join,
+    join_all,
+    options,
+    parse_spec,
+    scalar_type,
 )
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.flow import Analysis
 
-_KNOWN_CALLERS = ("chainer.links.Classifier", "chainer.training.updaters", "chainer.training.extensions.Evaluator",
-                  "chainer.iterators", "chainer.datasets.TupleDataset", "chainer.training.Trainer",
-                  "chainer.optimizers")
+_KNOWN_CALLERS = (
+    "chainer.links.Classifier",
+    "chainer.training.updaters",
+    "chainer.training.extensions.Evaluator",
+    "chainer.iterators",
+    "chainer.datasets.TupleDataset",
+    "chainer.training.Trainer",
+    "chainer.optimizers",
+)
 _MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 CLASSIFIER = "chainer.links.Classifier"
@@ -35,8 +62,10 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
     ("chainer.Link", "serialize"): {1: "instance chainer.Serializer"},
     ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
-    **{("chainermn.CommunicatorBase", method): {1: "instance chainer.Link"}
-       for method in ("bcast_data", "broadcast_data", "multi_node_mean_grad", "allreduce_grad")},
+    **{
+        ("chainermn.CommunicatorBase", method): {1: "instance chainer.Link"}
+        for method in ("bcast_data", "broadcast_data", "multi_node_mean_grad", "allreduce_grad")
+    },
     ("chainer.Initializer", "__call__"): {1: "device"},
     ("chainer.UpdateRule", "init_state"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core"): {1: "tensor"},
@@ -55,9 +84,15 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.FunctionHook", "forward_preprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
     ("chainer.FunctionHook", "forward_postprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
     ("chainer.FunctionHook", "backward_preprocess"): {
-        1: "instance chainer.FunctionNode", 2: "list of device", 3: "list of device"},
+        1: "instance chainer.FunctionNode",
+        2: "list of device",
+        3: "list of device",
+    },
     ("chainer.FunctionHook", "backward_postprocess"): {
-        1: "instance chainer.FunctionNode", 2: "list of device", 3: "list of device"},
+        1: "instance chainer.FunctionNode",
+        2: "list of device",
+        3: "list of device",
+    },
 }
 
 
@@ -110,9 +145,12 @@ def _passed(analysis: Analysis, func: FuncInfo, index: int) -> Kind | None:
 def _is_of_version_1(analysis: Analysis, func: FuncInfo) -> bool:
     """Whether a class on a function of Chainer's own has a ``backward`` of the time when those got arrays."""
     a = func.node.args
-    return func.cls is not None and func.name == "backward" and \
-        [p.arg for p in (*a.posonlyargs, *a.args)][1:2] == ["inputs"] and \
-        next((c for c in analysis.mro(func.cls) if isinstance(c, str)), "").startswith("chainer.functions.")
+    return (
+        func.cls is not None
+        and func.name == "backward"
+        and [p.arg for p in (*a.posonlyargs, *a.args)][1:2] == ["inputs"]
+        and next((c for c in analysis.mro(func.cls) if isinstance(c, str)), "").startswith("chainer.functions.")
+    )
 
 
 def _is_forward(analysis: Analysis, func: FuncInfo) -> bool:
@@ -123,7 +161,8 @@ def _is_forward(analysis: Analysis, func: FuncInfo) -> bool:
 
 
 def call_link(
-        analysis: Analysis, link: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
+    analysis: Analysis, link: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
+) -> Kind:
     """The result of calling a link of Chainer's; notes what reaches it."""
     cls = next((c for c in analysis.mro(link.cls) if isinstance(c, str)), "chainer.Link")
     first = args[0] if args else keywords.get("x", UNKNOWN)
@@ -152,8 +191,13 @@ def call_link(
 def walks_link(analysis: Analysis, call: ast.Call) -> bool:
     """Whether a call on something unknown can only be a link's: ``namedparams()``, or ``params()`` in such a file."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return name in ("namedlinks", "namedparams") or name == "params" and not call.args and not call.keywords and any(
-        isinstance(k, Ref) and k.name.startswith("chainer") for k in analysis.module.env.values())
+    return (
+        name in ("namedlinks", "namedparams")
+        or name == "params"
+        and not call.args
+        and not call.keywords
+        and any(isinstance(k, Ref) and k.name.startswith("chainer") for k in analysis.module.env.values())
+    )
 
 
 def call_own_function(analysis: Analysis, function: Inst) -> Kind:
@@ -168,8 +212,9 @@ def call_own_function(analysis: Analysis, function: Inst) -> Kind:
             if outputs is None and not analysis.widened(found.info):
                 return BOTTOM
             if isinstance(outputs, Tup) and outputs.items:
-                variables = tuple(Tensor(k.rank, k.dtype) if isinstance(k, (Tensor, HostArray)) else Tensor()
-                                  for k in outputs.items)
+                variables = tuple(
+                    Tensor(k.rank, k.dtype) if isinstance(k, (Tensor, HostArray)) else Tensor() for k in outputs.items
+                )
                 return variables[0] if len(variables) == 1 else Tup(variables)
             return UNKNOWN
     return UNKNOWN
@@ -191,8 +236,7 @@ def constructed(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
             analysis.escape(kind)
 
 
-def fed_functions(
-        analysis: Analysis, callee: Ref, args: list[Kind], keywords: dict[str, Kind]) -> list[Kind | None]:
+def fed_functions(analysis: Analysis, callee: Ref, args: list[Kind], keywords: dict[str, Kind]) -> list[Kind | None]:
     """Arguments that are called with what is known: by Chainer, or by a thread that gets its arguments as a tuple."""
     if callee.name in ("threading.Thread", "multiprocessing.Process"):
         given = keywords.get("args", Tup(()))
@@ -205,8 +249,14 @@ def fed_functions(
         return []
     row = analysis.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
-    return [kind for name, kind in bound.items() if name == "converter" or _INITIALIZER.fullmatch(name) or
-            name in ("eval_func", "loss_func") and data.calls_with_batches(analysis, callee.name)]
+    return [
+        kind
+        for name, kind in bound.items()
+        if name == "converter"
+        or _INITIALIZER.fullmatch(name)
+        or name in ("eval_func", "loss_func")
+        and data.calls_with_batches(analysis, callee.name)
+    ]
 
 
 # -- objects of training code --------------------------------------------------------------------------------------
@@ -231,8 +281,12 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
         return receiver
     within = getattr(analysis.unit, "cls", None)
     if name == "__init__" and isinstance(within, ClassInfo) and isinstance(node, ast.Call):
-        data.hold_targets(analysis, within, args, {
-            k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None})
+        data.hold_targets(
+            analysis,
+            within,
+            args,
+            {k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None},
+        )
     if name == "get_target" and (target := data.held_target(analysis, receiver, args)) is not None:
         return target
     if name == "update" and args and hands_on(analysis, receiver, name, node):
@@ -258,8 +312,9 @@ def method(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], node
 def hands_on(analysis: Analysis, receiver: Inst, name: str, node: ast.AST | None) -> bool:
     """Whether it is known, for a method of Chainer's, what its arguments are called with: see :func:`method`."""
     if name == "update":
-        plain = isinstance(node, ast.Call) and not node.keywords and not any(
-            isinstance(a, ast.Starred) for a in node.args)
+        plain = (
+            isinstance(node, ast.Call) and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+        )
         return plain and analysis.derives(receiver.cls, "chainer.Optimizer")
     return name in ("setup", "add_hook")
 
@@ -277,9 +332,13 @@ def _add_hook(analysis: Analysis, receiver: Inst, hook: Kind) -> None:
 def sends_to_numpy(analysis: Analysis, call: ast.Call) -> bool:
     """``chainer.get_device('@numpy').send(x)``: written so, it is the way to an array of NumPy."""
     device = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return isinstance(device, ast.Call) and len(device.args) == len(call.args) == 1 \
-        and isinstance(device.args[0], ast.Constant) and device.args[0].value == "@numpy" \
+    return (
+        isinstance(device, ast.Call)
+        and len(device.args) == len(call.args) == 1
+        and isinstance(device.args[0], ast.Constant)
+        and device.args[0].value == "@numpy"
         and analysis.facts.get(device.func) == Ref("chainer.get_device")
+    )
 
 
 def _on_host(kind: Kind) -> Kind:
@@ -298,8 +357,12 @@ def awaited(analysis: Analysis, callee: Kind, args: list[Kind], node: ast.Call) 
     for option in options(callee):
         if isinstance(option, Func):
             option.info.called = True
-        elif isinstance(option, Method) and isinstance(option.receiver, Inst) and \
-                option.name in ("__init__", "add_link", "add_param") and analysis.is_link(option.receiver):
+        elif (
+            isinstance(option, Method)
+            and isinstance(option.receiver, Inst)
+            and option.name in ("__init__", "add_link", "add_param")
+            and analysis.is_link(option.receiver)
+        ):
             _register(analysis, option.receiver, option.name, args, node)
 
 
@@ -308,15 +371,23 @@ def _register(analysis: Analysis, receiver: Inst, name: str, args: list[Kind], n
     if name == "__init__":
         cls = getattr(analysis.unit, "cls", None)
         if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and receiver.cls == CLASSIFIER:
-            hold_predictor(analysis, cls, args, {
-                k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None})
-        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and \
-                receiver.cls in ("chainer.Chain", "chainer.Link"):
+            hold_predictor(
+                analysis,
+                cls,
+                args,
+                {k.arg: analysis.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None},
+            )
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(cls, ClassInfo)
+            and receiver.cls in ("chainer.Chain", "chainer.Link")
+        ):
             for keyword in node.keywords:
                 if keyword.arg is not None:
                     kind = analysis.facts.get(keyword.value, UNKNOWN)
                     analysis.set_attribute(
-                        cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
+                        cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind)
+                    )
     elif len(args) > 1 and isinstance(args[0], Const):
         if name == "add_persistent":
             if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):

@@ -1,4 +1,5 @@
 """NumPy's dtypes and promotion rules for torch tensors."""
+
 from __future__ import annotations
 
 from typing import Any

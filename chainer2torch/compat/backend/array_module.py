@@ -1,4 +1,5 @@
 """``xp``: NumPy's functions with NumPy's meaning on torch tensors, on the device where the data lies."""
+
 from __future__ import annotations
 
 import builtins
@@ -14,21 +15,111 @@ from chainer2torch.compat.backend.array_ufuncs import _UFUNCS, _Ufunc, add_at
 from chainer2torch.compat.backend.devices import to_cpu
 
 # Functions that few programs use: NumPy computes them, and the result goes back to the device.
-_ON_HOST = frozenset({
-    "allclose", "append", "apply_along_axis", "argpartition", "argwhere", "array_equal", "average", "bincount",
-    "column_stack", "count_nonzero", "cov", "cross", "cumprod", "diag", "diff", "digitize", "dstack", "flatnonzero",
-    "fliplr", "flipud", "histogram", "hsplit", "in1d", "indices", "interp", "isclose", "isin", "kron", "lexsort",
-    "logspace", "median", "nan_to_num", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanstd", "nansum",
-    "nanvar", "pad", "partition", "percentile", "ptp", "ravel_multi_index", "rot90", "searchsorted", "sinc", "take",
-    "trace", "tri", "tril", "triu", "union1d", "unique", "unravel_index", "vander", "vsplit",
-})
-_RANDOM = frozenset({
-    "beta", "binomial", "chisquare", "choice", "dirichlet", "exponential", "gamma", "geometric", "gumbel", "laplace",
-    "logistic", "lognormal", "multinomial", "multivariate_normal", "negative_binomial", "normal", "pareto",
-    "permutation", "poisson", "rand", "randint", "randn", "random", "random_integers", "random_sample", "ranf",
-    "rayleigh", "sample", "seed", "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal",
-    "standard_t", "triangular", "uniform", "vonmises", "wald", "weibull",
-})
+_ON_HOST = frozenset(
+    {
+        "allclose",
+        "append",
+        "apply_along_axis",
+        "argpartition",
+        "argwhere",
+        "array_equal",
+        "average",
+        "bincount",
+        "column_stack",
+        "count_nonzero",
+        "cov",
+        "cross",
+        "cumprod",
+        "diag",
+        "diff",
+        "digitize",
+        "dstack",
+        "flatnonzero",
+        "fliplr",
+        "flipud",
+        "histogram",
+        "hsplit",
+        "in1d",
+        "indices",
+        "interp",
+        "isclose",
+        "isin",
+        "kron",
+        "lexsort",
+        "logspace",
+        "median",
+        "nan_to_num",
+        "nanargmax",
+        "nanargmin",
+        "nanmax",
+        "nanmean",
+        "nanmin",
+        "nanstd",
+        "nansum",
+        "nanvar",
+        "pad",
+        "partition",
+        "percentile",
+        "ptp",
+        "ravel_multi_index",
+        "rot90",
+        "searchsorted",
+        "sinc",
+        "take",
+        "trace",
+        "tri",
+        "tril",
+        "triu",
+        "union1d",
+        "unique",
+        "unravel_index",
+        "vander",
+        "vsplit",
+    }
+)
+_RANDOM = frozenset(
+    {
+        "beta",
+        "binomial",
+        "chisquare",
+        "choice",
+        "dirichlet",
+        "exponential",
+        "gamma",
+        "geometric",
+        "gumbel",
+        "laplace",
+        "logistic",
+        "lognormal",
+        "multinomial",
+        "multivariate_normal",
+        "negative_binomial",
+        "normal",
+        "pareto",
+        "permutation",
+        "poisson",
+        "rand",
+        "randint",
+        "randn",
+        "random",
+        "random_integers",
+        "random_sample",
+        "ranf",
+        "rayleigh",
+        "sample",
+        "seed",
+        "standard_cauchy",
+        "standard_exponential",
+        "standard_gamma",
+        "standard_normal",
+        "standard_t",
+        "triangular",
+        "uniform",
+        "vonmises",
+        "wald",
+        "weibull",
+    }
+)
 
 
 class ArrayModule(_Creation, _Shapes, _Reductions):
@@ -234,13 +325,21 @@ def is_same_array(a: Any, b: Any) -> bool:
     """
     if a is b:
         return True
-    tensors = [torch.from_numpy(x) if isinstance(x, np.ndarray) and x.dtype != object and min(x.strides, default=0) >= 0
-               else x for x in (a, b)]
+    tensors = [
+        torch.from_numpy(x) if isinstance(x, np.ndarray) and x.dtype != object and min(x.strides, default=0) >= 0 else x
+        for x in (a, b)
+    ]
     if not all(isinstance(x, torch.Tensor) for x in tensors) or not any(isinstance(x, torch.Tensor) for x in (a, b)):
         return False
     x, y = tensors
-    return x.data_ptr() == y.data_ptr() and x.device == y.device and x.dtype == y.dtype and x.shape == y.shape and \
-        x.stride() == y.stride() and (x.numel() > 0 or x.untyped_storage()._cdata == y.untyped_storage()._cdata)
+    return (
+        x.data_ptr() == y.data_ptr()
+        and x.device == y.device
+        and x.dtype == y.dtype
+        and x.shape == y.shape
+        and x.stride() == y.stride()
+        and (x.numel() > 0 or x.untyped_storage()._cdata == y.untyped_storage()._cdata)
+    )
 
 
 def on_cpu(xp: Any) -> bool:

@@ -1,4 +1,5 @@
 """NumPy's functions that make, shape and reduce arrays, on tensors of one device (the parts of ``ArrayModule``)."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """Chainer's default dtype (``chainer.config.dtype``), which in torch is the default dtype of new tensors."""
+
 from __future__ import annotations
 
 import contextlib

@@ -1,4 +1,5 @@
 """Chainer's device specifiers as ``torch.device``, and arrays moving between NumPy and devices."""
+
 from __future__ import annotations
 
 import contextlib

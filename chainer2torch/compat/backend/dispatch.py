@@ -1,4 +1,5 @@
 """Chainer's methods on values of which the source does not say whether they are tensors, modules or something else."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +10,17 @@ from chainer2torch.compat.backend.array_dtypes import numpy_dtype
 from chainer2torch.compat.backend.array_module import array_module
 from chainer2torch.compat.backend.devices import get_device
 from chainer2torch.compat.links.link_tree import (
-    addgrads, children, copy_link, copyparams, count_params, links, namedlinks, namedparams, params,
-    set_update_enabled, zerograds,
+    addgrads,
+    children,
+    copy_link,
+    copyparams,
+    count_params,
+    links,
+    namedlinks,
+    namedparams,
+    params,
+    set_update_enabled,
+    zerograds,
 )
 from chainer2torch.compat.links.own_methods import clear_gradients, own_method
 from chainer2torch.compat.variable.parameters import parameter_is_initialized

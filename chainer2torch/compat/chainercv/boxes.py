@@ -2,6 +2,7 @@
 
 ``bbox_iou`` and ``non_maximum_suppression`` take tensors as well. Sources: chainercv.transforms, chainercv.utils.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -62,14 +63,21 @@ def rotate_bbox(bbox: np.ndarray, angle: float, size: tuple[int, int]) -> np.nda
     quarter = angle % 360 // 90
     if quarter == 0:
         return bbox
-    turned = {1: (width - right, top, width - left, bottom),
-              2: (height - bottom, width - right, height - top, width - left),
-              3: (left, height - bottom, right, height - top)}[int(quarter)]
+    turned = {
+        1: (width - right, top, width - left, bottom),
+        2: (height - bottom, width - right, height - top, width - left),
+        3: (left, height - bottom, right, height - top),
+    }[int(quarter)]
     return np.stack(turned, axis=1).astype(bbox.dtype)
 
 
-def crop_bbox(bbox: np.ndarray, y_slice: slice | None = None, x_slice: slice | None = None,
-              allow_outside_center: bool = True, return_param: bool = False) -> Any:
+def crop_bbox(
+    bbox: np.ndarray,
+    y_slice: slice | None = None,
+    x_slice: slice | None = None,
+    allow_outside_center: bool = True,
+    return_param: bool = False,
+) -> Any:
     """The boxes within the part of an image that the slices cut out, cut off at its border; empty ones are left out.
 
     Args:
@@ -79,8 +87,12 @@ def crop_bbox(bbox: np.ndarray, y_slice: slice | None = None, x_slice: slice | N
     """
     slices = [slice(None) if part is None else part for part in (y_slice, x_slice)]
     # one array: an open slice makes all of it float, and NumPy then refuses boxes of integers
-    bounds = np.array([*(0 if part.start is None else part.start for part in slices),
-                       *(np.inf if part.stop is None else part.stop for part in slices)])
+    bounds = np.array(
+        [
+            *(0 if part.start is None else part.start for part in slices),
+            *(np.inf if part.stop is None else part.stop for part in slices),
+        ]
+    )
     low, high = bounds[:2], bounds[2:]
     cut = bbox.copy()
     cut[:, :2] = np.maximum(bbox[:, :2], low)
@@ -134,6 +146,7 @@ def translate_point(point: Any, y_offset: float = 0, x_offset: float = 0) -> Any
     def moved(values: np.ndarray, axis: int) -> np.ndarray:
         values += offsets[axis]  # in place: NumPy refuses to cast a fraction to integers
         return values
+
     return _each_point(point, moved)
 
 

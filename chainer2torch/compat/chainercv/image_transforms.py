@@ -2,6 +2,7 @@
 
 Functions with ``return_param`` return what they drew or where they cut, too. Source of all: chainercv.transforms.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -31,24 +32,24 @@ def flip_image(img: np.ndarray, y_flip: bool = False, x_flip: bool = False, copy
     """
     if img.ndim != 3:
         raise AssertionError("The dimension of image must be 3")
-    img = img[:, ::-1 if y_flip else 1, ::-1 if x_flip else 1]
+    img = img[:, :: -1 if y_flip else 1, :: -1 if x_flip else 1]
     return img.copy() if copy else img
 
 
-def random_flip_image(img: np.ndarray, y_random: bool = False, x_random: bool = False, return_param: bool = False,
-                      copy: bool = False) -> Any:
+def random_flip_image(
+    img: np.ndarray, y_random: bool = False, x_random: bool = False, return_param: bool = False, copy: bool = False
+) -> Any:
     """:func:`flip_image`, in the directions that are random if Python's generator says so.
 
     Source: chainercv.transforms.random_flip.
     """
     y_flip = random.choice([True, False]) if y_random else False
     x_flip = random.choice([True, False]) if x_random else False
-    flipped = img[:, ::-1 if y_flip else 1, ::-1 if x_flip else 1]
+    flipped = img[:, :: -1 if y_flip else 1, :: -1 if x_flip else 1]
     return _finished(flipped, {"y_flip": y_flip, "x_flip": x_flip}, return_param, copy)
 
 
-def _cut(img: np.ndarray, top: int, left: int, size: Sequence[int], return_param: bool, copy: bool,
-         **more: Any) -> Any:
+def _cut(img: np.ndarray, top: int, left: int, size: Sequence[int], return_param: bool, copy: bool, **more: Any) -> Any:
     param = {"y_slice": slice(top, top + size[0]), "x_slice": slice(left, left + size[1]), **more}
     return _finished(img[:, param["y_slice"], param["x_slice"]], param, return_param, copy)
 
@@ -82,9 +83,13 @@ def random_crop_image(img: np.ndarray, size: tuple[int, int], return_param: bool
     return _cut(img, starts[0], starts[1], size, return_param, copy)
 
 
-def random_sized_crop_image(img: np.ndarray, scale_ratio_range: tuple[float, float] = (0.08, 1),
-                            aspect_ratio_range: tuple[float, float] = (3 / 4, 4 / 3), return_param: bool = False,
-                            copy: bool = False) -> Any:
+def random_sized_crop_image(
+    img: np.ndarray,
+    scale_ratio_range: tuple[float, float] = (0.08, 1),
+    aspect_ratio_range: tuple[float, float] = (3 / 4, 4 / 3),
+    return_param: bool = False,
+    copy: bool = False,
+) -> Any:
     """A part of an image with a random share of its area and a random ratio of height to width.
 
     Source: chainercv.transforms.random_sized_crop.
@@ -98,8 +103,9 @@ def random_sized_crop_image(img: np.ndarray, scale_ratio_range: tuple[float, flo
     return _cut(img, top, left, size, return_param, copy, scale_ratio=scale, aspect_ratio=aspect)
 
 
-def _scale_and_aspect(height: int, width: int, scales: tuple[float, float],
-                      aspects: tuple[float, float]) -> tuple[float, float]:
+def _scale_and_aspect(
+    height: int, width: int, scales: tuple[float, float], aspects: tuple[float, float]
+) -> tuple[float, float]:
     """Up to ten draws until the part lies within the image; then the scale is drawn from what does."""
     limit = scales[1]
     for _ in range(10):
@@ -124,8 +130,8 @@ def ten_crop_image(img: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if height < h or width < w:
         raise ValueError("shape of image is smaller than output shape")
     corners = [(0, 0), (height - h, 0), (0, width - w), (height - h, width - w)]
-    middle = img[:, (height - h) // 2:(height + h) // 2, (width - w) // 2:(width + w) // 2]
-    crops = np.stack([middle, *(img[:, top:top + h, left:left + w] for top, left in corners)])
+    middle = img[:, (height - h) // 2 : (height + h) // 2, (width - w) // 2 : (width + w) // 2]
+    crops = np.stack([middle, *(img[:, top : top + h, left : left + w] for top, left in corners)])
     return np.concatenate([crops, crops[..., ::-1]])
 
 
@@ -147,12 +153,13 @@ def random_expand_image(img: np.ndarray, max_ratio: float = 4, fill: Any = 0, re
 def _placed(img: np.ndarray, size: Sequence[int], top: int, left: int, fill: Any) -> np.ndarray:
     canvas = np.empty((len(img), *size), dtype=img.dtype)
     canvas[:] = np.reshape(fill, (-1, 1, 1))
-    canvas[:, top:top + img.shape[1], left:left + img.shape[2]] = img
+    canvas[:, top : top + img.shape[1], left : left + img.shape[2]] = img
     return canvas
 
 
-def pca_lighting_image(img: np.ndarray, sigma: float, eigen_value: np.ndarray | None = None,
-                       eigen_vector: np.ndarray | None = None) -> np.ndarray:
+def pca_lighting_image(
+    img: np.ndarray, sigma: float, eigen_value: np.ndarray | None = None, eigen_vector: np.ndarray | None = None
+) -> np.ndarray:
     """Adds noise along the principal colours, by default those of ImageNet (RGB); NumPy's generator draws it.
 
     Source: chainercv.transforms.pca_lighting.
@@ -172,8 +179,11 @@ def random_rotate_image(img: np.ndarray, return_param: bool = False) -> Any:
 
     Source: chainercv.transforms.random_rotate.
     """
-    warnings.warn("chainercv.transforms.random_rotate is deprecated. Please use a random function and "
-                  "chainercv.transforms.rotate instead.", DeprecationWarning)
+    warnings.warn(
+        "chainercv.transforms.random_rotate is deprecated. Please use a random function and "
+        "chainercv.transforms.rotate instead.",
+        DeprecationWarning,
+    )
     k = np.random.randint(4)
     return _finished(np.rot90(img, k, axes=(1, 2)), {"k": k}, return_param)
 
@@ -190,6 +200,7 @@ def resize_image(img: np.ndarray, size: tuple[int, int], interpolation: int = _B
     if importlib.util.find_spec("cv2") is not None:
         return _resized_by_opencv(img, size, interpolation)
     from PIL import Image
+
     resized = np.empty((len(img), *size), dtype=img.dtype)
     for channel, target in zip(img, resized, strict=True):
         values = np.ascontiguousarray(channel, dtype=np.float32)
@@ -199,6 +210,7 @@ def resize_image(img: np.ndarray, size: tuple[int, int], interpolation: int = _B
 
 def _resized_by_opencv(img: np.ndarray, size: tuple[int, int], interpolation: int) -> np.ndarray:
     import cv2
+
     ways = {0: cv2.INTER_NEAREST, 1: cv2.INTER_LANCZOS4, 2: cv2.INTER_LINEAR, 3: cv2.INTER_CUBIC}
     resized = cv2.resize(img.transpose(1, 2, 0), dsize=(size[1], size[0]), interpolation=ways[interpolation])
     return np.atleast_3d(resized).transpose(2, 0, 1)
@@ -218,8 +230,9 @@ def scale_image(img: np.ndarray, size: int, fit_short: bool = True, interpolatio
     return resize_image(img, (int(size * height / width), size), interpolation)
 
 
-def resize_contain_image(img: np.ndarray, size: tuple[int, int], fill: Any = 0, interpolation: int = _BILINEAR,
-                         return_param: bool = False) -> Any:
+def resize_contain_image(
+    img: np.ndarray, size: tuple[int, int], fill: Any = 0, interpolation: int = _BILINEAR, return_param: bool = False
+) -> Any:
     """The image, made smaller where it is too large, in the middle of one of ``size`` that is filled with ``fill``.
 
     Source: chainercv.transforms.resize_contain.
@@ -246,7 +259,7 @@ def tile_images(imgs: np.ndarray, n_col: int, pad: Any = 2, fill: Any = 0) -> np
     tiled[:] = np.reshape(fill, (-1, 1, 1))
     for k, img in enumerate(imgs):
         top, left = (at * step + margin // 2 for at, step, margin in zip(divmod(k, columns), cell, pads, strict=True))
-        tiled[:, top:top + size[0], left:left + size[1]] = img
+        tiled[:, top : top + size[0], left : left + size[1]] = img
     return tiled
 
 
@@ -256,6 +269,7 @@ def read_label(file: Any, dtype: Any = np.int32) -> np.ndarray:
     Source: chainercv.utils.read_label.
     """
     from PIL import Image
+
     with Image.open(file) as img:
         return np.array(img.convert("P"), dtype=dtype)
 
@@ -266,5 +280,6 @@ def write_image(img: np.ndarray, file: Any, format: str | None = None) -> None:
     Source: chainercv.utils.write_image.
     """
     from PIL import Image
+
     pixels = img[0] if len(img) == 1 else img.transpose(1, 2, 0)
     Image.fromarray(pixels.astype(np.uint8)).save(file, format=format)

@@ -2,6 +2,7 @@
 
 Sources: chainercv.evaluations.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -65,14 +66,24 @@ def eval_semantic_segmentation(pred_labels: Iterable[Any], gt_labels: Iterable[A
     iou = calc_semantic_segmentation_iou(confusion)
     right = np.diag(confusion)
     accuracy = right / confusion.sum(axis=1)
-    return {"iou": iou, "miou": np.nanmean(iou), "pixel_accuracy": right.sum() / confusion.sum(),
-            "class_accuracy": accuracy, "mean_class_accuracy": np.nanmean(accuracy)}
+    return {
+        "iou": iou,
+        "miou": np.nanmean(iou),
+        "pixel_accuracy": right.sum() / confusion.sum(),
+        "class_accuracy": accuracy,
+        "mean_class_accuracy": np.nanmean(accuracy),
+    }
 
 
-def calc_detection_voc_prec_rec(pred_bboxes: Iterable[Any], pred_labels: Iterable[Any], pred_scores: Iterable[Any],
-                                gt_bboxes: Iterable[Any], gt_labels: Iterable[Any],
-                                gt_difficults: Iterable[Any] | None = None,
-                                iou_thresh: float = 0.5) -> tuple[list[Any], list[Any]]:
+def calc_detection_voc_prec_rec(
+    pred_bboxes: Iterable[Any],
+    pred_labels: Iterable[Any],
+    pred_scores: Iterable[Any],
+    gt_bboxes: Iterable[Any],
+    gt_labels: Iterable[Any],
+    gt_difficults: Iterable[Any] | None = None,
+    iou_thresh: float = 0.5,
+) -> tuple[list[Any], list[Any]]:
     """Precision and recall of each class as more and more of its detections, best first, are taken in.
 
     Args:
@@ -90,7 +101,8 @@ def calc_detection_voc_prec_rec(pred_bboxes: Iterable[Any], pred_labels: Iterabl
     hits: defaultdict[int, list[int]] = defaultdict(list)  # 1: found, 0: wrong, -1: does not count
     images: list[Iterable[Any]] = [pred_bboxes, pred_labels, pred_scores, gt_bboxes, gt_labels]
     for boxes, labels, confidences, wanted, wanted_labels, *hard in _in_step(
-            *images, *([] if gt_difficults is None else [gt_difficults])):
+        *images, *([] if gt_difficults is None else [gt_difficults])
+    ):
         difficult = hard[0] if hard else np.zeros(len(wanted), dtype=bool)
         for label in np.unique(np.concatenate([labels, wanted_labels]).astype(int)):
             of_class, among = labels == label, wanted_labels == label
@@ -139,12 +151,16 @@ def calc_detection_voc_ap(prec: list[Any], rec: list[Any], use_07_metric: bool =
     Source: chainercv.evaluations.calc_detection_voc_ap.
     """
     average = _average_2007 if use_07_metric else _average
-    return np.array([np.nan if precision is None or recall is None else average(np.nan_to_num(precision), recall)
-                     for precision, recall in zip(prec, rec, strict=True)])
+    return np.array(
+        [
+            np.nan if precision is None or recall is None else average(np.nan_to_num(precision), recall)
+            for precision, recall in zip(prec, rec, strict=True)
+        ]
+    )
 
 
 def _average_2007(precision: np.ndarray, recall: np.ndarray) -> float:
-    return sum(float(precision[recall >= level].max(initial=0)) / 11 for level in np.arange(0., 1.1, 0.1))
+    return sum(float(precision[recall >= level].max(initial=0)) / 11 for level in np.arange(0.0, 1.1, 0.1))
 
 
 def _average(precision: np.ndarray, recall: np.ndarray) -> float:
@@ -153,14 +169,22 @@ def _average(precision: np.ndarray, recall: np.ndarray) -> float:
     return float(np.sum(steps * best_from_here))
 
 
-def eval_detection_voc(pred_bboxes: Iterable[Any], pred_labels: Iterable[Any], pred_scores: Iterable[Any],
-                       gt_bboxes: Iterable[Any], gt_labels: Iterable[Any], gt_difficults: Iterable[Any] | None = None,
-                       iou_thresh: float = 0.5, use_07_metric: bool = False) -> dict[str, Any]:
+def eval_detection_voc(
+    pred_bboxes: Iterable[Any],
+    pred_labels: Iterable[Any],
+    pred_scores: Iterable[Any],
+    gt_bboxes: Iterable[Any],
+    gt_labels: Iterable[Any],
+    gt_difficults: Iterable[Any] | None = None,
+    iou_thresh: float = 0.5,
+    use_07_metric: bool = False,
+) -> dict[str, Any]:
     """``ap``, the average precision of each class, and ``map``, their mean; see :func:`calc_detection_voc_prec_rec`.
 
     Source: chainercv.evaluations.eval_detection_voc.
     """
-    curves = calc_detection_voc_prec_rec(pred_bboxes, pred_labels, pred_scores, gt_bboxes, gt_labels, gt_difficults,
-                                         iou_thresh)
+    curves = calc_detection_voc_prec_rec(
+        pred_bboxes, pred_labels, pred_scores, gt_bboxes, gt_labels, gt_difficults, iou_thresh
+    )
     ap = calc_detection_voc_ap(*curves, use_07_metric)
     return {"ap": ap, "map": np.nanmean(ap)}

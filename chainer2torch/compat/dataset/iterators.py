@@ -3,6 +3,7 @@
 They count epochs themselves (``epoch``, ``is_new_epoch``, ``epoch_detail``) and a repeating iterator fills the last
 batch of an epoch with the first items of the next, both of which ``torch.utils.data.DataLoader`` does not do.
 """
+
 from __future__ import annotations
 
 import concurrent.futures
@@ -89,11 +90,19 @@ class _OrderedIterator(Iterator):
 
     _order_keys = "order", "_order"  # the name in files, and the one in files of other versions
 
-    def __init__(self, dataset: Any, batch_size: int, repeat: bool, shuffle: bool | None,
-                 order_sampler: Callable[[np.ndarray, int], np.ndarray] | None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool,
+        shuffle: bool | None,
+        order_sampler: Callable[[np.ndarray, int], np.ndarray] | None,
+    ) -> None:
         if shuffle is not None and order_sampler is not None:
-            raise ValueError("`shuffle` is not `None` and a custom `order_sampler` is set. Please set `shuffle` to "
-                             "`None` to use the custom order sampler.")
+            raise ValueError(
+                "`shuffle` is not `None` and a custom `order_sampler` is set. Please set `shuffle` to "
+                "`None` to use the custom order sampler."
+            )
         if order_sampler is None and (shuffle is None or shuffle):
             order_sampler = ShuffleOrderSampler()
         self.dataset = dataset
@@ -209,8 +218,9 @@ class SerialIterator(_OrderedIterator):
     Source: chainer.iterators.SerialIterator.
     """
 
-    def __init__(self, dataset: Any, batch_size: int, repeat: bool = True, shuffle: bool | None = None,
-                 order_sampler: Any = None) -> None:
+    def __init__(
+        self, dataset: Any, batch_size: int, repeat: bool = True, shuffle: bool | None = None, order_sampler: Any = None
+    ) -> None:
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
 
     def __next__(self) -> list[Any]:
@@ -232,8 +242,15 @@ class MultithreadIterator(_OrderedIterator):
 
     _order_keys = "_order", "order"
 
-    def __init__(self, dataset: Any, batch_size: int, repeat: bool = True, shuffle: bool | None = None,
-                 n_threads: int = 1, order_sampler: Any = None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_threads: int = 1,
+        order_sampler: Any = None,
+    ) -> None:
         self.n_threads = n_threads
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
@@ -290,10 +307,19 @@ class MultiprocessIterator(_OrderedIterator):
     Source: chainer.iterators.MultiprocessIterator.
     """
 
-    def __init__(self, dataset: Any, batch_size: int, repeat: bool = True, shuffle: bool | None = None,
-                 n_processes: int | None = None, n_prefetch: int = 1, shared_mem: int | None = None,
-                 order_sampler: Any = None, dataset_timeout: float | None = None,
-                 maxtasksperchild: int | None = None) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_processes: int | None = None,
+        n_prefetch: int = 1,
+        shared_mem: int | None = None,
+        order_sampler: Any = None,
+        dataset_timeout: float | None = None,
+        maxtasksperchild: int | None = None,
+    ) -> None:
         self.n_processes = n_processes or multiprocessing.cpu_count()
         self.n_prefetch = max(n_prefetch, 1)
         self.dataset_timeout = dataset_timeout
@@ -325,10 +351,17 @@ class MultiprocessIterator(_OrderedIterator):
     def __next__(self) -> list[Any]:
         """The next batch, a list of examples."""
         if self._batches is None:
-            self._batches = iter(torch.utils.data.DataLoader(
-                _SequenceView(self.dataset), batch_sampler=_Endless(self._index_batches), num_workers=self.n_processes,
-                prefetch_factor=self.n_prefetch, collate_fn=_as_list, timeout=self.dataset_timeout or 0,
-                generator=torch.Generator()))  # its own generator: the global one stays as the program left it
+            self._batches = iter(
+                torch.utils.data.DataLoader(
+                    _SequenceView(self.dataset),
+                    batch_sampler=_Endless(self._index_batches),
+                    num_workers=self.n_processes,
+                    prefetch_factor=self.n_prefetch,
+                    collate_fn=_as_list,
+                    timeout=self.dataset_timeout or 0,
+                    generator=torch.Generator(),
+                )
+            )  # its own generator: the global one stays as the program left it
         self._previous_epoch_detail = self.epoch_detail
         batch = next(self._batches)
         self._state = self._ahead.pop(0)
@@ -337,8 +370,17 @@ class MultiprocessIterator(_OrderedIterator):
     next = __next__
 
     def __copy__(self) -> MultiprocessIterator:
-        other = MultiprocessIterator(self.dataset, self.batch_size, self.repeat, None, self.n_processes,
-                                     self.n_prefetch, None, self.order_sampler, self.dataset_timeout)
+        other = MultiprocessIterator(
+            self.dataset,
+            self.batch_size,
+            self.repeat,
+            None,
+            self.n_processes,
+            self.n_prefetch,
+            None,
+            self.order_sampler,
+            self.dataset_timeout,
+        )
         other._state = self._state
         other._previous_epoch_detail = self._previous_epoch_detail
         return other

@@ -1,4 +1,5 @@
 """Sends in the background, so that a process need not wait until the receiver asks for the message."""
+
 from __future__ import annotations
 
 import atexit

@@ -1,4 +1,5 @@
 """What a communicator can do, for communicators of your own."""
+
 from __future__ import annotations
 
 import contextlib

@@ -3,6 +3,7 @@
 Arrays are tensors or NumPy arrays and arrive as what they were sent as; tensors that were sent from a GPU arrive on
 the receiver's current GPU.
 """
+
 from __future__ import annotations
 
 import functools
@@ -27,13 +28,22 @@ from chainer2torch.compat.initializers.initializers import _torch_dtype
 from chainer2torch.compat.distributed.object_messages import ObjectMessages
 from chainer2torch.compat.distributed.process_group import start_process_group
 
-_COMMUNICATORS = ("naive", "flat", "hierarchical", "two_dimensional", "single_node", "non_cuda_aware", "pure_nccl",
-                  "dummy")
+_COMMUNICATORS = (
+    "naive",
+    "flat",
+    "hierarchical",
+    "two_dimensional",
+    "single_node",
+    "non_cuda_aware",
+    "pure_nccl",
+    "dummy",
+)
 _WIRE_DTYPES = (torch.int32, torch.int64, torch.float16, torch.float32, torch.float64)
 
 
-def create_communicator(communicator_name: str = "pure_nccl", *, allreduce_grad_dtype: Any = None,
-                        batched_copy: bool = True) -> Communicator:
+def create_communicator(
+    communicator_name: str = "pure_nccl", *, allreduce_grad_dtype: Any = None, batched_copy: bool = True
+) -> Communicator:
     """A communicator of all processes of the job, which torchrun or mpirun started. All of them must call it.
 
     Args:
@@ -52,8 +62,10 @@ def create_communicator(communicator_name: str = "pure_nccl", *, allreduce_grad_
     if communicator_name != "pure_nccl" and allreduce_grad_dtype is not None:
         raise ValueError("allreduce_grad_dtype is only available at 'pure_nccl' communicator.")
     if communicator_name != "naive" and not (torch.cuda.is_available() and dist.is_nccl_available()):
-        raise RuntimeError(f"the communicator {communicator_name!r} needs a GPU and NCCL, and this PyTorch finds none; "
-                           "'naive' works on the CPU")
+        raise RuntimeError(
+            f"the communicator {communicator_name!r} needs a GPU and NCCL, and this PyTorch finds none; "
+            "'naive' works on the CPU"
+        )
     add_hook_if_enabled()
     start_process_group()
     dtype = None if allreduce_grad_dtype is None else _torch_dtype(allreduce_grad_dtype)
@@ -77,8 +89,9 @@ class Communicator(CommunicatorBase):
 
     rank = size = intra_rank = intra_size = inter_rank = inter_size = 0
 
-    def __init__(self, name: str, members: Sequence[int], group: Any,
-                 allreduce_grad_dtype: torch.dtype | None = None) -> None:
+    def __init__(
+        self, name: str, members: Sequence[int], group: Any, allreduce_grad_dtype: torch.dtype | None = None
+    ) -> None:
         self.name = name
         self.allreduce_grad_dtype = allreduce_grad_dtype
         self.batched_copy = True
@@ -91,7 +104,7 @@ class Communicator(CommunicatorBase):
         # two launchers on one machine count as two nodes, as they do for torchrun
         node = (socket.gethostname(), os.environ.get("GROUP_RANK"))
         nodes = self.allgather_obj(node)
-        self.intra_rank = nodes[:self.rank].count(node)
+        self.intra_rank = nodes[: self.rank].count(node)
         self.intra_size = nodes.count(node)
         first_seen = list(dict.fromkeys(nodes))
         self.inter_rank = first_seen.index(node)
@@ -207,7 +220,7 @@ class Communicator(CommunicatorBase):
 
     def allreduce(self, x: Any) -> Any:
         """The sum of the arrays of all processes, which have one shape."""
-        description, = self._describe([x])
+        (description,) = self._describe([x])
         wire = self._wire(x)
         # float16 is summed in float32, as in Chainer
         total = wire.to(torch.float32 if wire.dtype == torch.float16 else wire.dtype, copy=True)
@@ -262,6 +275,7 @@ class Communicator(CommunicatorBase):
                 for position, part in zip(positions, parts, strict=True):
                     means[position] = part.view_as(tensors[position]).to(tensors[position])
             return means
+
         return finish
 
     # -- how arrays travel -----------------------------------------------------------------------------------------
@@ -316,8 +330,10 @@ class Communicator(CommunicatorBase):
         received = empty.new_empty(sum(sizes_in))
         dist.all_to_all_single(received, torch.cat([empty, *sent]), sizes_in, sizes_out, self._group)
         parts = dict(zip(order, received.split(sizes_in), strict=True))
-        return tuple(None if description is None else self._unwire(parts[rank], description)
-                     for rank, description in enumerate(incoming))
+        return tuple(
+            None if description is None else self._unwire(parts[rank], description)
+            for rank, description in enumerate(incoming)
+        )
 
     def _post(self, body: Any, arrays: Sequence[Any], dest: int, tag: int) -> Future[None]:
         """Lets the background sender of ``dest`` send a message."""

@@ -1,4 +1,5 @@
 """Shares of a data set for each process, and iterators that give all processes the same batches."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,8 +16,16 @@ class DataSizeError(RuntimeError):
     """A data set has fewer examples than there are processes. Source: chainermn.DataSizeError."""
 
 
-def scatter_dataset(dataset: Any, comm: Communicator, root: int = 0, shuffle: bool = False, seed: int | None = None,
-                    max_buf_len: int | None = None, *, force_equal_length: bool = True) -> SubDataset:
+def scatter_dataset(
+    dataset: Any,
+    comm: Communicator,
+    root: int = 0,
+    shuffle: bool = False,
+    seed: int | None = None,
+    max_buf_len: int | None = None,
+    *,
+    force_equal_length: bool = True,
+) -> SubDataset:
     """The share of this process of the data set that ``root`` gives; what the others give is ignored.
 
     Args:
@@ -37,8 +46,9 @@ def scatter_dataset(dataset: Any, comm: Communicator, root: int = 0, shuffle: bo
     return SubDataset(dataset, start, finish, order)
 
 
-def scatter_index(n_total_samples: int, comm: Communicator, root: int = 0, *,
-                  force_equal_length: bool = True) -> tuple[int, int]:
+def scatter_index(
+    n_total_samples: int, comm: Communicator, root: int = 0, *, force_equal_length: bool = True
+) -> tuple[int, int]:
     """First and one-past-last position of this process' share of ``n_total_samples`` (as ``root`` gives it).
 
     See :func:`scatter_dataset`. Source: chainermn.scatter_index.
@@ -98,8 +108,9 @@ class MasterIterator(Iterator):
         batch = next(self.actual_iterator, None)
         kind, payload = _packed(batch)
         iterator = self.actual_iterator
-        self.communicator.bcast_obj((kind, payload, iterator.is_new_epoch, iterator.current_position),
-                                    root=self.rank_master)
+        self.communicator.bcast_obj(
+            (kind, payload, iterator.is_new_epoch, iterator.current_position), root=self.rank_master
+        )
         _check_kind(kind)
         return batch if kind == "pairs" else payload
 
@@ -117,8 +128,9 @@ class MasterIterator(Iterator):
         """Stores or restores the position of all processes, which must call this together."""
         self.actual_iterator.serialize(serializer)
         iterator = self.actual_iterator
-        self.communicator.bcast_obj((iterator.current_position, iterator.epoch, iterator.is_new_epoch),
-                                    root=self.rank_master)
+        self.communicator.bcast_obj(
+            (iterator.current_position, iterator.epoch, iterator.is_new_epoch), root=self.rank_master
+        )
 
 
 class FollowingIterator(Iterator):
@@ -142,7 +154,8 @@ class FollowingIterator(Iterator):
         """The next batch."""
         self.previous_epoch_detail = self.epoch_detail
         kind, payload, self.is_new_epoch, self.current_position = self.communicator.bcast_obj(
-            None, root=self.rank_master)
+            None, root=self.rank_master
+        )
         self.epoch += self.is_new_epoch
         _check_kind(kind)
         return list(zip(*payload, strict=True)) if kind == "pairs" else payload
@@ -173,8 +186,9 @@ def _check_kind(kind: str) -> None:
     if kind == "stop":
         raise StopIteration
     if kind == "unknown":
-        raise TypeError("Multi node iterator supports ndarray or tuple of scalars as the data type of the batch "
-                        "element only.")
+        raise TypeError(
+            "Multi node iterator supports ndarray or tuple of scalars as the data type of the batch element only."
+        )
 
 
 def create_synchronized_iterator(actual_iterator: Any, communicator: Communicator) -> Any:
@@ -187,7 +201,7 @@ def create_synchronized_iterator(actual_iterator: Any, communicator: Communicato
     """
     if not hasattr(actual_iterator, "order_sampler"):
         raise ValueError("actual_iterator must have order_sampler")
-    seed = communicator.bcast_obj(np.random.randint(0, 2 ** 32 - 1) if communicator.rank == 0 else None)
+    seed = communicator.bcast_obj(np.random.randint(0, 2**32 - 1) if communicator.rank == 0 else None)
     actual_iterator.order_sampler = ShuffleOrderSampler(np.random.RandomState(seed))
     actual_iterator.reset()
     return actual_iterator

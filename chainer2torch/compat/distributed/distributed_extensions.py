@@ -1,4 +1,5 @@
 """Extensions of a training that runs in several processes: evaluation, observations, persistent values."""
+
 from __future__ import annotations
 
 import copy
@@ -26,8 +27,10 @@ def create_multi_node_evaluator(actual_evaluator: Any, communicator: Communicato
         gathered = communicator.allgather_obj({name: _sendable(value) for name, value in evaluate().items()})
         names = sorted(gathered[communicator.rank])
         if any(sorted(results) != names for results in gathered):
-            raise RuntimeError("the processes evaluated different values: "
-                               + "; ".join(f"rank {rank}: {sorted(results)}" for rank, results in enumerate(gathered)))
+            raise RuntimeError(
+                "the processes evaluated different values: "
+                + "; ".join(f"rank {rank}: {sorted(results)}" for rank, results in enumerate(gathered))
+            )
         return {name: sum(results[name] for results in gathered) / communicator.size for name in names}
 
     actual_evaluator.evaluate = types.MethodType(evaluate_everywhere, actual_evaluator)
@@ -59,9 +62,17 @@ class GenericMultiNodeEvaluator(Extension):
     priority = 300
     name = None
 
-    def __init__(self, comm: Communicator, iterator: Any, target: Any, device: Any = None,
-                 converter: Callable[..., Any] = concat_examples, root: int = 0, *,
-                 progress_hook: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        comm: Communicator,
+        iterator: Any,
+        target: Any,
+        device: Any = None,
+        converter: Callable[..., Any] = concat_examples,
+        root: int = 0,
+        *,
+        progress_hook: Callable[[Any], None] | None = None,
+    ) -> None:
         if not 0 <= root < comm.size:
             raise ValueError(f"root must be a rank from 0 to {comm.size - 1}, not {root}")
         self.comm = comm
@@ -152,9 +163,15 @@ class ObservationAggregator(Extension):
     priority = 200
     name = None
 
-    def __init__(self, comm: Communicator, original_key: str, aggregated_key: str | None = None, *,
-                 comm_trigger: Any = (1, "iteration"),
-                 aggregator: Callable[[list[list[Any]]], Any] | None = None) -> None:
+    def __init__(
+        self,
+        comm: Communicator,
+        original_key: str,
+        aggregated_key: str | None = None,
+        *,
+        comm_trigger: Any = (1, "iteration"),
+        aggregator: Callable[[list[list[Any]]], Any] | None = None,
+    ) -> None:
         self.comm = comm
         self.original_key = original_key
         self.aggregated_key = original_key if aggregated_key is None else aggregated_key
@@ -187,11 +204,22 @@ class MultiNodeEarlyStoppingTrigger:
     chainermn.extensions.MultiNodeEarlyStoppingTrigger.
     """
 
-    def __init__(self, comm: Communicator, *, check_trigger: Any = (1, "epoch"), monitor: str = "main/loss",
-                 patience: int | None = None, mode: str = "auto", verbose: bool = False,
-                 max_trigger: Any = (100, "epoch"), suffix: str = "_aggregated", **kwargs: Any) -> None:
-        self.actual_trigger = EarlyStoppingTrigger(check_trigger, monitor + suffix, patience, mode, verbose,
-                                                   max_trigger, **kwargs)
+    def __init__(
+        self,
+        comm: Communicator,
+        *,
+        check_trigger: Any = (1, "epoch"),
+        monitor: str = "main/loss",
+        patience: int | None = None,
+        mode: str = "auto",
+        verbose: bool = False,
+        max_trigger: Any = (100, "epoch"),
+        suffix: str = "_aggregated",
+        **kwargs: Any,
+    ) -> None:
+        self.actual_trigger = EarlyStoppingTrigger(
+            check_trigger, monitor + suffix, patience, mode, verbose, max_trigger, **kwargs
+        )
         self.aggregator = ObservationAggregator(comm, monitor, monitor + suffix, comm_trigger=check_trigger)
 
     def __call__(self, trainer: Any) -> bool:

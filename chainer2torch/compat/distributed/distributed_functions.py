@@ -5,6 +5,7 @@ depends on what was sent: its backward waits for the gradients from the receiver
 hands the delegate on (``distributed_recv(..., delegate_variable)``, ``pseudo_connect``), so that the backward passes of
 all processes meet in the reverse order of the forward passes.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -37,8 +38,13 @@ def distributed_send(x: Any, communicator: Communicator, rank: int, tag: int = 0
     return _Send.apply(communicator, rank, tag, _connection(), *tensors)
 
 
-def distributed_recv(communicator: Communicator, rank: int, delegate_variable: torch.Tensor | None = None,
-                     tag: int = 0, force_tuple: bool = False) -> Any:
+def distributed_recv(
+    communicator: Communicator,
+    rank: int,
+    delegate_variable: torch.Tensor | None = None,
+    tag: int = 0,
+    force_tuple: bool = False,
+) -> Any:
     """The tensor, or the tuple of tensors, that a process sent with :func:`distributed_send`.
 
     Args:
@@ -114,8 +120,9 @@ def _check_peer(rank: int, communicator: Communicator) -> None:
 
 class _Send(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, comm: Communicator, rank: int, tag: int, connection: torch.Tensor,
-                *tensors: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, comm: Communicator, rank: int, tag: int, connection: torch.Tensor, *tensors: torch.Tensor
+    ) -> torch.Tensor:
         ctx.peer = comm, rank, tag
         comm.send(tensors[0] if len(tensors) == 1 else tensors, rank, tag)
         return tensors[0].new_zeros((), dtype=torch.float32)

@@ -1,4 +1,5 @@
 """Modules whose parts, batch statistics or states are spread over processes."""
+
 from __future__ import annotations
 
 from collections import deque
@@ -39,8 +40,9 @@ class MultiNodeChainList(ChainList):
         """
         super().add_link(link)
         if rank_out is None and any(out is None for _, out in self._rank_inouts):
-            raise ValueError("MultiNodeChainList cannot have more than two computational graph component whose "
-                             "rank_out is None")
+            raise ValueError(
+                "MultiNodeChainList cannot have more than two computational graph component whose rank_out is None"
+            )
         ins, outs = ([ranks] if isinstance(ranks, int) else ranks for ranks in (rank_in, rank_out))
         self._rank_inouts.append((ins, outs))
 
@@ -59,15 +61,17 @@ class MultiNodeChainList(ChainList):
             elif i == 0:
                 y = part(*inputs)
             else:
-                connected, = pseudo_connect(delegate, *inputs)
+                (connected,) = pseudo_connect(delegate, *inputs)
                 y = part(connected)
             if rank_out is None:
                 output = delegate = y
             else:
                 delegate = self._send(y, rank_out, delegate, to_myself)
         if to_myself:
-            raise ValueError("Communication queue is not empty at the end of forward. Make sure if all rank_in and "
-                             "rank_out correspond each other.")
+            raise ValueError(
+                "Communication queue is not empty at the end of forward. Make sure if all rank_in and "
+                "rank_out correspond each other."
+            )
         if output is None or output is delegate:
             return delegate
         return pseudo_connect(delegate, output)[0]
@@ -80,7 +84,7 @@ class MultiNodeChainList(ChainList):
             elif delegate is None:
                 x = to_myself.popleft()
             else:
-                x, = pseudo_connect(delegate, to_myself.popleft())
+                (x,) = pseudo_connect(delegate, to_myself.popleft())
             received.append(x)
             delegate = x  # backward meets the ranks in reverse order
         return received
@@ -89,7 +93,7 @@ class MultiNodeChainList(ChainList):
         for i, rank in enumerate(ranks):
             to_itself = rank == self._comm.rank
             if delegate is not None and (to_itself or i > 0):
-                y, = pseudo_connect(delegate, y)
+                (y,) = pseudo_connect(delegate, y)
             if to_itself:
                 to_myself.append(y)
                 delegate = y
@@ -106,9 +110,19 @@ class MultiNodeBatchNormalization(BatchNormalization):
     and the correction of the running variance goes by the size of this process' batch.
     """
 
-    def __init__(self, size: Any, comm: Communicator, decay: float = 0.9, eps: float = 2e-5, dtype: Any = None,
-                 use_gamma: bool = True, use_beta: bool = True, initial_gamma: Any = None, initial_beta: Any = None,
-                 communication_backend: str = "auto") -> None:
+    def __init__(
+        self,
+        size: Any,
+        comm: Communicator,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+        communication_backend: str = "auto",
+    ) -> None:
         super().__init__(size, decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta, initial_avg_var=0)
         if communication_backend not in ("mpi", "nccl", "auto"):
             raise ValueError(f"MultiNodeBatchNormalization does not support {communication_backend}.")
@@ -133,8 +147,9 @@ class _MultiNodeNormalize(torch.autograd.Function):
     """Normalizes (samples, features); one communication forward and one backward."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, comm: Communicator,
-                eps: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(
+        ctx: Any, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, comm: Communicator, eps: float
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         wide = x.to(gamma.dtype)
         mean, square = comm.start_mean([torch.stack([wide.mean(0), wide.square().mean(0)])])()[0]
         var = square - mean.square()
@@ -178,8 +193,14 @@ def _with_multi_node_normalization(module: nn.Module, comm: Communicator, backen
 
 def _multi_node_version(module: Any, comm: Communicator, backend: str) -> MultiNodeBatchNormalization:
     decay = module.decay if isinstance(module, BatchNormalization) else 1 - module.momentum
-    made = MultiNodeBatchNormalization(tuple(module.running_mean.shape), comm, decay, module.eps,
-                                       module.running_mean.dtype, communication_backend=backend)
+    made = MultiNodeBatchNormalization(
+        tuple(module.running_mean.shape),
+        comm,
+        decay,
+        module.eps,
+        module.running_mean.dtype,
+        communication_backend=backend,
+    )
     for name in ("weight", "bias", "running_mean", "running_var"):
         setattr(made, name, getattr(module, name))
     if isinstance(module, BatchNormalization):
@@ -187,8 +208,9 @@ def _multi_node_version(module: Any, comm: Communicator, backend: str) -> MultiN
     return made.train(module.training)
 
 
-def create_multi_node_n_step_rnn(actual_link: nn.Module, communicator: Communicator, rank_in: int | None = None,
-                                 rank_out: int | None = None) -> MultiNodeNStepRNN:
+def create_multi_node_n_step_rnn(
+    actual_link: nn.Module, communicator: Communicator, rank_in: int | None = None, rank_out: int | None = None
+) -> MultiNodeNStepRNN:
     """An NStep recurrent layer whose first states come from another process, and whose last ones go to another.
 
     Raises:
@@ -223,6 +245,6 @@ class MultiNodeNStepRNN(nn.Module):
         if self.rank_out is not None:
             for cell in outputs[:-1]:
                 if delegate is not None:
-                    cell, = pseudo_connect(delegate, cell)
+                    (cell,) = pseudo_connect(delegate, cell)
                 delegate = distributed_send(cell, self.communicator, self.rank_out)
         return (*outputs, delegate)

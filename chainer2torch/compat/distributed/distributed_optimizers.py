@@ -1,4 +1,5 @@
 """Optimizers that average the gradients of all processes before each update."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from chainer2torch.compat.distributed.communicators import Communicator
 from chainer2torch.compat.optimizers.optimizer_base import GradientMethod
 
 
-def create_multi_node_optimizer(actual_optimizer: GradientMethod, communicator: Communicator,
-                                double_buffering: bool = False, zero_fill: bool = True) -> MultiNodeOptimizer:
+def create_multi_node_optimizer(
+    actual_optimizer: GradientMethod, communicator: Communicator, double_buffering: bool = False, zero_fill: bool = True
+) -> MultiNodeOptimizer:
     """An optimizer whose ``update`` averages the gradients of all processes first.
 
     Args:
@@ -44,8 +46,9 @@ class MultiNodeOptimizer:
     _known_params: list[tuple[str, bool]]
 
     def __init__(self, actual_optimizer: GradientMethod, communicator: Communicator, zero_fill: bool) -> None:
-        vars(self).update(actual_optimizer=actual_optimizer, communicator=communicator, zero_fill=zero_fill,
-                          _known_params=[])
+        vars(self).update(
+            actual_optimizer=actual_optimizer, communicator=communicator, zero_fill=zero_fill, _known_params=[]
+        )
 
     def setup(self, link: torch.nn.Module) -> MultiNodeOptimizer:
         """Takes the parameters of a module."""

@@ -1,4 +1,5 @@
 """Snapshots of a training that runs in several processes."""
+
 from __future__ import annotations
 
 import io
@@ -90,8 +91,9 @@ def _replica_sets(given: Iterable[Any], size: int) -> list[set[int]]:
     return [*sets, rest] if rest else sets
 
 
-def create_multi_node_checkpointer(name: str, comm: Communicator, cp_interval: int = 5, gc_interval: int = 5,
-                                   path: str | None = None) -> MultiNodeCheckpointer:
+def create_multi_node_checkpointer(
+    name: str, comm: Communicator, cp_interval: int = 5, gc_interval: int = 5, path: str | None = None
+) -> MultiNodeCheckpointer:
     """An extension that saves the state of every process as ``<name>.<rank>.<iteration>``, and resumes from it.
 
     Args:
@@ -145,9 +147,11 @@ class MultiNodeCheckpointer(Extension):
             self.path = trainer.out if path is None else path
         directory = self._directory()
         names = os.listdir(directory) if os.path.isdir(directory) else []
-        self._iterations = sorted(int(iteration) for name, rank, iteration in (
-            parts for parts in (file.split(".") for file in names) if len(parts) == 3)
-            if name == self.name and rank == str(self.comm.rank))
+        self._iterations = sorted(
+            int(iteration)
+            for name, rank, iteration in (parts for parts in (file.split(".") for file in names) if len(parts) == 3)
+            if name == self.name and rank == str(self.comm.rank)
+        )
         self._iterations = self._common_iterations()
         if self._iterations:
             load_npz(self._file(self._iterations[-1]), trainer)
@@ -162,12 +166,13 @@ class MultiNodeCheckpointer(Extension):
         if not self._durations:
             return "No stats available"
         mean = sum(self._durations) / len(self._durations)
-        return (f"Snapshot duration stats (sec): avg={mean:f}, min={min(self._durations):f}, "
-                f"max={max(self._durations):f}")
+        return (
+            f"Snapshot duration stats (sec): avg={mean:f}, min={min(self._durations):f}, max={max(self._durations):f}"
+        )
 
     def _common_iterations(self) -> list[int]:
         everywhere = set.intersection(*map(set, self.comm.allgather_obj(self._iterations)))
-        return sorted(everywhere)[-self.cp_interval:]
+        return sorted(everywhere)[-self.cp_interval :]
 
     def _directory(self) -> str:
         if self.path is None:

@@ -1,4 +1,5 @@
 """An exception that nobody catches ends the whole job and not only the process where it was raised."""
+
 from __future__ import annotations
 
 import io

@@ -1,4 +1,5 @@
 """The few methods of mpi4py's communicators that ChainerMN programs call on ``comm.mpi_comm``."""
+
 from __future__ import annotations
 
 from typing import Any

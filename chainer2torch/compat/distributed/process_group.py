@@ -1,4 +1,5 @@
 """Which process of the job this is, and the torch.distributed group that all processes of the job form."""
+
 from __future__ import annotations
 
 import atexit
@@ -58,8 +59,10 @@ def rendezvous_address(size: int, environ: Mapping[str, str] = os.environ) -> st
     if address is None:
         local = next((int(environ[name]) for name in _LOCAL_SIZES if name in environ), None)
         if size > 1 and local != size:
-            raise ValueError("MASTER_ADDR is not set: start the program with torchrun, or give mpirun the host of rank "
-                             "0 and a free port there (Open MPI: -x MASTER_ADDR=... -x MASTER_PORT=...)")
+            raise ValueError(
+                "MASTER_ADDR is not set: start the program with torchrun, or give mpirun the host of rank "
+                "0 and a free port there (Open MPI: -x MASTER_ADDR=... -x MASTER_PORT=...)"
+            )
         address = "127.0.0.1"
     return f"tcp://{address}:{environ.get('MASTER_PORT', '29500')}"
 

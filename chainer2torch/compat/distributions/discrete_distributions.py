@@ -1,4 +1,5 @@
 """Chainer's distributions of whole numbers and of vectors."""
+
 from __future__ import annotations
 
 import math
@@ -73,7 +74,7 @@ class BernoulliDistribution(ParametricDistribution):
 
     @property
     def stddev(self) -> torch.Tensor:
-        return self.variance ** 0.5
+        return self.variance**0.5
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -92,8 +93,11 @@ class BernoulliDistribution(ParametricDistribution):
         return torch.bernoulli(self.p.detach().expand(n, *self.p.shape)).long()
 
     def _kl(self, other: BernoulliDistribution) -> torch.Tensor:
-        return (self.logit - other.logit) * (self.p - 1) - torch.nn.functional.softplus(-self.logit) \
+        return (
+            (self.logit - other.logit) * (self.p - 1)
+            - torch.nn.functional.softplus(-self.logit)
             + torch.nn.functional.softplus(-other.logit)
+        )
 
 
 class CategoricalDistribution(ParametricDistribution):
@@ -208,7 +212,7 @@ class GeometricDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return (1 - self.p) / self.p ** 2
+        return (1 - self.p) / self.p**2
 
     def log_prob(self, x: Any) -> torch.Tensor:
         return (self._value(x) - 1) * torch.log(1 - self.p) + self.p.log()
@@ -287,12 +291,15 @@ class DirichletDistribution(ParametricDistribution):
     @property
     def variance(self) -> torch.Tensor:
         total = self.alpha0.unsqueeze(-1)
-        return self.alpha * (total - self.alpha) / total ** 2 / (total + 1)
+        return self.alpha * (total - self.alpha) / total**2 / (total + 1)
 
     @property
     def entropy(self) -> torch.Tensor:
-        return _log_beta_of(self.alpha) + (self.alpha0 - self.event_shape[0]) * torch.digamma(self.alpha0) \
+        return (
+            _log_beta_of(self.alpha)
+            + (self.alpha0 - self.event_shape[0]) * torch.digamma(self.alpha0)
             - ((self.alpha - 1) * torch.digamma(self.alpha)).sum(-1)
+        )
 
     def log_prob(self, x: Any) -> torch.Tensor:
         return ((self.alpha - 1) * torch.log(self._value(x))).sum(-1) - _log_beta_of(self.alpha)

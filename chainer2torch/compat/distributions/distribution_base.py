@@ -1,4 +1,5 @@
 """Chainer's protocol of distributions: what every one of them has, independent ones, divergences."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -185,12 +186,12 @@ class IndependentDistribution(Distribution):
     def batch_shape(self) -> tuple[int, ...]:
         """What is left of the distribution's."""
         shape = self.distribution.batch_shape
-        return shape[:len(shape) - self.reinterpreted_batch_ndims]
+        return shape[: len(shape) - self.reinterpreted_batch_ndims]
 
     @property
     def event_shape(self) -> tuple[int, ...]:
         """The axes that were taken from the batch, and the distribution's."""
-        return self.distribution.batch_shape[len(self.batch_shape):] + self.distribution.event_shape
+        return self.distribution.batch_shape[len(self.batch_shape) :] + self.distribution.event_shape
 
     @property
     def support(self) -> str:
@@ -221,7 +222,7 @@ class IndependentDistribution(Distribution):
     def covariance(self) -> torch.Tensor:
         """The distribution's covariances in blocks, zero elsewhere: ``batch_shape + (size, size)``."""
         inner = self.distribution.covariance
-        count = int(np.prod(self.distribution.batch_shape[len(self.batch_shape):]))
+        count = int(np.prod(self.distribution.batch_shape[len(self.batch_shape) :]))
         size = int(np.prod(self.distribution.event_shape))
         blocks = inner.reshape(*self.batch_shape, count, size, 1, size)
         mask = torch.eye(count, dtype=inner.dtype, device=inner.device).reshape(count, 1, count, 1)
@@ -290,9 +291,11 @@ class IndependentDistribution(Distribution):
 
 def register_kl(Dist1: type, Dist2: type) -> Callable[[Callable[[Any, Any], torch.Tensor]], None]:
     """Decorator: the function computes the divergence of a ``Dist1`` from a ``Dist2``. Source: chainer.register_kl."""
+
     def register(kl: Callable[[Any, Any], torch.Tensor]) -> None:
         known = vars(Dist1).get("_registered_kl", {})
         setattr(Dist1, "_registered_kl", {**known, Dist2: kl})  # noqa: B010 (mypy knows no such attribute)
+
     return register
 
 

@@ -1,4 +1,5 @@
 """Chainer's distributions of real numbers, with its names, arguments and attributes."""
+
 from __future__ import annotations
 
 import math
@@ -53,7 +54,7 @@ class NormalDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return self.scale ** 2
+        return self.scale**2
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -88,8 +89,12 @@ class NormalDistribution(ParametricDistribution):
         return self.loc + self.scale * torch.randn_like(self._empty(n))
 
     def _kl(self, other: NormalDistribution) -> torch.Tensor:
-        return other.log_scale - self.log_scale + \
-            0.5 * (self.variance + (self.loc - other.loc) ** 2) / other.variance - 0.5
+        return (
+            other.log_scale
+            - self.log_scale
+            + 0.5 * (self.variance + (self.loc - other.loc) ** 2) / other.variance
+            - 0.5
+        )
 
 
 class LogNormalDistribution(ParametricDistribution):
@@ -104,11 +109,11 @@ class LogNormalDistribution(ParametricDistribution):
 
     @property
     def mean(self) -> torch.Tensor:
-        return torch.exp(self.mu + 0.5 * self.sigma ** 2)
+        return torch.exp(self.mu + 0.5 * self.sigma**2)
 
     @property
     def variance(self) -> torch.Tensor:
-        return torch.exp(2 * self.mu + self.sigma ** 2) * (torch.exp(self.sigma ** 2) - 1)
+        return torch.exp(2 * self.mu + self.sigma**2) * (torch.exp(self.sigma**2) - 1)
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -116,14 +121,18 @@ class LogNormalDistribution(ParametricDistribution):
 
     def log_prob(self, x: Any) -> torch.Tensor:
         log_x = torch.log(self._value(x))
-        return -_HALF_LOG_2PI - self.sigma.log() - log_x - 0.5 * (log_x - self.mu) ** 2 / self.sigma ** 2
+        return -_HALF_LOG_2PI - self.sigma.log() - log_x - 0.5 * (log_x - self.mu) ** 2 / self.sigma**2
 
     def sample_n(self, n: int) -> torch.Tensor:
         return torch.exp(self.mu + self.sigma * torch.randn_like(self._empty(n)))
 
     def _kl(self, other: LogNormalDistribution) -> torch.Tensor:
-        return 0.5 * ((self.mu - other.mu) ** 2 + self.sigma ** 2) / other.sigma ** 2 - 0.5 + \
-            other.sigma.log() - self.sigma.log()
+        return (
+            0.5 * ((self.mu - other.mu) ** 2 + self.sigma**2) / other.sigma**2
+            - 0.5
+            + other.sigma.log()
+            - self.sigma.log()
+        )
 
 
 class LaplaceDistribution(ParametricDistribution):
@@ -150,7 +159,7 @@ class LaplaceDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return 2 * self.scale ** 2
+        return 2 * self.scale**2
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -178,8 +187,13 @@ class LaplaceDistribution(ParametricDistribution):
 
     def _kl(self, other: LaplaceDistribution) -> torch.Tensor:
         gap = torch.abs(self.loc - other.loc)
-        return other.scale.log() - self.scale.log() + gap / other.scale + \
-            self.scale / other.scale * torch.exp(-gap / self.scale) - 1
+        return (
+            other.scale.log()
+            - self.scale.log()
+            + gap / other.scale
+            + self.scale / other.scale * torch.exp(-gap / self.scale)
+            - 1
+        )
 
 
 class CauchyDistribution(ParametricDistribution):
@@ -215,7 +229,7 @@ class CauchyDistribution(ParametricDistribution):
         return self.loc + self.scale * torch.tan((self._value(x) - 0.5) * math.pi)
 
     def log_prob(self, x: Any) -> torch.Tensor:
-        return -math.log(math.pi) + self.scale.log() - torch.log((self._value(x) - self.loc) ** 2 + self.scale ** 2)
+        return -math.log(math.pi) + self.scale.log() - torch.log((self._value(x) - self.loc) ** 2 + self.scale**2)
 
     def sample_n(self, n: int) -> torch.Tensor:
         return self.scale * self._empty(n).cauchy_() + self.loc
@@ -237,7 +251,7 @@ class GumbelDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return math.pi ** 2 / 6 * self.scale ** 2
+        return math.pi**2 / 6 * self.scale**2
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -253,8 +267,14 @@ class GumbelDistribution(ParametricDistribution):
     def _kl(self, other: GumbelDistribution) -> torch.Tensor:
         ratio = self.scale / other.scale
         shifted = torch.exp((other.loc - self.loc) / other.scale + torch.lgamma(ratio + 1))
-        return other.scale.log() - self.scale.log() + _EULER * (ratio - 1) + shifted - 1 + \
-            (self.loc - other.loc) / other.scale
+        return (
+            other.scale.log()
+            - self.scale.log()
+            + _EULER * (ratio - 1)
+            + shifted
+            - 1
+            + (self.loc - other.loc) / other.scale
+        )
 
 
 class UniformDistribution(ParametricDistribution):
@@ -299,7 +319,7 @@ class UniformDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return self.scale ** 2 / 12
+        return self.scale**2 / 12
 
     @property
     def stddev(self) -> torch.Tensor:

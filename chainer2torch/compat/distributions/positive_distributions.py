@@ -1,4 +1,5 @@
 """Chainer's distributions of positive numbers and of parts of one."""
+
 from __future__ import annotations
 
 import math
@@ -30,13 +31,17 @@ class BetaDistribution(ParametricDistribution):
     @property
     def variance(self) -> torch.Tensor:
         total = self.a + self.b
-        return self.a * self.b / total ** 2 / (total + 1)
+        return self.a * self.b / total**2 / (total + 1)
 
     @property
     def entropy(self) -> torch.Tensor:
         total = self.a + self.b
-        return _log_beta(self.a, self.b) - (self.a - 1) * torch.digamma(self.a) \
-            - (self.b - 1) * torch.digamma(self.b) + (total - 2) * torch.digamma(total)
+        return (
+            _log_beta(self.a, self.b)
+            - (self.a - 1) * torch.digamma(self.a)
+            - (self.b - 1) * torch.digamma(self.b)
+            + (total - 2) * torch.digamma(total)
+        )
 
     def log_prob(self, x: Any) -> torch.Tensor:
         x = self._value(x)
@@ -48,8 +53,13 @@ class BetaDistribution(ParametricDistribution):
 
     def _kl(self, other: BetaDistribution) -> torch.Tensor:
         total, other_total = self.a + self.b, other.a + other.b
-        return _log_beta(other.a, other.b) - _log_beta(self.a, self.b) + (self.a - other.a) * torch.digamma(self.a) \
-            + (self.b - other.b) * torch.digamma(self.b) + (other_total - total) * torch.digamma(total)
+        return (
+            _log_beta(other.a, other.b)
+            - _log_beta(self.a, self.b)
+            + (self.a - other.a) * torch.digamma(self.a)
+            + (self.b - other.b) * torch.digamma(self.b)
+            + (other_total - total) * torch.digamma(total)
+        )
 
 
 class ChisquareDistribution(ParametricDistribution):
@@ -97,7 +107,7 @@ class ExponentialDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        return self.mean ** 2
+        return self.mean**2
 
     @property
     def entropy(self) -> torch.Tensor:
@@ -155,8 +165,12 @@ class GammaDistribution(ParametricDistribution):
         return self.theta * unit.sample((n,))
 
     def _kl(self, other: GammaDistribution) -> torch.Tensor:
-        return (self.k - other.k) * torch.digamma(self.k) - (torch.lgamma(self.k) - torch.lgamma(other.k)) \
-            + other.k * (other.theta.log() - self.theta.log()) + self.k * (self.theta / other.theta - 1)
+        return (
+            (self.k - other.k) * torch.digamma(self.k)
+            - (torch.lgamma(self.k) - torch.lgamma(other.k))
+            + other.k * (other.theta.log() - self.theta.log())
+            + self.k * (self.theta / other.theta - 1)
+        )
 
 
 class ParetoDistribution(ParametricDistribution):
@@ -178,7 +192,7 @@ class ParetoDistribution(ParametricDistribution):
 
     @property
     def variance(self) -> torch.Tensor:
-        finite = self.scale ** 2 * self.alpha / (self.alpha - 1) ** 2 / (self.alpha - 2)
+        finite = self.scale**2 * self.alpha / (self.alpha - 1) ** 2 / (self.alpha - 2)
         return torch.where(self.alpha > 2, finite, math.inf)
 
     @property
@@ -194,6 +208,10 @@ class ParetoDistribution(ParametricDistribution):
         return self.scale * torch.exp(self._empty(n).exponential_() / self.alpha.detach())
 
     def _kl(self, other: ParetoDistribution) -> torch.Tensor:
-        finite = other.alpha * (self.scale.log() - other.scale.log()) + self.alpha.log() - other.alpha.log() \
+        finite = (
+            other.alpha * (self.scale.log() - other.scale.log())
+            + self.alpha.log()
+            - other.alpha.log()
             + (other.alpha - self.alpha) / self.alpha
+        )
         return torch.where(self.scale >= other.scale, finite, math.inf)

@@ -1,4 +1,5 @@
 """Activations whose meaning or defaults differ from PyTorch's function of the same name."""
+
 import torch
 import torch.nn.functional as F
 
@@ -76,7 +77,7 @@ def maxout(x: torch.Tensor, pool_size: int, axis: int = 1) -> torch.Tensor:
     shape = tuple(x.shape)
     if shape[axis] % pool_size != 0:
         raise ValueError(f"axis {axis} of length {shape[axis]} cannot be divided by pool_size {pool_size}")
-    split = shape[:axis] + (shape[axis] // pool_size, pool_size) + shape[axis + 1:]
+    split = shape[:axis] + (shape[axis] // pool_size, pool_size) + shape[axis + 1 :]
     return amax(x.reshape(split), axis=axis + 1)
 
 
@@ -115,9 +116,15 @@ def selu(x: torch.Tensor, alpha: float = 1.6732632423543772, scale: float = 1.05
     return scale * F.elu(x, alpha=alpha)
 
 
-def rrelu(x: torch.Tensor, l: float = 1. / 8, u: float = 1. / 3, *,  # noqa: E741 - Chainer's own name
-          r: torch.Tensor | None = None, return_r: bool = False,
-          training: bool | None = None) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+def rrelu(
+    x: torch.Tensor,
+    l: float = 1.0 / 8,  # noqa: E741 - Chainer's own name
+    u: float = 1.0 / 3,
+    *,
+    r: torch.Tensor | None = None,
+    return_r: bool = False,
+    training: bool | None = None,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Returns ``x`` where it is not negative and ``r * x`` elsewhere.
 
     In train mode ``r`` is drawn for each element from the uniform distribution over [l, u), unless it is given. In test
@@ -159,6 +166,6 @@ def _behind_batch_axis(name: str, w: torch.Tensor, x: torch.Tensor) -> torch.Ten
     """Returns `w` reshaped so that its axes meet the axes of `x` after the first; raises where Chainer does."""
     if w.dtype != x.dtype:
         raise TypeError(f"{name}: dtypes must be equal, not {x.dtype} and {w.dtype}")
-    if w.ndim >= x.ndim or x.shape[1:1 + w.ndim] != w.shape:
+    if w.ndim >= x.ndim or x.shape[1 : 1 + w.ndim] != w.shape:
         raise ValueError(f"{name}: shape {tuple(w.shape)} does not fit an input of shape {tuple(x.shape)}")
     return w.reshape((1,) + tuple(w.shape) + (1,) * (x.ndim - w.ndim - 1))

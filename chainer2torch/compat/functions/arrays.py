@@ -1,4 +1,5 @@
 """Functions of chainer.functions.array with the meaning of NumPy's, for tensors of any rank."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,8 +25,9 @@ def transpose(x: torch.Tensor, axes: Sequence[int] | None = None) -> torch.Tenso
     return x.permute(tuple(axes or reversed(range(x.dim()))))
 
 
-def as_strided(x: torch.Tensor, shape: Sequence[int], strides: Sequence[int],
-               storage_offset: int | None = None) -> torch.Tensor:
+def as_strided(
+    x: torch.Tensor, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
+) -> torch.Tensor:
     """A view with its own shape, strides and offset, counted in elements of the memory of ``x``.
 
     Raises:

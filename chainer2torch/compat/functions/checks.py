@@ -1,4 +1,5 @@
 """Checks that Chainer makes and PyTorch does not: without them a wrong shape would broadcast in silence."""
+
 import torch
 
 

@@ -1,4 +1,5 @@
 """Convolutions and linear maps of chainer.functions.connection with options that torch's do not have."""
+
 from __future__ import annotations
 
 import math
@@ -10,11 +11,24 @@ import torch.nn.functional as F
 
 from chainer2torch.compat.functions.image_functions import spatial_transformer_sampler
 from chainer2torch.compat.functions.windows import (
-    get_conv_outsize, get_deconv_outsize, per_axis, spread_windows, windows)
+    get_conv_outsize,
+    get_deconv_outsize,
+    per_axis,
+    spread_windows,
+    windows,
+)
 
 
-def convolution_nd(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                   cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def convolution_nd(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    cover_all: bool = False,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """Convolution over any number of axes.
 
     Args:
@@ -41,8 +55,14 @@ def convolution_nd(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = No
     return convolve(x, W, b, stride, pad, dilate, groups)
 
 
-def _pad_to_cover_all(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: Sequence[int],
-                      dilate: Sequence[int], fill: float = 0) -> torch.Tensor:
+def _pad_to_cover_all(
+    x: torch.Tensor,
+    ksize: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilate: Sequence[int],
+    fill: float = 0,
+) -> torch.Tensor:
     """Pads so that floor mode without padding gives the windows of ``cover_all``."""
     widths = []
     for d, k, s, p, e in zip(x.shape[2:], ksize, stride, pad, dilate, strict=True):
@@ -51,15 +71,25 @@ def _pad_to_cover_all(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[in
     return F.pad(x, [width for axis in reversed(widths) for width in axis], value=fill)
 
 
-def _convolution_over_windows(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None, stride: Sequence[int],
-                              pad: Sequence[int], cover_all: bool, dilate: Sequence[int], groups: int) -> torch.Tensor:
+def _convolution_over_windows(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None,
+    stride: Sequence[int],
+    pad: Sequence[int],
+    cover_all: bool,
+    dilate: Sequence[int],
+    groups: int,
+) -> torch.Tensor:
     n = x.dim() - 2
     if x.shape[1] != W.shape[1] * groups or W.shape[0] % groups:
         raise ValueError(f"x {tuple(x.shape)} and W {tuple(W.shape)} do not fit in {groups} groups")
     cols = windows(x, tuple(W.shape[2:]), stride, pad, cover_all, dilate)
     contracted = [1, *range(2 + n, 2 + 2 * n)], [1, *range(2, 2 + n)]
-    parts = [torch.tensordot(c, w, dims=contracted).movedim(-1, 1)
-             for c, w in zip(cols.chunk(groups, 1), W.chunk(groups), strict=True)]
+    parts = [
+        torch.tensordot(c, w, dims=contracted).movedim(-1, 1)
+        for c, w in zip(cols.chunk(groups, 1), W.chunk(groups), strict=True)
+    ]
     return _add_bias(torch.cat(parts, dim=1), b)
 
 
@@ -74,39 +104,74 @@ def _add_bias(y: torch.Tensor, b: torch.Tensor | None) -> torch.Tensor:
 
 def _with_axes(x: torch.Tensor, n: int) -> None:
     if x.dim() != n + 2:
-        raise ValueError(f"The number of dimensions under channel dimension of the input 'x' should be {n}. "
-                         f"But the actual ndim was {x.dim() - 2}.")
+        raise ValueError(
+            f"The number of dimensions under channel dimension of the input 'x' should be {n}. "
+            f"But the actual ndim was {x.dim() - 2}."
+        )
 
 
-def convolution_1d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                   cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def convolution_1d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    cover_all: bool = False,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`convolution_nd` over one axis. Source: chainer.functions.convolution_1d."""
     _with_axes(x, 1)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
-def convolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                   cover_all: bool = False, *, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def convolution_2d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    cover_all: bool = False,
+    *,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`convolution_nd` over two axes. Source: chainer.functions.convolution_2d."""
     _with_axes(x, 2)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
-def convolution_3d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                   cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def convolution_3d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    cover_all: bool = False,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`convolution_nd` over three axes. Source: chainer.functions.convolution_3d."""
     _with_axes(x, 3)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
-def dilated_convolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1,
-                           pad: Any = 0, dilate: Any = 1, cover_all: bool = False) -> torch.Tensor:
+def dilated_convolution_2d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    dilate: Any = 1,
+    cover_all: bool = False,
+) -> torch.Tensor:
     """:func:`convolution_nd` over two axes. Source: chainer.functions.dilated_convolution_2d."""
     return convolution_2d(x, W, b, stride, pad, cover_all, dilate=dilate)
 
 
-def depthwise_convolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1,
-                             pad: Any = 0) -> torch.Tensor:
+def depthwise_convolution_2d(
+    x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0
+) -> torch.Tensor:
     """Convolves each channel with filters of its own.
 
     Args:
@@ -122,8 +187,16 @@ def depthwise_convolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor |
     return F.conv2d(x, filters, b, per_axis(stride, 2), per_axis(pad, 2), groups=W.shape[1])
 
 
-def deconvolution_nd(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                     outsize: Sequence[int] | None = None, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def deconvolution_nd(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    outsize: Sequence[int] | None = None,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """Transposed convolution over any number of axes.
 
     Args:
@@ -144,8 +217,10 @@ def deconvolution_nd(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = 
     ksize = tuple(W.shape[2:])
     stride, pad, dilate = (per_axis(value, n) for value in (stride, pad, dilate))
     if outsize is None:
-        outsize = [get_deconv_outsize(d, k, s, p, d=e)
-                   for d, k, s, p, e in zip(x.shape[2:], ksize, stride, pad, dilate, strict=True)]
+        outsize = [
+            get_deconv_outsize(d, k, s, p, d=e)
+            for d, k, s, p, e in zip(x.shape[2:], ksize, stride, pad, dilate, strict=True)
+        ]
     _check_outsize(outsize, tuple(x.shape[2:]), ksize, stride, pad, dilate)
     if n > 3:
         return _add_bias(_deconvolution_over_windows(x, W, outsize, stride, pad, dilate, groups), b)
@@ -157,15 +232,28 @@ def deconvolution_nd(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = 
     return _add_bias(full, b)
 
 
-def _check_outsize(outsize: Sequence[int], size: Sequence[int], ksize: Sequence[int], stride: Sequence[int],
-                   pad: Sequence[int], dilate: Sequence[int]) -> None:
+def _check_outsize(
+    outsize: Sequence[int],
+    size: Sequence[int],
+    ksize: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilate: Sequence[int],
+) -> None:
     for out, d, k, s, p, e in zip(outsize, size, ksize, stride, pad, dilate, strict=True):
         if out <= 0 or not get_conv_outsize(out, k, s, p, d=e) <= d <= get_conv_outsize(out, k, s, p, True, e):
             raise ValueError(f"outsize {tuple(outsize)} does not fit an input of {tuple(size)}")
 
 
-def _deconvolution_over_windows(x: torch.Tensor, W: torch.Tensor, outsize: Sequence[int], stride: Sequence[int],
-                                pad: Sequence[int], dilate: Sequence[int], groups: int) -> torch.Tensor:
+def _deconvolution_over_windows(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    outsize: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilate: Sequence[int],
+    groups: int,
+) -> torch.Tensor:
     n = x.dim() - 2
     parts = []
     for part, w in zip(x.chunk(groups, 1), W.chunk(groups), strict=True):
@@ -174,22 +262,47 @@ def _deconvolution_over_windows(x: torch.Tensor, W: torch.Tensor, outsize: Seque
     return torch.cat(parts, dim=1)
 
 
-def deconvolution_1d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                     outsize: Any = None, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def deconvolution_1d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    outsize: Any = None,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`deconvolution_nd` over one axis. Source: chainer.functions.deconvolution_1d."""
     _with_axes(x, 1)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
 
-def deconvolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                     outsize: Any = None, *, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def deconvolution_2d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    outsize: Any = None,
+    *,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`deconvolution_nd` over two axes. Source: chainer.functions.deconvolution_2d."""
     _with_axes(x, 2)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
 
-def deconvolution_3d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0,
-                     outsize: Any = None, dilate: Any = 1, groups: int = 1) -> torch.Tensor:
+def deconvolution_3d(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+    outsize: Any = None,
+    dilate: Any = 1,
+    groups: int = 1,
+) -> torch.Tensor:
     """:func:`deconvolution_nd` over three axes. Source: chainer.functions.deconvolution_3d."""
     _with_axes(x, 3)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
@@ -216,8 +329,9 @@ def linear(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, n_ba
     return F.linear(x, W, b)
 
 
-def local_convolution_2d(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None,
-                         stride: Any = 1) -> torch.Tensor:
+def local_convolution_2d(
+    x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1
+) -> torch.Tensor:
     """Convolution with a filter of its own at each position.
 
     Args:
@@ -267,12 +381,18 @@ def shift(x: torch.Tensor, ksize: Any = 3, dilate: Any = 1) -> torch.Tensor:
         top = py - (direction // kw - kh // 2) * dy
         left = px - (direction % kw - kw // 2) * dx
         stop = x.shape[1] if i == groups - 1 else (i + 1) * size
-        parts.append(padded[:, i * size:stop, top:top + h, left:left + w])
+        parts.append(padded[:, i * size : stop, top : top + h, left : left + w])
     return torch.cat(parts, dim=1)
 
 
-def bilinear(e1: torch.Tensor, e2: torch.Tensor, W: torch.Tensor, V1: torch.Tensor | None = None,
-             V2: torch.Tensor | None = None, b: torch.Tensor | None = None) -> torch.Tensor:
+def bilinear(
+    e1: torch.Tensor,
+    e2: torch.Tensor,
+    W: torch.Tensor,
+    V1: torch.Tensor | None = None,
+    V2: torch.Tensor | None = None,
+    b: torch.Tensor | None = None,
+) -> torch.Tensor:
     """``sum_jk e1_j e2_k W_jkl``, and ``+ e1 V1 + e2 V2 + b`` if these are given.
 
     Args:
@@ -314,8 +434,9 @@ def embed_id(x: torch.Tensor, W: torch.Tensor, ignore_label: int | None = None) 
     return W[x.masked_fill(ignored, 0)].masked_fill(ignored[..., None], 0)
 
 
-def deformable_convolution_2d_sampler(x: torch.Tensor, offset: torch.Tensor, W: torch.Tensor,
-                                      b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0) -> torch.Tensor:
+def deformable_convolution_2d_sampler(
+    x: torch.Tensor, offset: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, stride: Any = 1, pad: Any = 0
+) -> torch.Tensor:
     """Convolution whose filters look at displaced pixels.
 
     Args:
@@ -340,8 +461,8 @@ def deformable_convolution_2d_sampler(x: torch.Tensor, offset: torch.Tensor, W: 
     def steps(stop: int, step: int = 1) -> torch.Tensor:
         return torch.arange(0, stop, step, dtype=offset.dtype, device=offset.device)
 
-    columns = offset[:, :kh * kw] + steps(sx * out_w, sx) + steps(kw).repeat(kh)[:, None, None]
-    rows = offset[:, kh * kw:] + steps(sy * out_h, sy)[:, None] + steps(kh).repeat_interleave(kw)[:, None, None]
+    columns = offset[:, : kh * kw] + steps(sx * out_w, sx) + steps(kw).repeat(kh)[:, None, None]
+    rows = offset[:, kh * kw :] + steps(sy * out_h, sy)[:, None] + steps(kh).repeat_interleave(kw)[:, None, None]
     # -1 and 1 are the outermost pixels of the padded image.
     grid = torch.stack([columns / (w + 2 * pw - 1) - 0.5, rows / (h + 2 * ph - 1) - 0.5], dim=1) * 2
     samples = spatial_transformer_sampler(F.pad(x, (pw, pw, ph, ph)), grid.flatten(3))

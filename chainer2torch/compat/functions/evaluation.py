@@ -1,4 +1,5 @@
 """Scores of predictions. None of them has a gradient."""
+
 import torch
 
 from chainer2torch.compat.functions.checks import _check_float, _check_option
@@ -54,7 +55,11 @@ def binary_accuracy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def classification_summary(
-        y: torch.Tensor, t: torch.Tensor, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1,
+    y: torch.Tensor,
+    t: torch.Tensor,
+    label_num: int | None = None,
+    beta: float = 1.0,
+    ignore_label: int = -1,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns precision, recall, F-beta score and support (number of true labels) of every class.
 
@@ -84,30 +89,34 @@ def classification_summary(
     return precisions, recalls, f_beta, support
 
 
-def precision(y: torch.Tensor, t: torch.Tensor, label_num: int | None = None,
-              ignore_label: int = -1) -> tuple[torch.Tensor, torch.Tensor]:
+def precision(
+    y: torch.Tensor, t: torch.Tensor, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns precision and support of every class; see :func:`classification_summary`."""
     summary = classification_summary(y, t, label_num, 1.0, ignore_label)
     return summary[0], summary[3]
 
 
-def recall(y: torch.Tensor, t: torch.Tensor, label_num: int | None = None,
-           ignore_label: int = -1) -> tuple[torch.Tensor, torch.Tensor]:
+def recall(
+    y: torch.Tensor, t: torch.Tensor, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns recall and support of every class; see :func:`classification_summary`."""
     summary = classification_summary(y, t, label_num, 1.0, ignore_label)
     return summary[1], summary[3]
 
 
-def f1_score(y: torch.Tensor, t: torch.Tensor, label_num: int | None = None,
-             ignore_label: int = -1) -> tuple[torch.Tensor, torch.Tensor]:
+def f1_score(
+    y: torch.Tensor, t: torch.Tensor, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns F1 score and support of every class; see :func:`classification_summary`."""
     summary = classification_summary(y, t, label_num, 1.0, ignore_label)
     return summary[2], summary[3]
 
 
 @torch.no_grad()
-def r2_score(pred: torch.Tensor, true: torch.Tensor, sample_weight: None = None,
-             multioutput: str = "uniform_average") -> torch.Tensor:
+def r2_score(
+    pred: torch.Tensor, true: torch.Tensor, sample_weight: None = None, multioutput: str = "uniform_average"
+) -> torch.Tensor:
     """Returns the coefficient of determination; where the true values do not vary it is 0.
 
     Source: chainer.functions.r2_score.
@@ -136,7 +145,11 @@ def _check_labels(name: str, y: torch.Tensor, t: torch.Tensor) -> None:
     _check_float(name, y)
     if t.is_floating_point():
         raise TypeError(f"{name}: the labels must be of an integer dtype, not {t.dtype}")
-    fits = (y.ndim >= t.ndim and y.shape[:1] == t.shape[:1] and y.shape[2:t.ndim + 1] == t.shape[1:]
-            and all(n == 1 for n in y.shape[t.ndim + 1:]))
+    fits = (
+        y.ndim >= t.ndim
+        and y.shape[:1] == t.shape[:1]
+        and y.shape[2 : t.ndim + 1] == t.shape[1:]
+        and all(n == 1 for n in y.shape[t.ndim + 1 :])
+    )
     if not fits:
         raise ValueError(f"{name}: labels of shape {tuple(t.shape)} do not fit scores of shape {tuple(y.shape)}")

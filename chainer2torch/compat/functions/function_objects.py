@@ -1,4 +1,5 @@
 """Chainer's own functions as objects: made with their options, run later."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,11 +1,22 @@
 """Activation functions in one place, for programs that choose one by its name."""
+
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
 
 from chainer2torch.compat.functions.activation import (
-    clipped_relu, crelu, hard_sigmoid, leaky_relu, log_softmax, maxout, prelu, rrelu, selu, softmax, swish,
+    clipped_relu,
+    crelu,
+    hard_sigmoid,
+    leaky_relu,
+    log_softmax,
+    maxout,
+    prelu,
+    rrelu,
+    selu,
+    softmax,
+    swish,
 )
 from chainer2torch.compat.functions.math_functions import identity
 

@@ -1,4 +1,5 @@
 """Functions of chainer.functions.array on images: patches, sizes, sampling grids."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +10,9 @@ import torch.nn.functional as F
 from chainer2torch.compat.functions.windows import per_axis, windows
 
 
-def im2col(x: torch.Tensor, ksize: Any, stride: Any = 1, pad: Any = 0, cover_all: bool = False,
-           dilate: Any = 1) -> torch.Tensor:
+def im2col(
+    x: torch.Tensor, ksize: Any, stride: Any = 1, pad: Any = 0, cover_all: bool = False, dilate: Any = 1
+) -> torch.Tensor:
     """The patches under a sliding window, as channels.
 
     Args:
@@ -56,8 +58,9 @@ def space2depth(X: torch.Tensor, r: int) -> torch.Tensor:
     return blocks.permute(0, 3, 5, 1, 2, 4).reshape(n, r * r * c, h // r, w // r)
 
 
-def resize_images(x: torch.Tensor, output_shape: Any, *, mode: str = "bilinear",
-                  align_corners: bool = True) -> torch.Tensor:
+def resize_images(
+    x: torch.Tensor, output_shape: Any, *, mode: str = "bilinear", align_corners: bool = True
+) -> torch.Tensor:
     """Resizes images.
 
     Args:
@@ -95,8 +98,9 @@ def spatial_transformer_grid(theta: torch.Tensor, output_shape: Any) -> torch.Te
     """
     h, w = output_shape
     # In float64 first, as numpy.linspace does: what rounds otherwise lies on another side of a pixel.
-    rows, columns = (torch.linspace(-1, 1, size, dtype=torch.float64, device=theta.device).to(theta.dtype)
-                     for size in (h, w))
+    rows, columns = (
+        torch.linspace(-1, 1, size, dtype=torch.float64, device=theta.device).to(theta.dtype) for size in (h, w)
+    )
     ys, xs = torch.meshgrid(rows, columns, indexing="ij")
     coordinates = torch.stack([xs, ys, torch.ones_like(xs)]).reshape(3, h * w)
     return (theta @ coordinates).reshape(len(theta), 2, h, w)
@@ -119,8 +123,9 @@ def spatial_transformer_sampler(x: torch.Tensor, grid: torch.Tensor) -> torch.Te
     """
     n, c, h, w = x.shape
     if grid.dim() != 4 or grid.shape[:2] != (n, 2) or grid.dtype != x.dtype:
-        raise RuntimeError(f"a grid of {grid.dtype} {tuple(grid.shape)} does not fit images of {x.dtype} "
-                           f"{tuple(x.shape)}")
+        raise RuntimeError(
+            f"a grid of {grid.dtype} {tuple(grid.shape)} does not fit images of {x.dtype} {tuple(x.shape)}"
+        )
     columns, rows = (_padded_position(grid[:, axis].flatten(1), size) for axis, size in ((0, w), (1, h)))
     left, top = columns.detach().floor().long().clamp(0, w), rows.detach().floor().long().clamp(0, h)
     pixels = F.pad(x, (1, 1, 1, 1)).flatten(2)
@@ -130,8 +135,12 @@ def spatial_transformer_sampler(x: torch.Tensor, grid: torch.Tensor) -> torch.Te
 
     to_right, to_bottom = (left + 1 - columns)[:, None], (top + 1 - rows)[:, None]
     from_left, from_top = (columns - left)[:, None], (rows - top)[:, None]
-    y = (to_right * to_bottom * at(top, left) + from_left * to_bottom * at(top, left + 1)
-         + to_right * from_top * at(top + 1, left) + from_left * from_top * at(top + 1, left + 1))
+    y = (
+        to_right * to_bottom * at(top, left)
+        + from_left * to_bottom * at(top, left + 1)
+        + to_right * from_top * at(top + 1, left)
+        + from_left * from_top * at(top + 1, left + 1)
+    )
     return y.reshape(n, c, *grid.shape[2:])
 
 

@@ -1,4 +1,5 @@
 """Losses for classification and regression, with Chainer's labels, reductions and checks."""
+
 import torch
 import torch.nn.functional as F
 
@@ -6,9 +7,16 @@ from chainer2torch.compat.functions.checks import _check_float, _check_option, _
 
 
 def softmax_cross_entropy(
-        x: torch.Tensor, t: torch.Tensor, normalize: bool = True, cache_score: bool = True,
-        class_weight: torch.Tensor | None = None, ignore_label: int = -1, reduce: str = "mean",
-        enable_double_backprop: bool = False, soft_target_loss: str = "cross-entropy") -> torch.Tensor:
+    x: torch.Tensor,
+    t: torch.Tensor,
+    normalize: bool = True,
+    cache_score: bool = True,
+    class_weight: torch.Tensor | None = None,
+    ignore_label: int = -1,
+    reduce: str = "mean",
+    enable_double_backprop: bool = False,
+    soft_target_loss: str = "cross-entropy",
+) -> torch.Tensor:
     """Returns the cross entropy of softmax(x) along the second axis and the labels.
 
     Source: chainer.functions.softmax_cross_entropy. Unlike ``torch.nn.functional.cross_entropy``: the label -1 is
@@ -87,8 +95,9 @@ class _SoftTargetLoss(torch.autograd.Function):
         return (F.softmax(x, dim=1) - t) * gy.unsqueeze(1), None, None, None
 
 
-def sigmoid_cross_entropy(x: torch.Tensor, t: torch.Tensor, normalize: bool = True,
-                          reduce: str = "mean") -> torch.Tensor:
+def sigmoid_cross_entropy(
+    x: torch.Tensor, t: torch.Tensor, normalize: bool = True, reduce: str = "mean"
+) -> torch.Tensor:
     """Returns the cross entropy of sigmoid(x) and labels 0 or 1, where the label -1 is ignored.
 
     Source: chainer.functions.sigmoid_cross_entropy.
@@ -212,5 +221,5 @@ def hinge(x: torch.Tensor, t: torch.Tensor, norm: str = "L1", reduce: str = "mea
     sign[torch.arange(len(x), device=x.device), t.long()] = -1
     loss = torch.relu(1 + sign * x)
     if norm == "L2":
-        loss = loss ** 2
+        loss = loss**2
     return loss.sum() / len(x) if reduce == "mean" else loss

@@ -1,4 +1,5 @@
 """Mathematical functions that PyTorch lacks, or whose ties, axes or checks differ."""
+
 import math
 
 import torch

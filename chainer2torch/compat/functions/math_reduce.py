@@ -1,4 +1,5 @@
 """Reductions along axes: Chainer takes None, an int or a tuple, and an empty tuple reduces nothing."""
+
 import torch
 
 Axis = int | tuple[int, ...] | None
@@ -13,8 +14,9 @@ def sum_along(x: torch.Tensor, axis: Axis = None, keepdims: bool = False) -> tor
     return torch.sum(x, dim=dims, keepdim=keepdims) if dims else x.clone()
 
 
-def average(x: torch.Tensor, axis: Axis = None, weights: torch.Tensor | None = None,
-            keepdims: bool = False) -> torch.Tensor:
+def average(
+    x: torch.Tensor, axis: Axis = None, weights: torch.Tensor | None = None, keepdims: bool = False
+) -> torch.Tensor:
     """Returns the (weighted) mean of a float tensor over the given axes. Source: chainer.functions.average (and mean).
 
     Args:
@@ -82,7 +84,7 @@ class _Extreme(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gy: torch.Tensor):
-        selected, = ctx.saved_tensors
+        (selected,) = ctx.saved_tensors
         return gy.reshape(ctx.kept_shape) * selected, None, None, None
 
 

@@ -1,4 +1,5 @@
 """Losses on distances, covariances and distributions of representations."""
+
 import math
 
 import torch
@@ -7,8 +8,9 @@ import torch.nn.functional as F
 from chainer2torch.compat.functions.checks import _check_float, _check_option, _check_same
 
 
-def contrastive(x0: torch.Tensor, x1: torch.Tensor, y: torch.Tensor, margin: float = 1,
-                reduce: str = "mean") -> torch.Tensor:
+def contrastive(
+    x0: torch.Tensor, x1: torch.Tensor, y: torch.Tensor, margin: float = 1, reduce: str = "mean"
+) -> torch.Tensor:
     """Returns half of ``distance ** 2`` for pairs with y = 1, of ``max(0, margin - distance) ** 2`` with y = 0.
 
     Source: chainer.functions.contrastive.
@@ -38,14 +40,15 @@ def contrastive(x0: torch.Tensor, x1: torch.Tensor, y: torch.Tensor, margin: flo
 def _distance(squared: torch.Tensor) -> torch.Tensor:
     """Returns the square root, whose gradient below a tiny distance is that at the tiny distance: never infinite."""
     tiny = 0.005 if squared.dtype == torch.float16 else 1e-7
-    near = squared < tiny ** 2
+    near = squared < tiny**2
     distance = torch.sqrt(torch.where(near, 1, squared))
     line = squared / (2 * tiny)
     return torch.where(near, line + (torch.sqrt(squared) - line).detach(), distance)
 
 
-def triplet(anchor: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor, margin: float = 0.2,
-            reduce: str = "mean") -> torch.Tensor:
+def triplet(
+    anchor: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor, margin: float = 0.2, reduce: str = "mean"
+) -> torch.Tensor:
     """Returns ``max(0, |anchor - positive|^2 - |anchor - negative|^2 + margin)``, with norms along the second axis.
 
     Source: chainer.functions.triplet. PyTorch's triplet loss has distances that are not squared.
@@ -86,7 +89,7 @@ def cross_covariance(y: torch.Tensor, z: torch.Tensor, reduce: str = "half_squar
     if y.ndim != 2 or z.ndim != 2 or len(y) != len(z) or y.dtype != z.dtype:
         raise ValueError("cross_covariance needs tensors of shapes (batch, n) and (batch, m) and of one dtype")
     covariance = (y - y.mean(dim=0, keepdim=True)).T @ (z - z.mean(dim=0, keepdim=True)) / len(y)
-    return 0.5 * (covariance ** 2).sum() if reduce == "half_squared_sum" else covariance
+    return 0.5 * (covariance**2).sum() if reduce == "half_squared_sum" else covariance
 
 
 def decov(h: torch.Tensor, reduce: str = "half_squared_sum") -> torch.Tensor:
@@ -103,7 +106,7 @@ def decov(h: torch.Tensor, reduce: str = "half_squared_sum") -> torch.Tensor:
     centered = h - h.mean(dim=0, keepdim=True)
     covariance = centered.T @ centered / len(h)
     covariance = covariance - torch.diag(torch.diagonal(covariance))
-    return 0.5 * (covariance ** 2).sum() if reduce == "half_squared_sum" else covariance
+    return 0.5 * (covariance**2).sum() if reduce == "half_squared_sum" else covariance
 
 
 def gaussian_kl_divergence(mean: torch.Tensor, ln_var: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
@@ -155,9 +158,16 @@ def _reduced(loss: torch.Tensor, reduce: str) -> torch.Tensor:
 
 
 def discriminative_margin_based_clustering_loss(
-        embeddings: torch.Tensor, labels: torch.Tensor, delta_v: float, delta_d: float, max_embedding_dim: int,
-        norm: int = 1, alpha: float = 1.0, beta: float = 1.0,
-        gamma: float = 0.001) -> tuple[torch.Tensor, torch.Tensor | float, torch.Tensor]:
+    embeddings: torch.Tensor,
+    labels: torch.Tensor,
+    delta_v: float,
+    delta_d: float,
+    max_embedding_dim: int,
+    norm: int = 1,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    gamma: float = 0.001,
+) -> tuple[torch.Tensor, torch.Tensor | float, torch.Tensor]:
     """Returns the variance, distance and regularisation terms of the discriminative loss for instance segmentation.
 
     Source: chainer.functions.discriminative_margin_based_clustering_loss, with its broadcasting: so the batch size must
@@ -186,7 +196,7 @@ def discriminative_margin_based_clustering_loss(
         raise ValueError(f"embeddings must have {max_embedding_dim} channels, not {channels}")
 
     def length(v: torch.Tensor, dim) -> torch.Tensor:
-        return torch.abs(v).sum(dim=dim) if norm == 1 else torch.sqrt((v ** 2).sum(dim=dim))
+        return torch.abs(v).sum(dim=dim) if norm == 1 else torch.sqrt((v**2).sum(dim=dim))
 
     spread = embeddings[None].expand(batch, *embeddings.shape)
     masks = torch.stack([(labels == c + 1)[:, None] for c in range(max_embedding_dim)])

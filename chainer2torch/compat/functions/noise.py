@@ -1,4 +1,5 @@
 """Functions that add noise, most of them in train mode only: what a module's ``self.training`` says, or the caller."""
+
 import torch
 import torch.nn.functional as F
 
@@ -6,8 +7,14 @@ from chainer2torch.compat.functions.checks import _check_same
 from chainer2torch.compat.variable.modes import is_training
 
 
-def dropout(x: torch.Tensor, ratio: float = 0.5, *, mask: torch.Tensor | None = None, return_mask: bool = False,
-            training: bool | None = None) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor | None]:
+def dropout(
+    x: torch.Tensor,
+    ratio: float = 0.5,
+    *,
+    mask: torch.Tensor | None = None,
+    return_mask: bool = False,
+    training: bool | None = None,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor | None]:
     """Sets each element to 0 with probability ``ratio`` and scales the others by ``1 / (1 - ratio)``, in train mode.
 
     Source: chainer.functions.dropout.
@@ -35,8 +42,9 @@ def dropout(x: torch.Tensor, ratio: float = 0.5, *, mask: torch.Tensor | None = 
     return (y, mask) if return_mask else y
 
 
-def gaussian(mean: torch.Tensor, ln_var: torch.Tensor, *, eps: torch.Tensor | None = None,
-             return_eps: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+def gaussian(
+    mean: torch.Tensor, ln_var: torch.Tensor, *, eps: torch.Tensor | None = None, return_eps: bool = False
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Draws from normal distributions, differentiable by their parameters, in train and in test mode.
 
     Source: chainer.functions.gaussian.
@@ -89,8 +97,14 @@ def zoneout(h: torch.Tensor, x: torch.Tensor, ratio: float = 0.5, *, training: b
 
 
 def simplified_dropconnect(
-        x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None, ratio: float = 0.5, train: bool = True,
-        mask: torch.Tensor | None = None, use_batchwise_mask: bool = True) -> torch.Tensor:
+    x: torch.Tensor,
+    W: torch.Tensor,
+    b: torch.Tensor | None = None,
+    ratio: float = 0.5,
+    train: bool = True,
+    mask: torch.Tensor | None = None,
+    use_batchwise_mask: bool = True,
+) -> torch.Tensor:
     """Returns ``x @ W.T + b``, each weight being dropped with probability ``ratio`` and the others scaled to make up.
 
     Source: chainer.functions.simplified_dropconnect. Dropping depends on ``train`` alone, not on the mode.

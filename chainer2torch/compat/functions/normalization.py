@@ -1,4 +1,5 @@
 """Normalizations of chainer.functions.normalization."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,9 +9,17 @@ import torch
 import torch.nn.functional as F
 
 
-def batch_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, *, eps: float = 2e-5,
-                        running_mean: torch.Tensor | None = None, running_var: torch.Tensor | None = None,
-                        decay: float = 0.9, axis: Any = None) -> torch.Tensor:
+def batch_normalization(
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    *,
+    eps: float = 2e-5,
+    running_mean: torch.Tensor | None = None,
+    running_var: torch.Tensor | None = None,
+    decay: float = 0.9,
+    axis: Any = None,
+) -> torch.Tensor:
     """Normalizes by the mean and variance of the batch, in train and in test mode.
 
     A batch of one gives ``beta``, where torch's raises.
@@ -39,8 +48,15 @@ def batch_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor
     return _normalize_by(x, gamma, beta, mean, variance, eps, shape)
 
 
-def fixed_batch_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, mean: torch.Tensor,
-                              var: torch.Tensor, eps: float = 2e-5, axis: Any = None) -> torch.Tensor:
+def fixed_batch_normalization(
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    mean: torch.Tensor,
+    var: torch.Tensor,
+    eps: float = 2e-5,
+    axis: Any = None,
+) -> torch.Tensor:
     """Normalizes by a given mean and variance, to which gradients flow, too.
 
     Arguments and errors as in :func:`batch_normalization`.
@@ -51,8 +67,9 @@ def fixed_batch_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.
     return _normalize_by(x, gamma, beta, mean, var, eps, shape)
 
 
-def fixed_batch_renormalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, mean: torch.Tensor,
-                                var: torch.Tensor, eps: float = 2e-5) -> torch.Tensor:
+def fixed_batch_renormalization(
+    x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, mean: torch.Tensor, var: torch.Tensor, eps: float = 2e-5
+) -> torch.Tensor:
     """:func:`fixed_batch_normalization`. Source: chainer.functions.fixed_batch_renormalization."""
     return fixed_batch_normalization(x, gamma, beta, mean, var, eps)
 
@@ -71,16 +88,31 @@ def _normalized_axes(x: torch.Tensor, gamma: torch.Tensor, axis: Any) -> tuple[t
     return axes, tuple(size if i in kept else 1 for i, size in enumerate(x.shape))
 
 
-def _normalize_by(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, mean: torch.Tensor, var: torch.Tensor,
-                  eps: float, shape: tuple[int, ...]) -> torch.Tensor:
+def _normalize_by(
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    mean: torch.Tensor,
+    var: torch.Tensor,
+    eps: float,
+    shape: tuple[int, ...],
+) -> torch.Tensor:
     x_hat = (x - mean.reshape(shape)) * torch.rsqrt(var + eps).reshape(shape)
     return (gamma.reshape(shape) * x_hat + beta.reshape(shape)).to(x.dtype)
 
 
-def batch_renormalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, rmax: float, dmax: float,
-                          eps: float = 2e-5, running_mean: torch.Tensor | None = None,
-                          running_var: torch.Tensor | None = None, decay: float = 0.9,
-                          update_statistics: bool = False) -> torch.Tensor:
+def batch_renormalization(
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    rmax: float,
+    dmax: float,
+    eps: float = 2e-5,
+    running_mean: torch.Tensor | None = None,
+    running_var: torch.Tensor | None = None,
+    decay: float = 0.9,
+    update_statistics: bool = False,
+) -> torch.Tensor:
     """Batch normalization that is corrected towards the running statistics. For train mode only, as in Chainer.
 
     Args:
@@ -110,10 +142,15 @@ def batch_renormalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tens
     return (gamma.reshape(shape) * (x_hat * r + d) + beta.reshape(shape)).to(x.dtype)
 
 
-def decorrelated_batch_normalization(x: torch.Tensor, *, groups: int = 16, eps: float = 2e-5,
-                                     running_mean: torch.Tensor | None = None,
-                                     running_projection: torch.Tensor | None = None,
-                                     decay: float = 0.9) -> torch.Tensor:
+def decorrelated_batch_normalization(
+    x: torch.Tensor,
+    *,
+    groups: int = 16,
+    eps: float = 2e-5,
+    running_mean: torch.Tensor | None = None,
+    running_projection: torch.Tensor | None = None,
+    decay: float = 0.9,
+) -> torch.Tensor:
     """Makes the channels of each group uncorrelated (ZCA whitening) with the statistics of the batch.
 
     Args:
@@ -141,8 +178,9 @@ def decorrelated_batch_normalization(x: torch.Tensor, *, groups: int = 16, eps: 
     return _ungrouped(projection @ centred, x)
 
 
-def fixed_decorrelated_batch_normalization(x: torch.Tensor, mean: torch.Tensor, projection: torch.Tensor,
-                                           groups: int = 16) -> torch.Tensor:
+def fixed_decorrelated_batch_normalization(
+    x: torch.Tensor, mean: torch.Tensor, projection: torch.Tensor, groups: int = 16
+) -> torch.Tensor:
     """Whitening with a given mean and projection, which get no gradient.
 
     Args:
@@ -200,8 +238,9 @@ def layer_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor
     return F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
 
-def group_normalization(x: torch.Tensor, groups: int, gamma: torch.Tensor, beta: torch.Tensor,
-                        eps: float = 1e-5) -> torch.Tensor:
+def group_normalization(
+    x: torch.Tensor, groups: int, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
     """Normalizes each group of channels of each sample.
 
     Args:
@@ -216,8 +255,9 @@ def group_normalization(x: torch.Tensor, groups: int, gamma: torch.Tensor, beta:
     return F.group_norm(x, groups, gamma, beta, eps)
 
 
-def local_response_normalization(x: torch.Tensor, n: int = 5, k: float = 2, alpha: float = 1e-4,
-                                 beta: float = 0.75) -> torch.Tensor:
+def local_response_normalization(
+    x: torch.Tensor, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75
+) -> torch.Tensor:
     """Divides by ``(k + alpha * sum of the squares of the neighbouring channels) ** beta``.
 
     Args:

@@ -1,4 +1,5 @@
 """Bases for functions of one's own, with Chainer's protocol on top of ``torch.autograd.Function``."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -97,8 +98,9 @@ class FunctionNode:
         """The outputs of inputs on a GPU."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward for the GPU")
 
-    def backward(self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[torch.Tensor | None, ...]
-                 ) -> tuple[torch.Tensor | None, ...]:
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+    ) -> tuple[torch.Tensor | None, ...]:
         """The gradients of the inputs named by ``target_input_indexes``."""
         return (None,) * len(target_input_indexes)
 
@@ -125,8 +127,9 @@ class FunctionNode:
             inputs[i] = x
         return inputs
 
-    def _gradients(self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
-                   ) -> list[torch.Tensor | None]:
+    def _gradients(
+        self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+    ) -> list[torch.Tensor | None]:
         indexes = tuple(i for i, need in enumerate(needed) if need)
         result: list[torch.Tensor | None] = [None] * len(needed)
         for i, gradient in zip(indexes, self.backward(indexes, grad_outputs)):
@@ -161,8 +164,9 @@ class Function(FunctionNode):
         """The gradients of inputs on a GPU."""
         return (None,) * len(inputs)
 
-    def _gradients(self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
-                   ) -> list[torch.Tensor | None]:
+    def _gradients(
+        self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
+    ) -> list[torch.Tensor | None]:
         if torch.is_grad_enabled():
             raise RuntimeError(f"{type(self).__name__} is an old-style function: it cannot be differentiated twice")
         inputs = self._inputs_as_kept(len(needed))
@@ -193,19 +197,26 @@ class _OwnFunction(torch.autograd.Function):
         if old:
             ctx.kept = (*(inputs[i] for i in node._retained_inputs), *(tensors[i].data for i in node._retained_outputs))
             return tensors
-        ctx.save_for_backward(*(inputs[i] for i in node._retained_inputs),
-                              *(tensors[i] for i in node._retained_outputs))
+        ctx.save_for_backward(
+            *(inputs[i] for i in node._retained_inputs), *(tensors[i] for i in node._retained_outputs)
+        )
         return tensors
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         node = ctx.node
         kept = ctx.kept if isinstance(node, Function) else ctx.saved_tensors
-        node._saved_inputs = kept[:ctx.n_inputs]
-        node._saved_outputs = kept[ctx.n_inputs:]
+        node._saved_inputs = kept[: ctx.n_inputs]
+        node._saved_outputs = kept[ctx.n_inputs :]
         hooks = list({**getattr(ctx, "chainer_hooks", {}), **node.local_function_hooks}.values())
-        arrays = [tuple(None if x is None else x.detach() for x in given)
-                  for given in (node._inputs_as_kept(len(ctx.needs_input_grad) - 1), grad_outputs)] if hooks else []
+        arrays = (
+            [
+                tuple(None if x is None else x.detach() for x in given)
+                for given in (node._inputs_as_kept(len(ctx.needs_input_grad) - 1), grad_outputs)
+            ]
+            if hooks
+            else []
+        )
         for hook in hooks:
             hook.backward_preprocess(node, *arrays)
         gradients = node._gradients(ctx.needs_input_grad[1:], grad_outputs)

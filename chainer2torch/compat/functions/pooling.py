@@ -1,4 +1,5 @@
 """Pooling and unpooling of chainer.functions.pooling."""
+
 from __future__ import annotations
 
 import math
@@ -9,11 +10,17 @@ import torch
 import torch.nn.functional as F
 
 from chainer2torch.compat.functions.windows import (
-    get_conv_outsize, get_deconv_outsize, per_axis, spread_windows, windows)
+    get_conv_outsize,
+    get_deconv_outsize,
+    per_axis,
+    spread_windows,
+    windows,
+)
 
 
-def max_pooling_nd(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True,
-                   return_indices: bool = False) -> Any:
+def max_pooling_nd(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True, return_indices: bool = False
+) -> Any:
     """Maximum over windows of any number of axes.
 
     Args:
@@ -51,33 +58,39 @@ def max_pooling_nd(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0
 
 def _pooled_axes(x: torch.Tensor, n: int) -> None:
     if x.dim() != n + 2:
-        raise ValueError(f"The number of dimensions under channel dimension of the input 'x' should be {n}. "
-                         f"But the actual ndim was {x.dim() - 2}.")
+        raise ValueError(
+            f"The number of dimensions under channel dimension of the input 'x' should be {n}. "
+            f"But the actual ndim was {x.dim() - 2}."
+        )
 
 
-def max_pooling_1d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True,
-                   return_indices: bool = False) -> Any:
+def max_pooling_1d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True, return_indices: bool = False
+) -> Any:
     """:func:`max_pooling_nd` over one axis. Source: chainer.functions.max_pooling_1d."""
     _pooled_axes(x, 1)
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
-def max_pooling_2d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True,
-                   return_indices: bool = False) -> Any:
+def max_pooling_2d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True, return_indices: bool = False
+) -> Any:
     """:func:`max_pooling_nd` over two axes. Source: chainer.functions.max_pooling_2d."""
     _pooled_axes(x, 2)
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
-def max_pooling_3d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True,
-                   return_indices: bool = False) -> Any:
+def max_pooling_3d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, cover_all: bool = True, return_indices: bool = False
+) -> Any:
     """:func:`max_pooling_nd` over three axes. Source: chainer.functions.max_pooling_3d."""
     _pooled_axes(x, 3)
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
-def average_pooling_nd(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0,
-                       pad_value: float | None = 0) -> torch.Tensor:
+def average_pooling_nd(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, pad_value: float | None = 0
+) -> torch.Tensor:
     """Mean over windows of any number of axes.
 
     Args:
@@ -114,8 +127,9 @@ def _widths(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: S
     return result
 
 
-def average_pooling_1d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0,
-                       pad_value: float | None = 0) -> torch.Tensor:
+def average_pooling_1d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, pad_value: float | None = 0
+) -> torch.Tensor:
     """:func:`average_pooling_nd` over one axis. Source: chainer.functions.average_pooling_1d."""
     _pooled_axes(x, 1)
     return average_pooling_nd(x, ksize, stride, pad, pad_value)
@@ -127,15 +141,22 @@ def average_pooling_2d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any
     return average_pooling_nd(x, ksize, stride, pad)
 
 
-def average_pooling_3d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0,
-                       pad_value: float | None = 0) -> torch.Tensor:
+def average_pooling_3d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, pad_value: float | None = 0
+) -> torch.Tensor:
     """:func:`average_pooling_nd` over three axes. Source: chainer.functions.average_pooling_3d."""
     _pooled_axes(x, 3)
     return average_pooling_nd(x, ksize, stride, pad, pad_value)
 
 
-def _unpooled_size(size: Sequence[int], ksize: Sequence[int], stride: Sequence[int], pad: Sequence[int],
-                   outsize: Sequence[int | None] | None, cover_all: bool) -> list[int]:
+def _unpooled_size(
+    size: Sequence[int],
+    ksize: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    outsize: Sequence[int | None] | None,
+    cover_all: bool,
+) -> list[int]:
     result = []
     for d, k, s, p, out in zip(size, ksize, stride, pad, outsize or [None] * len(size), strict=True):
         if out is not None and get_conv_outsize(out, k, s, p, cover_all) != d:
@@ -146,8 +167,9 @@ def _unpooled_size(size: Sequence[int], ksize: Sequence[int], stride: Sequence[i
     return result
 
 
-def unpooling_nd(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None,
-                 cover_all: bool = True) -> torch.Tensor:
+def unpooling_nd(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None, cover_all: bool = True
+) -> torch.Tensor:
     """Spreads each element over its window, and adds where windows overlap: the transpose of sum pooling.
 
     Args:
@@ -171,15 +193,17 @@ def unpooling_nd(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, 
     return spread_windows(cols, size, stride, pad)
 
 
-def unpooling_1d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None,
-                 cover_all: bool = True) -> torch.Tensor:
+def unpooling_1d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None, cover_all: bool = True
+) -> torch.Tensor:
     """:func:`unpooling_nd` over one axis. Source: chainer.functions.unpooling_1d."""
     _pooled_axes(x, 1)
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
-def unpooling_2d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None,
-                 cover_all: bool = True) -> torch.Tensor:
+def unpooling_2d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None, cover_all: bool = True
+) -> torch.Tensor:
     """:func:`unpooling_nd` over two axes.
 
     Where the result is a whole multiple of the input (less the padding) and windows do not overlap, Chainer repeats
@@ -194,20 +218,28 @@ def unpooling_2d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, 
     out_h, out_w = _unpooled_size((h, w), (kh, kw), (sy, sx), (ph, pw), outsize, cover_all)
     repeats = (out_h, out_w) == (kh * (h - ph), kw * (w - pw)) and (sx, sy) == (kh, kw)
     if repeats and ph % 2 == 0 and pw % 2 == 0 and h > ph and w > pw:
-        inner = x[:, :, ph // 2:h - ph // 2, pw // 2:w - pw // 2] if ph > 0 or pw > 0 else x
+        inner = x[:, :, ph // 2 : h - ph // 2, pw // 2 : w - pw // 2] if ph > 0 or pw > 0 else x
         return inner.repeat_interleave(kh, dim=2).repeat_interleave(kw, dim=3)
     return unpooling_nd(x, (kh, kw), (sy, sx), (ph, pw), (out_h, out_w), cover_all)
 
 
-def unpooling_3d(x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None,
-                 cover_all: bool = True) -> torch.Tensor:
+def unpooling_3d(
+    x: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None, cover_all: bool = True
+) -> torch.Tensor:
     """:func:`unpooling_nd` over three axes. Source: chainer.functions.unpooling_3d."""
     _pooled_axes(x, 3)
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
-def upsampling_2d(x: torch.Tensor, indexes: torch.Tensor, ksize: Any, stride: Any = None, pad: Any = 0,
-                  outsize: Any = None, cover_all: bool = True) -> torch.Tensor:
+def upsampling_2d(
+    x: torch.Tensor,
+    indexes: torch.Tensor,
+    ksize: Any,
+    stride: Any = None,
+    pad: Any = 0,
+    outsize: Any = None,
+    cover_all: bool = True,
+) -> torch.Tensor:
     """Puts each element at one place of its window, zeros elsewhere.
 
     Args:
@@ -248,7 +280,7 @@ def spatial_pyramid_pooling_2d(x: torch.Tensor, pyramid_height: int, pooling: st
         raise ValueError("Unsupported pooling operation: ", pooling)
     levels = []
     for level in range(pyramid_height):
-        bins = 2 ** level
+        bins = 2**level
         ksize = [math.ceil(size / bins) for size in x.shape[2:]]
         pad = [(k * bins - size) // 2 for k, size in zip(ksize, x.shape[2:], strict=True)]
         levels.append(max_pooling_2d(x, ksize, None, pad).reshape(len(x), -1, 1, 1))

@@ -1,4 +1,5 @@
 """Calling a function without keeping its intermediate results: they are computed again in the backward pass."""
+
 import contextlib
 from collections.abc import Callable
 
@@ -23,8 +24,9 @@ def forget(func: Callable, *xs: torch.Tensor) -> torch.Tensor | tuple[torch.Tens
     """
     if not callable(func):
         raise TypeError("func must be callable")
-    y = checkpoint(func, *xs, use_reentrant=False,
-                   context_fn=lambda: (contextlib.nullcontext(), _KeepRunningStatistics()))
+    y = checkpoint(
+        func, *xs, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), _KeepRunningStatistics())
+    )
     outputs = y if isinstance(y, tuple) else (y,)
     if not all(isinstance(output, torch.Tensor) for output in outputs):
         raise RuntimeError(f"func must return a tensor or a tuple of tensors, not {type(y)}")

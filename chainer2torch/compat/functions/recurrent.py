@@ -1,4 +1,5 @@
 """Recurrent steps and layers of chainer.functions.rnn."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -35,13 +36,14 @@ def lstm(c_prev: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     a, i, f, o = _gates(x, 4)
     if len(x) > len(c_prev) or a.shape[1:] != c_prev.shape[1:]:
         raise ValueError(f"c_prev {tuple(c_prev.shape)} and x {tuple(x.shape)} do not fit")
-    c = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c_prev[:len(x)]
+    c = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c_prev[: len(x)]
     h = torch.sigmoid(o) * torch.tanh(c)
-    return (torch.cat([c, c_prev[len(x):]]) if len(x) < len(c_prev) else c), h
+    return (torch.cat([c, c_prev[len(x) :]]) if len(x) < len(c_prev) else c), h
 
 
-def slstm(c_prev1: torch.Tensor, c_prev2: torch.Tensor, x1: torch.Tensor,
-          x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def slstm(
+    c_prev1: torch.Tensor, c_prev2: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """One step of an S-LSTM, which joins two nodes of a tree.
 
     Args:
@@ -53,8 +55,12 @@ def slstm(c_prev1: torch.Tensor, c_prev2: torch.Tensor, x1: torch.Tensor,
     """
     a1, i1, f1, o1 = _gates(x1, 4)
     a2, i2, f2, o2 = _gates(x2, 4)
-    c = (torch.tanh(a1) * torch.sigmoid(i1) + torch.tanh(a2) * torch.sigmoid(i2)
-         + torch.sigmoid(f1) * c_prev1 + torch.sigmoid(f2) * c_prev2)
+    c = (
+        torch.tanh(a1) * torch.sigmoid(i1)
+        + torch.tanh(a2) * torch.sigmoid(i2)
+        + torch.sigmoid(f1) * c_prev1
+        + torch.sigmoid(f2) * c_prev2
+    )
     return c, torch.sigmoid(o1 + o2) * torch.tanh(c)
 
 
@@ -77,15 +83,17 @@ def tree_lstm(*inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return c, torch.sigmoid(o) * torch.tanh(c)
 
 
-def _lstm_step(x: torch.Tensor, h: torch.Tensor, c: torch.Tensor, w: Sequence[torch.Tensor],
-               b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+def _lstm_step(
+    x: torch.Tensor, h: torch.Tensor, c: torch.Tensor, w: Sequence[torch.Tensor], b: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
     i, f, a, o = (F.linear(x, w[k], b[k]) + F.linear(h, w[k + 4], b[k + 4]) for k in range(4))
     c = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
-def _gru_step(x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor],
-              b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, None]:
+def _gru_step(
+    x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor], b: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, None]:
     r, z = (torch.sigmoid(F.linear(x, w[k], b[k]) + F.linear(h, w[k + 3], b[k + 3])) for k in range(2))
     h_bar = torch.tanh(F.linear(x, w[2], b[2]) + r * F.linear(h, w[5], b[5]))
     return (1 - z) * h_bar + z * h, None
@@ -96,19 +104,31 @@ def _rnn_step(activation: str) -> _Step:
     if activation not in functions:
         raise ValueError(f'"activation" must be "tanh" or "relu", not {activation!r}')
 
-    def step(x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor],
-             b: Sequence[torch.Tensor]) -> tuple[torch.Tensor, None]:
+    def step(
+        x: torch.Tensor, h: torch.Tensor, c: None, w: Sequence[torch.Tensor], b: Sequence[torch.Tensor]
+    ) -> tuple[torch.Tensor, None]:
         return functions[activation](F.linear(x, w[0], b[0]) + F.linear(h, w[1], b[1])), None
 
     return step
 
 
-def _n_step(step: _Step, n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor | None, ws: _Weights,
-            bs: _Weights, xs: Sequence[torch.Tensor], directions: int, training: bool | None) -> tuple[Any, Any, Any]:
+def _n_step(
+    step: _Step,
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    cx: torch.Tensor | None,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    directions: int,
+    training: bool | None,
+) -> tuple[Any, Any, Any]:
     """Runs the layers over ``xs``: the inputs of each time step, with fewer and fewer sequences that go on."""
     if xs[0].shape[1] != ws[0][0].shape[1]:
-        raise ValueError("Inconsistent input size in input values and weight parameters: "
-                         f"{xs[0].shape[1]} != {ws[0][0].shape[1]}")
+        raise ValueError(
+            f"Inconsistent input size in input values and weight parameters: {xs[0].shape[1]} != {ws[0][0].shape[1]}"
+        )
     training = is_training() if training is None else training
     last_h, last_c, layer_input = [], [], list(xs)
     for layer in range(n_layers):
@@ -126,10 +146,17 @@ def _n_step(step: _Step, n_layers: int, dropout_ratio: float, hx: torch.Tensor, 
     return torch.stack(last_h), None if cx is None else torch.stack(last_c), tuple(layer_input)
 
 
-def _run(step: _Step, xs: Sequence[torch.Tensor], h: torch.Tensor, c: torch.Tensor | None, w: Sequence[torch.Tensor],
-         b: Sequence[torch.Tensor], reverse: bool) -> tuple[torch.Tensor, Any, list[torch.Tensor]]:
+def _run(
+    step: _Step,
+    xs: Sequence[torch.Tensor],
+    h: torch.Tensor,
+    c: torch.Tensor | None,
+    w: Sequence[torch.Tensor],
+    b: Sequence[torch.Tensor],
+    reverse: bool,
+) -> tuple[torch.Tensor, Any, list[torch.Tensor]]:
     ys = []
-    for x in (reversed(xs) if reverse else xs):
+    for x in reversed(xs) if reverse else xs:
         n = len(x)  # the first n sequences have an element at this time; the others keep their state
         new_h, new_c = step(x, h[:n], None if c is None else c[:n], w, b)
         ys.append(new_h)
@@ -138,8 +165,17 @@ def _run(step: _Step, xs: Sequence[torch.Tensor], h: torch.Tensor, c: torch.Tens
     return h, c, ys[::-1] if reverse else ys
 
 
-def n_step_lstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor, ws: _Weights, bs: _Weights,
-                xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any, Any]:
+def n_step_lstm(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    cx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any, Any]:
     """Layers of LSTM over sequences of different lengths.
 
     Args:
@@ -159,8 +195,17 @@ def n_step_lstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch
     return _n_step(_lstm_step, n_layers, dropout_ratio, hx, cx, ws, bs, xs, 1, training)
 
 
-def n_step_bilstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: torch.Tensor, ws: _Weights, bs: _Weights,
-                  xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any, Any]:
+def n_step_bilstm(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    cx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any, Any]:
     """:func:`n_step_lstm` in both directions: two entries a layer in ``hx``, ``cx``, ``ws`` and ``bs``, forward first.
 
     The outputs of both directions lie side by side. Source: chainer.functions.n_step_bilstm.
@@ -168,8 +213,16 @@ def n_step_bilstm(n_layers: int, dropout_ratio: float, hx: torch.Tensor, cx: tor
     return _n_step(_lstm_step, n_layers, dropout_ratio, hx, cx, ws, bs, xs, 2, training)
 
 
-def n_step_gru(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
-               xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any]:
+def n_step_gru(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any]:
     """Layers of GRU over sequences of different lengths; arguments as in :func:`n_step_lstm`.
 
     ``ws`` and ``bs`` hold six entries a layer: of the input and then of the state, each for reset gate, update gate,
@@ -179,16 +232,32 @@ def n_step_gru(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weigh
     return hy, ys
 
 
-def n_step_bigru(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
-                 xs: Sequence[torch.Tensor], *, training: bool | None = None) -> tuple[Any, Any]:
+def n_step_bigru(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any]:
     """:func:`n_step_gru` in both directions. Source: chainer.functions.n_step_bigru."""
     hy, _, ys = _n_step(_gru_step, n_layers, dropout_ratio, hx, None, ws, bs, xs, 2, training)
     return hy, ys
 
 
-def n_step_rnn(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
-               xs: Sequence[torch.Tensor], activation: str = "tanh", *,
-               training: bool | None = None) -> tuple[Any, Any]:
+def n_step_rnn(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    activation: str = "tanh",
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any]:
     """Layers of plain recurrent units over sequences of different lengths; arguments as in :func:`n_step_lstm`.
 
     ``ws`` and ``bs`` hold two entries a layer, of the input and of the state; ``activation`` is ``'tanh'`` or
@@ -198,9 +267,17 @@ def n_step_rnn(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weigh
     return hy, ys
 
 
-def n_step_birnn(n_layers: int, dropout_ratio: float, hx: torch.Tensor, ws: _Weights, bs: _Weights,
-                 xs: Sequence[torch.Tensor], activation: str = "tanh", *,
-                 training: bool | None = None) -> tuple[Any, Any]:
+def n_step_birnn(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: torch.Tensor,
+    ws: _Weights,
+    bs: _Weights,
+    xs: Sequence[torch.Tensor],
+    activation: str = "tanh",
+    *,
+    training: bool | None = None,
+) -> tuple[Any, Any]:
     """:func:`n_step_rnn` in both directions. Source: chainer.functions.n_step_birnn."""
     hy, _, ys = _n_step(_rnn_step(activation), n_layers, dropout_ratio, hx, None, ws, bs, xs, 2, training)
     return hy, ys

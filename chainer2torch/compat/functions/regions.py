@@ -1,4 +1,5 @@
 """Pooling over regions of interest (chainer.functions.roi_*)."""
+
 from __future__ import annotations
 
 import math
@@ -35,8 +36,9 @@ def roi_pooling_2d(x: torch.Tensor, rois: torch.Tensor, outh: int, outw: int, sp
     return _stack_regions(result, x, outh, outw)
 
 
-def roi_max_pooling_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any,
-                       spatial_scale: float) -> torch.Tensor:
+def roi_max_pooling_2d(
+    x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any, spatial_scale: float
+) -> torch.Tensor:
     """Maxima over the bins of each region.
 
     Args:
@@ -54,8 +56,9 @@ def roi_max_pooling_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.T
     return _pool_regions(x, rois, roi_indices, outsize, spatial_scale, _first_maximum, -math.inf)
 
 
-def roi_average_pooling_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any,
-                           spatial_scale: float) -> torch.Tensor:
+def roi_average_pooling_2d(
+    x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any, spatial_scale: float
+) -> torch.Tensor:
     """Means over the bins of each region; arguments as in :func:`roi_max_pooling_2d`.
 
     Returns:
@@ -65,8 +68,14 @@ def roi_average_pooling_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: tor
     return _pool_regions(x, rois, roi_indices, outsize, spatial_scale, lambda pixels: pixels.mean(dim=1), 0.0)
 
 
-def roi_max_align_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any,
-                     spatial_scale: float, sampling_ratio: Any = None) -> torch.Tensor:
+def roi_max_align_2d(
+    x: torch.Tensor,
+    rois: torch.Tensor,
+    roi_indices: torch.Tensor,
+    outsize: Any,
+    spatial_scale: float,
+    sampling_ratio: Any = None,
+) -> torch.Tensor:
     """Maxima over points that are sampled bilinearly in the bins of each region.
 
     Args:
@@ -79,6 +88,7 @@ def roi_max_align_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Ten
         TypeError: ``outsize``, ``spatial_scale`` or ``sampling_ratio`` is not positive.
     Source: chainer.functions.roi_max_align_2d (which takes float32 only).
     """
+
     def maximum(samples: torch.Tensor, inside: torch.Tensor) -> torch.Tensor:
         samples = samples.masked_fill(~inside, -math.inf)
         return samples.gather(-1, samples.argmax(dim=-1, keepdim=True)).squeeze(-1)
@@ -86,14 +96,21 @@ def roi_max_align_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Ten
     return _align_regions(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio, maximum)
 
 
-def roi_average_align_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any,
-                         spatial_scale: float, sampling_ratio: Any = None) -> torch.Tensor:
+def roi_average_align_2d(
+    x: torch.Tensor,
+    rois: torch.Tensor,
+    roi_indices: torch.Tensor,
+    outsize: Any,
+    spatial_scale: float,
+    sampling_ratio: Any = None,
+) -> torch.Tensor:
     """Means over points that are sampled bilinearly in the bins of each region; outside the image they are zero.
 
     Arguments, result and errors as in :func:`roi_max_align_2d`.
 
     Source: chainer.functions.roi_average_align_2d (which takes float32 only).
     """
+
     def mean(samples: torch.Tensor, inside: torch.Tensor) -> torch.Tensor:
         return samples.masked_fill(~inside, 0).mean(dim=-1)
 
@@ -102,8 +119,10 @@ def roi_average_align_2d(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch
 
 def _check_regions(x: torch.Tensor, rois: torch.Tensor, columns: int) -> None:
     if x.dim() != 4 or rois.dim() != 2 or rois.shape[1] != columns or x.dtype != rois.dtype:
-        raise TypeError(f"x must be (n, c, h, w) and rois (r, {columns}) of the same dtype, "
-                        f"not {tuple(x.shape)} {x.dtype} and {tuple(rois.shape)} {rois.dtype}")
+        raise TypeError(
+            f"x must be (n, c, h, w) and rois (r, {columns}) of the same dtype, "
+            f"not {tuple(x.shape)} {x.dtype} and {tuple(rois.shape)} {rois.dtype}"
+        )
 
 
 def _bin_counts(outsize: Any, spatial_scale: float) -> tuple[int, ...]:
@@ -126,14 +145,18 @@ def _bins(start: int, length: int, n_bins: int, limit: int) -> list[slice]:
     return [slice(min(max(first, 0), limit), min(max(last, 0), limit)) for first, last in edges]
 
 
-def _over_bins(image: torch.Tensor, rows: Iterable[slice], columns: list[slice], reduce: Any,
-               empty: float) -> torch.Tensor:
+def _over_bins(
+    image: torch.Tensor, rows: Iterable[slice], columns: list[slice], reduce: Any, empty: float
+) -> torch.Tensor:
     channels = image.shape[0]
     lines = []
     for row in rows:
         bins = [image[:, row, column].reshape(channels, -1) for column in columns]
-        lines.append(torch.stack([reduce(pixels) if pixels.shape[1] else image.new_full((channels,), empty)
-                                  for pixels in bins], dim=1))
+        lines.append(
+            torch.stack(
+                [reduce(pixels) if pixels.shape[1] else image.new_full((channels,), empty) for pixels in bins], dim=1
+            )
+        )
     return torch.stack(lines, dim=1)
 
 
@@ -142,8 +165,15 @@ def _first_maximum(pixels: torch.Tensor) -> torch.Tensor:
     return pixels.gather(1, pixels.argmax(dim=1, keepdim=True)).squeeze(1)
 
 
-def _pool_regions(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any, spatial_scale: float,
-                  reduce: Any, empty: float) -> torch.Tensor:
+def _pool_regions(
+    x: torch.Tensor,
+    rois: torch.Tensor,
+    roi_indices: torch.Tensor,
+    outsize: Any,
+    spatial_scale: float,
+    reduce: Any,
+    empty: float,
+) -> torch.Tensor:
     _check_regions(x, rois, 4)
     outh, outw = _bin_counts(outsize, spatial_scale)
     result = []
@@ -155,8 +185,15 @@ def _pool_regions(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor
     return _stack_regions(result, x, outh, outw)
 
 
-def _align_regions(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tensor, outsize: Any, spatial_scale: float,
-                   sampling_ratio: Any, reduce: Any) -> torch.Tensor:
+def _align_regions(
+    x: torch.Tensor,
+    rois: torch.Tensor,
+    roi_indices: torch.Tensor,
+    outsize: Any,
+    spatial_scale: float,
+    sampling_ratio: Any,
+    reduce: Any,
+) -> torch.Tensor:
     _check_regions(x, rois, 4)
     outh, outw = _bin_counts(outsize, spatial_scale)
     ratios = per_axis(sampling_ratio, 2)
@@ -176,8 +213,9 @@ def _align_regions(x: torch.Tensor, rois: torch.Tensor, roi_indices: torch.Tenso
     return _stack_regions(result, x, outh, outw)
 
 
-def _points(start: torch.Tensor, end: torch.Tensor, n_bins: int, ratio: int | None,
-            limit: int) -> tuple[torch.Tensor, torch.Tensor, int]:
+def _points(
+    start: torch.Tensor, end: torch.Tensor, n_bins: int, ratio: int | None, limit: int
+) -> tuple[torch.Tensor, torch.Tensor, int]:
     """The sampled points of an axis: their bilinear weights (points, pixels), which are inside, how many a bin."""
     step = (end - start).clamp(min=1) / n_bins
     n_points = math.ceil(step.item()) if ratio is None else ratio

@@ -1,4 +1,5 @@
 """Losses on label sequences, and losses that sample words."""
+
 from collections.abc import Callable, Sequence
 
 import torch
@@ -9,8 +10,13 @@ from chainer2torch.compat.functions.math_reduce import amax
 
 
 def connectionist_temporal_classification(
-        x: Sequence[torch.Tensor], t: torch.Tensor, blank_symbol: int, input_length: torch.Tensor | None = None,
-        label_length: torch.Tensor | None = None, reduce: str = "mean") -> torch.Tensor:
+    x: Sequence[torch.Tensor],
+    t: torch.Tensor,
+    blank_symbol: int,
+    input_length: torch.Tensor | None = None,
+    label_length: torch.Tensor | None = None,
+    reduce: str = "mean",
+) -> torch.Tensor:
     """Returns the CTC loss of scores (before the softmax).
 
     Source: chainer.functions.connectionist_temporal_classification.
@@ -54,14 +60,16 @@ def connectionist_temporal_classification(
     if bool((used & (t == blank_symbol)).any()):
         loss = _ctc_by_steps(log_y, t.masked_fill(~used, blank_symbol), blank_symbol, input_length, label_length)
     else:
-        loss = F.ctc_loss(log_y, t, input_length, label_length, blank=blank_symbol, reduction="none",
-                          zero_infinity=True)
+        loss = F.ctc_loss(
+            log_y, t, input_length, label_length, blank=blank_symbol, reduction="none", zero_infinity=True
+        )
     loss = torch.where(too_long, 1e10, loss)
     return loss.mean() if reduce == "mean" else loss
 
 
-def _ctc_by_steps(log_y: torch.Tensor, t: torch.Tensor, blank: int, input_length: torch.Tensor,
-                  label_length: torch.Tensor) -> torch.Tensor:
+def _ctc_by_steps(
+    log_y: torch.Tensor, t: torch.Tensor, blank: int, input_length: torch.Tensor, label_length: torch.Tensor
+) -> torch.Tensor:
     """Returns the CTC losses, slower than PyTorch, whose gradient is wrong for a blank among the labels."""
     impossible = -1e10  # not infinite, so that no gradient is nan
     batch, width = len(t), 2 * t.shape[1] + 1
@@ -83,8 +91,9 @@ def _ctc_by_steps(log_y: torch.Tensor, t: torch.Tensor, blank: int, input_length
     return -torch.logsumexp(torch.where(last, alpha, impossible), dim=1)
 
 
-def crf1d(cost: torch.Tensor, xs: Sequence[torch.Tensor], ys: Sequence[torch.Tensor],
-          reduce: str = "mean") -> torch.Tensor:
+def crf1d(
+    cost: torch.Tensor, xs: Sequence[torch.Tensor], ys: Sequence[torch.Tensor], reduce: str = "mean"
+) -> torch.Tensor:
     """Returns the negative log-likelihood of label sequences in a linear-chain conditional random field.
 
     Source: chainer.functions.crf1d.
@@ -159,9 +168,15 @@ def _pick(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 
 def negative_sampling(
-        x: torch.Tensor, t: torch.Tensor, W: torch.Tensor, sampler: Callable[[tuple[int, int]], torch.Tensor],
-        sample_size: int, reduce: str = "sum", *,
-        return_samples: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    x: torch.Tensor,
+    t: torch.Tensor,
+    W: torch.Tensor,
+    sampler: Callable[[tuple[int, int]], torch.Tensor],
+    sample_size: int,
+    reduce: str = "sum",
+    *,
+    return_samples: bool = False,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Returns the negative sampling loss of word vectors. Source: chainer.functions.negative_sampling.
 
     Args:
@@ -188,8 +203,9 @@ def negative_sampling(
     return (loss, samples) if return_samples else loss
 
 
-def black_out(x: torch.Tensor, t: torch.Tensor, W: torch.Tensor, samples: torch.Tensor,
-              reduce: str = "mean") -> torch.Tensor:
+def black_out(
+    x: torch.Tensor, t: torch.Tensor, W: torch.Tensor, samples: torch.Tensor, reduce: str = "mean"
+) -> torch.Tensor:
     """Returns the BlackOut loss of word vectors. Source: chainer.functions.black_out.
 
     Args:

@@ -1,4 +1,5 @@
 """Sliding windows over the trailing axes: what Chainer's pooling, unpooling and im2col are built on."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -43,8 +44,15 @@ def per_axis(value: Any, n_axes: int) -> tuple[int, ...]:
     return values
 
 
-def windows(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: Sequence[int], cover_all: bool = False,
-            dilate: Sequence[int] | None = None, fill: float = 0) -> torch.Tensor:
+def windows(
+    x: torch.Tensor,
+    ksize: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    cover_all: bool = False,
+    dilate: Sequence[int] | None = None,
+    fill: float = 0,
+) -> torch.Tensor:
     """All windows over the trailing axes of ``x``.
 
     Args:
@@ -60,7 +68,7 @@ def windows(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: S
     n = len(ksize)
     dilate = dilate or (1,) * n
     outs, widths = [], []
-    for d, k, s, p, e in zip(x.shape[x.dim() - n:], ksize, stride, pad, dilate, strict=True):
+    for d, k, s, p, e in zip(x.shape[x.dim() - n :], ksize, stride, pad, dilate, strict=True):
         out = get_conv_outsize(d, k, s, p, cover_all, e)
         if out <= 0:
             raise ValueError("Every axis of the output should be positive.")
@@ -70,13 +78,18 @@ def windows(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: S
         x = F.pad(x, [width for axis in reversed(widths) for width in axis], value=fill)
     first = x.dim() - n
     for i in range(n):
-        x = x.unfold(first + i, (ksize[i] - 1) * dilate[i] + 1, stride[i])[..., ::dilate[i]]
+        x = x.unfold(first + i, (ksize[i] - 1) * dilate[i] + 1, stride[i])[..., :: dilate[i]]
         x = x.narrow(first + i, 0, outs[i])
     return x
 
 
-def spread_windows(cols: torch.Tensor, size: Sequence[int], stride: Sequence[int], pad: Sequence[int],
-                   dilate: Sequence[int] | None = None) -> torch.Tensor:
+def spread_windows(
+    cols: torch.Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilate: Sequence[int] | None = None,
+) -> torch.Tensor:
     """The transpose of :func:`windows`: adds the windows up where they overlap; what falls on the padding is lost.
 
     Args:
@@ -88,7 +101,7 @@ def spread_windows(cols: torch.Tensor, size: Sequence[int], stride: Sequence[int
     """
     n = len(size)
     dilate = dilate or (1,) * n
-    outs, ksize = cols.shape[2:2 + n], cols.shape[2 + n:]
+    outs, ksize = cols.shape[2 : 2 + n], cols.shape[2 + n :]
     # The position of each element of a window on each axis, -1 where it falls outside.
     flat = torch.zeros((), dtype=torch.long, device=cols.device)
     inside = torch.ones((), dtype=torch.bool, device=cols.device)

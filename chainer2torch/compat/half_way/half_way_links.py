@@ -4,6 +4,7 @@ The graph stays on the side of the model. The optimizer on the other side sees p
 model's, and whose gradients are the model's gradients. The rooms ``half_way_*`` need Chainer, when their helpers are
 called. On a GPU CuPy's arrays and torch's tensors share memory by DLPack, which was not executed.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -182,6 +183,7 @@ class LinkAsTorchModel(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the link."""
         import chainer
+
         train = self.training and is_training() and chainer.config.train
         backprop = torch.is_grad_enabled() and chainer.config.enable_backprop
         with chainer.using_config("train", train), chainer.using_config("enable_backprop", backprop):
@@ -206,8 +208,13 @@ class LinkAsTorchModel(nn.Module):
             if param is not None:
                 yield _slot_of_parameter(key, param)
             else:
-                yield Slot(key, None, None, functools.partial(_persistent, self.link, key),
-                           functools.partial(_set_persistent, self.link, key, value))
+                yield Slot(
+                    key,
+                    None,
+                    None,
+                    functools.partial(_persistent, self.link, key),
+                    functools.partial(_set_persistent, self.link, key, value),
+                )
 
 
 def chainer_device(device: torch.device) -> str:
@@ -271,8 +278,13 @@ def reports_of_links() -> Iterator[None]:
 
         def report(self, values: Any, observer: Any = None) -> None:
             """Hands on the values, as tensors where they are Variables or arrays."""
-            reporting.report({key: astensor(value.array if isinstance(value, chainer.Variable) else value)
-                              for key, value in values.items()}, observer)
+            reporting.report(
+                {
+                    key: astensor(value.array if isinstance(value, chainer.Variable) else value)
+                    for key, value in values.items()
+                },
+                observer,
+            )
 
     with Forwarding():
         yield
@@ -284,6 +296,7 @@ def as_torch_model(model: Any) -> Any:
     A dict of models gives a dict. Anything else is itself: who takes a model says what is wrong with it.
     """
     import chainer
+
     if isinstance(model, Mapping):
         return {name: as_torch_model(one) for name, one in model.items()}
     if not isinstance(model, chainer.Link):

@@ -1,4 +1,5 @@
 """A torch model that Chainer trains: what ``chainer2torch migrate --only models`` puts between them."""
+
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +16,6 @@ from chainer2torch.compat.links.link_slots import link_children, parameter_names
 from chainer2torch.compat.variable.modes import using_train
 from chainer2torch.compat.half_way.seams import _seam_array, _seam_tensor
 from chainer2torch.compat.serializers.serializers import chainer_entries, load_entries
-
 
 
 class _TensorData(list):
@@ -129,8 +129,11 @@ def _new_link(module: nn.Module) -> Any:
                     tensor.requires_grad_(tensor.is_floating_point())
             rest = iter(self.given)
             args = [next(rest) if isinstance(arg, chainer.Variable) else arg for arg in self.args]
-            with torch.set_grad_enabled(self.backprop), using_train(bool(chainer.config.train), module), \
-                    _reports_of_modules(link):
+            with (
+                torch.set_grad_enabled(self.backprop),
+                using_train(bool(chainer.config.train), module),
+                _reports_of_modules(link),
+            ):
                 result = module(*args, **self.kwargs)
             self.kind = type(result) if isinstance(result, (tuple, list)) else None
             self.made = list(result) if self.kind is not None else [result]
@@ -138,11 +141,16 @@ def _new_link(module: nn.Module) -> Any:
 
         def backward(self, indexes: Any, grads: Any) -> Any:
             """The gradients of the inputs; those of the parameters are there afterwards."""
-            ends = [(value, _seam_tensor(grad.array)) for value, grad in zip(self.made, grads, strict=True)
-                    if grad is not None and value.requires_grad]
+            ends = [
+                (value, _seam_tensor(grad.array))
+                for value, grad in zip(self.made, grads, strict=True)
+                if grad is not None and value.requires_grad
+            ]
             torch.autograd.backward([value for value, _ in ends], [grad for _, grad in ends], retain_graph=True)
-            found = [np.zeros_like(link.anchor.array), *(
-                None if tensor.grad is None else _seam_array(tensor.grad.clone()) for tensor in self.given)]
+            found = [
+                np.zeros_like(link.anchor.array),
+                *(None if tensor.grad is None else _seam_array(tensor.grad.clone()) for tensor in self.given),
+            ]
             for tensor in self.given:
                 tensor.grad = None
             return tuple(None if found[i] is None else chainer.Variable(found[i]) for i in indexes)
@@ -196,8 +204,13 @@ def _reports_of_modules(link: Any) -> Iterator[None]:
             """Hands on the values, as arrays where they are tensors."""
             paths = {id(part): path.replace(".", "/") for path, part in link.module.named_modules()}
             prefix = paths[id(observer)] + "/" if observer is not None and paths[id(observer)] else ""
-            chainer.report({prefix + key: asarray(value.detach()) if isinstance(value, torch.Tensor) else value
-                            for key, value in values.items()}, None if observer is None else link)
+            chainer.report(
+                {
+                    prefix + key: asarray(value.detach()) if isinstance(value, torch.Tensor) else value
+                    for key, value in values.items()
+                },
+                None if observer is None else link,
+            )
 
     with Forwarding():
         yield

@@ -1,5 +1,6 @@
 """The training on torch's side while the models are Chainer's links, and iterators on the side that Chainer does not
 have: what ``chainer2torch migrate --only`` puts in the place of the plain helpers for as long as it is needed."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,6 +22,7 @@ class _ArrayConverter(Converter):
     def __call__(self, batch: Any, device: Any) -> Any:
         """Converts a list of examples."""
         import chainer
+
         if isinstance(self.function, chainer.dataset.Converter):
             target = None if device is None else chainer.get_device(chainer_device(device))
             return self.function(batch, target)
@@ -30,8 +32,9 @@ class _ArrayConverter(Converter):
 class StandardUpdaterOfLinks(StandardUpdater):
     """:class:`StandardUpdater` for models that are Chainer's links: the batch arrives in arrays."""
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
-                 *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples, *args: Any, **kwargs: Any
+    ) -> None:
         super().__init__(iterator, optimizer, _ArrayConverter(converter), *args, **kwargs)
 
     def _inputs(self, batch: Any) -> Any:
@@ -41,8 +44,9 @@ class StandardUpdaterOfLinks(StandardUpdater):
 class EvaluatorOfLinks(Evaluator):
     """:class:`Evaluator` for models that are Chainer's links, which may be given as they are."""
 
-    def __init__(self, iterator: Any, target: Any, converter: Callable[..., Any] = concat_examples,
-                 *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, iterator: Any, target: Any, converter: Callable[..., Any] = concat_examples, *args: Any, **kwargs: Any
+    ) -> None:
         super().__init__(iterator, as_torch_model(target), _ArrayConverter(converter), *args, **kwargs)
 
     def _inputs(self, batch: Any) -> Any:
@@ -51,12 +55,14 @@ class EvaluatorOfLinks(Evaluator):
     def __call__(self, trainer: Any = None) -> Any:
         """Evaluates in Chainer's test mode, too."""
         import chainer
+
         with chainer.using_config("train", False), reports_of_links():
             return super().__call__(trainer)
 
     def evaluate(self) -> Any:
         """The means of what is reported; nothing is kept for gradients."""
         import chainer
+
         with chainer.no_backprop_mode():
             return super().evaluate()
 
@@ -72,6 +78,7 @@ class TrainerOfLinks(Trainer):
 def as_chainer_iterator(iterator: Any) -> Any:
     """An iterator as one that Chainer's updaters and evaluators take for one of theirs; one of Chainer's is itself."""
     import chainer
+
     if isinstance(iterator, chainer.dataset.Iterator):
         return iterator
 

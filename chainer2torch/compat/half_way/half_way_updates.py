@@ -1,5 +1,6 @@
 """Updaters of your own under Chainer's training while the models are torch's: ``chainer2torch migrate --only`` puts
 these between them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,6 +30,7 @@ def as_chainer_loss(function: Any, arrays: bool = False) -> Any:
             args, kwargs = astensor(args), astensor(kwargs)
         loss = function(*args, **kwargs)
         return _TensorLoss(loss) if isinstance(loss, torch.Tensor) else loss
+
     return lossfun
 
 
@@ -38,8 +40,9 @@ class _TensorLoss:
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
 
-    def backward(self, retain_grad: bool = False, enable_double_backprop: bool = False,
-                 loss_scale: float | None = None) -> None:
+    def backward(
+        self, retain_grad: bool = False, enable_double_backprop: bool = False, loss_scale: float | None = None
+    ) -> None:
         """Adds the gradients, multiplied by the scale, to the parameters'; the optimizer takes the scale out again."""
         scaled = self.tensor if loss_scale is None else self.tensor * loss_scale
         scaled.backward(retain_graph=True)
@@ -47,12 +50,19 @@ class _TensorLoss:
 
 def as_torch_converter(converter: Callable[..., Any]) -> Callable[..., Any]:
     """A converter of either side that gives tensors; it takes the devices of either side."""
+
     def convert(batch: Any, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         import chainer
-        if isinstance(converter, chainer.dataset.Converter) or converter is chainer.dataset.concat_examples or \
-                args or kwargs:
+
+        if (
+            isinstance(converter, chainer.dataset.Converter)
+            or converter is chainer.dataset.concat_examples
+            or args
+            or kwargs
+        ):
             return astensor(converter(batch, device, *args, **kwargs))
         return astensor(_call_converter(converter, batch, _torch_device(device)))
+
     return convert
 
 
@@ -67,12 +77,19 @@ def as_chainer_report(report: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises KeyError for a module that no optimizer of Chainer's has as its target.
     """
+
     def reports(values: Any, observer: Any = None) -> Any:
         if isinstance(observer, nn.Module):
             link = observer.__dict__.get("_as_chainer_link")
             if link is None:
                 raise KeyError(f"{type(observer).__name__} is not the target of an optimizer: nothing names its values")
             observer = link
-        return report({key: asarray(value.detach()) if isinstance(value, torch.Tensor) else value
-                       for key, value in values.items()}, observer)
+        return report(
+            {
+                key: asarray(value.detach()) if isinstance(value, torch.Tensor) else value
+                for key, value in values.items()
+            },
+            observer,
+        )
+
     return reports

@@ -4,6 +4,7 @@ This is the one room that needs Chainer, when its helpers are called. Values and
 both sides keep: parameters share their memory. On a GPU CuPy's arrays and torch's tensors share it by DLPack, which
 was not executed.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ def _seam_array(tensor: torch.Tensor) -> Any:
     if tensor.device.type == "cpu":
         return tensor.numpy()
     import cupy
+
     return cupy.from_dlpack(tensor)
 
 
@@ -68,8 +70,13 @@ class _LinkCall(torch.autograd.Function):
     def forward(ctx: Any, module: Any, args: Sequence[Any], kind: list[Any], grad: bool, *tensors: Any) -> Any:
         """Runs the link on Variables that share the tensors' memory."""
         import chainer
-        inputs = [chainer.Variable(_seam_array(arg), requires_grad=arg.requires_grad and arg.is_floating_point())
-                  if isinstance(arg, torch.Tensor) else arg for arg in args]
+
+        inputs = [
+            chainer.Variable(_seam_array(arg), requires_grad=arg.requires_grad and arg.is_floating_point())
+            if isinstance(arg, torch.Tensor)
+            else arg
+            for arg in args
+        ]
         with chainer.using_config("train", module.training), chainer.using_config("enable_backprop", grad):
             result = module.link(*inputs)
         kind.append(type(result) if isinstance(result, (tuple, list)) else None)
@@ -85,16 +92,35 @@ class _LinkCall(torch.autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of inputs and parameters, by Chainer."""
         import chainer
+
         inputs, params, outputs = ctx.variables
-        ends = [(output, grad) for output, grad in zip(outputs, grads, strict=True)
-                if output.creator_node is not None and grad is not None]
+        ends = [
+            (output, grad)
+            for output, grad in zip(outputs, grads, strict=True)
+            if output.creator_node is not None and grad is not None
+        ]
         wanted = [variable for variable in (*inputs, *params) if variable.requires_grad]
-        found = chainer.grad([output for output, _ in ends], wanted, [
-            chainer.Variable(_seam_array(grad.contiguous())) for _, grad in ends], set_grad=False) if ends else []
+        found = (
+            chainer.grad(
+                [output for output, _ in ends],
+                wanted,
+                [chainer.Variable(_seam_array(grad.contiguous())) for _, grad in ends],
+                set_grad=False,
+            )
+            if ends
+            else []
+        )
         by_id = {id(variable): gradient for variable, gradient in zip(wanted, found, strict=bool(ends))}
-        return (None, None, None, None, *(
-            None if by_id.get(id(variable)) is None else _seam_tensor(by_id[id(variable)].array)
-            for variable in (*inputs, *params)))
+        return (
+            None,
+            None,
+            None,
+            None,
+            *(
+                None if by_id.get(id(variable)) is None else _seam_tensor(by_id[id(variable)].array)
+                for variable in (*inputs, *params)
+            ),
+        )
 
 
 def link_as_module(link: Any) -> nn.Module:
@@ -138,15 +164,29 @@ def module_as_link(module: nn.Module) -> Any:
 
         def backward(self, indexes: Any, grads: Any) -> Any:
             """The gradients of inputs and parameters, by torch."""
-            ends = [(value, grad) for value, grad in zip(self.made, grads, strict=True)
-                    if grad is not None and value.requires_grad]
+            ends = [
+                (value, grad)
+                for value, grad in zip(self.made, grads, strict=True)
+                if grad is not None and value.requires_grad
+            ]
             every = [*self.given, *tensors]
             wanted = [value for value in every if value.requires_grad]
-            found = torch.autograd.grad([value for value, _ in ends], wanted, [
-                _seam_tensor(grad.array) for _, grad in ends], allow_unused=True, retain_graph=True) if ends else []
+            found = (
+                torch.autograd.grad(
+                    [value for value, _ in ends],
+                    wanted,
+                    [_seam_tensor(grad.array) for _, grad in ends],
+                    allow_unused=True,
+                    retain_graph=True,
+                )
+                if ends
+                else []
+            )
             by_id = {id(value): gradient for value, gradient in zip(wanted, found, strict=bool(ends))}
-            return tuple(None if by_id.get(id(every[i])) is None else
-                         chainer.Variable(_seam_array(by_id[id(every[i])])) for i in indexes)
+            return tuple(
+                None if by_id.get(id(every[i])) is None else chainer.Variable(_seam_array(by_id[id(every[i])]))
+                for i in indexes
+            )
 
     class ModuleAsLink(chainer.Chain):
         """A torch module as a link."""

@@ -1,4 +1,5 @@
 """Hooks that see the calls of PyTorch's functions, forward and backward, as Chainer's see those of its own."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -10,22 +11,89 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 _CALL = "chainer: the call that made this step"
 # methods that ask, copy or move: no function of Chainer's, which has arrays for that
-_NO_FUNCTION = frozenset({
-    "size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "numpy", "stride", "storage", "untyped_storage",
-    "data_ptr", "get_device", "element_size", "storage_offset", "register_hook", "retain_grad", "detach", "cpu", "cuda",
-    "contiguous", "pin_memory", "record_stream", "as_tensor", "tensor", "asarray", "result_type", "can_cast", "equal",
-    "allclose", "isclose", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "any", "all",
-    "logical_and", "logical_or", "logical_not", "ceil", "floor", "trunc"})
-_CASTS = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16,
-          "long": torch.int64, "int": torch.int32, "short": torch.int16, "char": torch.int8, "byte": torch.uint8,
-          "bool": torch.bool, "to": None, "type": None, "type_as": None}
-_OPERATORS = frozenset({"getitem", "pow", "matmul", "neg", "abs"} | {
-    side + name for side in ("", "r") for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow",
-                                                   "matmul")})
+_NO_FUNCTION = frozenset(
+    {
+        "size",
+        "dim",
+        "ndimension",
+        "numel",
+        "nelement",
+        "item",
+        "tolist",
+        "numpy",
+        "stride",
+        "storage",
+        "untyped_storage",
+        "data_ptr",
+        "get_device",
+        "element_size",
+        "storage_offset",
+        "register_hook",
+        "retain_grad",
+        "detach",
+        "cpu",
+        "cuda",
+        "contiguous",
+        "pin_memory",
+        "record_stream",
+        "as_tensor",
+        "tensor",
+        "asarray",
+        "result_type",
+        "can_cast",
+        "equal",
+        "allclose",
+        "isclose",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "any",
+        "all",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "ceil",
+        "floor",
+        "trunc",
+    }
+)
+_CASTS = {
+    "float": torch.float32,
+    "double": torch.float64,
+    "half": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "long": torch.int64,
+    "int": torch.int32,
+    "short": torch.int16,
+    "char": torch.int8,
+    "byte": torch.uint8,
+    "bool": torch.bool,
+    "to": None,
+    "type": None,
+    "type_as": None,
+}
+_OPERATORS = frozenset(
+    {"getitem", "pow", "matmul", "neg", "abs"}
+    | {
+        side + name
+        for side in ("", "r")
+        for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul")
+    }
+)
 # tensors among the arguments that are no inputs of Chainer's function: statistics, weights of classes, indexes
 _NOT_INPUTS: dict[str, tuple[Any, ...]] = {
-    "batch_norm": (1, 2, "running_mean", "running_var"), "cross_entropy": (2, "weight"), "nll_loss": (2, "weight"),
-    "getitem": (1,), "where": (0, "condition")}
+    "batch_norm": (1, 2, "running_mean", "running_var"),
+    "cross_entropy": (2, "weight"),
+    "nll_loss": (2, "weight"),
+    "getitem": (1,),
+    "where": (0, "condition"),
+}
 
 
 class FunctionHook:
@@ -149,9 +217,13 @@ class _HookMode(TorchFunctionMode):
         hooks = list(self.hooks.values())
         call = called_function(name)
         left = _NOT_INPUTS.get(name, ())
-        in_data = tuple(x.detach() for x in (
-            *_tensors_among(x for i, x in enumerate(args) if i not in left),
-            *_tensors_among(x for key, x in kwargs.items() if key not in left)))
+        in_data = tuple(
+            x.detach()
+            for x in (
+                *_tensors_among(x for i, x in enumerate(args) if i not in left),
+                *_tensors_among(x for key, x in kwargs.items() if key not in left),
+            )
+        )
         for hook in hooks:
             hook.forward_preprocess(call, in_data)
         ends = [x.grad_fn for x in found if x.grad_fn is not None]
@@ -180,11 +252,13 @@ def _is_function(func: Any, name: str, inputs: list[torch.Tensor], args: Any, kw
     if name.startswith("__"):
         return name.strip("_") in _OPERATORS
     if name.endswith("_"):  # writes into its input: `h += x` in a computation, or an array that is filled
-        return getattr(func, "__module__", None) != "torch.nn.init" and torch.is_grad_enabled() and any(
-            x.requires_grad for x in inputs)
+        return (
+            getattr(func, "__module__", None) != "torch.nn.init"
+            and torch.is_grad_enabled()
+            and any(x.requires_grad for x in inputs)
+        )
     if name in _CASTS:
-        wanted = _CASTS[name] or next(
-            (x for x in (*args[1:], *kwargs.values()) if isinstance(x, torch.dtype)), None)
+        wanted = _CASTS[name] or next((x for x in (*args[1:], *kwargs.values()) if isinstance(x, torch.dtype)), None)
         if name == "type_as":
             wanted = args[1].dtype
         source = inputs[0].dtype

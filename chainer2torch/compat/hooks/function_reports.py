@@ -1,4 +1,5 @@
 """Function hooks that measure or print: time, memory of the GPU, ranges for its profiler, the arrays themselves."""
+
 from __future__ import annotations
 
 import sys
@@ -133,9 +134,17 @@ class CudaMemoryProfileHook(FunctionHook):
         summary = self.summary()
         rows = [("FunctionName", "UsedBytes", "AcquiredBytes", "Occurrence")]
         for name, record in summary.items():
-            shown = [self._in_unit(record[column], unit if unit not in ("auto", "auto_foreach") else self._unit_of(
-                max(other[column] for other in summary.values()) if unit == "auto" else record[column]))
-                for column in columns]
+            shown = [
+                self._in_unit(
+                    record[column],
+                    unit
+                    if unit not in ("auto", "auto_foreach")
+                    else self._unit_of(
+                        max(other[column] for other in summary.values()) if unit == "auto" else record[column]
+                    ),
+                )
+                for column in columns
+            ]
             rows.append((name, shown[0], shown[1], str(record["occurrence"])))
         print_table(rows, file)
 
@@ -179,8 +188,10 @@ class PrintHook(FunctionHook):
         self._print("output gradient")
         for gradient in out_grad:
             if gradient is None:
-                self._print("<variable>\n- device: None\n- backend: None\n- shape: None\n- dtype: None\n"
-                            "- statistics: None\n- grad: None")
+                self._print(
+                    "<variable>\n- device: None\n- backend: None\n- shape: None\n- dtype: None\n"
+                    "- statistics: None\n- grad: None"
+                )
                 continue
             shown = torch.zeros_like(gradient)
             shown.grad = gradient

@@ -1,4 +1,5 @@
 """Hooks of links: what runs before and after a layer's forward pass."""
+
 import functools
 import sys
 import time
@@ -11,7 +12,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.modules.conv import _ConvTransposeNd
 from torch.nn.modules.module import (
-    _global_forward_pre_hooks, register_module_forward_hook, register_module_forward_pre_hook,
+    _global_forward_pre_hooks,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
 )
 from torch.nn.parameter import is_lazy
 
@@ -48,7 +51,8 @@ class LinkHook:
         self._handles = [
             register_module_forward_pre_hook(functools.partial(_announce, announced)),
             register_module_forward_pre_hook(functools.partial(_before_any, self)),
-            register_module_forward_hook(functools.partial(_after_any, self), with_kwargs=True)]
+            register_module_forward_hook(functools.partial(_after_any, self), with_kwargs=True),
+        ]
         announced.append(self._handles[1].id)
         self.added(None)
         return self
@@ -83,11 +87,15 @@ def add_hook(link: nn.Module, hook: LinkHook, name: str | None = None) -> nn.Mod
     if name in hooks:
         raise KeyError(f"hook {name} already exists")
     hook.added(link)
-    hooks[name] = (hook, [
-        link.register_forward_pre_hook(functools.partial(_before, hook), with_kwargs=True),
-        link.register_forward_hook(functools.partial(_after, hook), with_kwargs=True),
-        # a forward pass that fails leaves the layer as it was, too
-        link.register_forward_hook(functools.partial(_restore, hook), always_call=True)])
+    hooks[name] = (
+        hook,
+        [
+            link.register_forward_pre_hook(functools.partial(_before, hook), with_kwargs=True),
+            link.register_forward_hook(functools.partial(_after, hook), with_kwargs=True),
+            # a forward pass that fails leaves the layer as it was, too
+            link.register_forward_hook(functools.partial(_restore, hook), always_call=True),
+        ],
+    )
     return link
 
 
@@ -197,8 +205,15 @@ class SpectralNormalization(_WeightHook):
 
     name = "SpectralNormalization"
 
-    def __init__(self, n_power_iteration: int = 1, eps: float = 1e-6, use_gamma: bool = False, factor: Any = None,
-                 weight_name: str = "W", name: str | None = None) -> None:
+    def __init__(
+        self,
+        n_power_iteration: int = 1,
+        eps: float = 1e-6,
+        use_gamma: bool = False,
+        factor: Any = None,
+        weight_name: str = "W",
+        name: str | None = None,
+    ) -> None:
         super().__init__(weight_name, name)
         if n_power_iteration <= 0:
             raise AssertionError("n_power_iteration must be positive")

@@ -4,6 +4,7 @@ The distributions are Chainer's; the numbers come from torch's generator (or fro
 which they are exactly Chainer's). ``fan_in`` is ``shape[1] * receptive field`` for every layout, also for transposed
 convolutions, as in Chainer.
 """
+
 import math
 from collections.abc import Callable
 from typing import Any
@@ -228,7 +229,8 @@ class Orthogonal(Initializer):
         rows = array.shape[0]
         columns = array.numel() // rows
         if (columns > rows and self.mode in ("embedding", "basis")) or (
-                columns < rows and self.mode in ("projection", "basis")):
+            columns < rows and self.mode in ("projection", "basis")
+        ):
             raise ValueError(f"Orthogonal(mode={self.mode!r}) cannot fill a tensor of shape {tuple(array.shape)}")
         if self.rng is None:
             sample = torch.randn(rows, columns, dtype=torch.float64)
@@ -284,8 +286,9 @@ class DownsamplingConvFilter(_SamplingFilter):
         return kernel / kernel.sum()
 
 
-def generate_array(initializer: Callable[[torch.Tensor], None], shape: Any, xp: Any = None, dtype: Any = None,
-                   device: Any = None) -> torch.Tensor:
+def generate_array(
+    initializer: Callable[[torch.Tensor], None], shape: Any, xp: Any = None, dtype: Any = None, device: Any = None
+) -> torch.Tensor:
     """A new tensor of ``shape`` (int or tuple) filled by ``initializer``; its dtype is ``dtype``, else the
     initializer's, else torch's default. ``xp`` is accepted as in Chainer and not used. Two different dtypes raise
     ValueError. Source: chainer.initializers.generate_array.

@@ -1,4 +1,5 @@
 """Starts torch's own layers from Chainer's initial values."""
+
 import functools
 from typing import Any
 
@@ -55,8 +56,10 @@ def _fill_layer(layer: nn.Module, W: Any, b: Any) -> None:
         default_weight = None if isinstance(layer, (nn.Linear, _ConvNd)) else 1
     if isinstance(layer, _NormBase):
         layer.reset_running_stats()
-    for parameter, initializer in ((layer.weight, as_initializer(W, default_weight)),
-                                   (getattr(layer, "bias", None), as_initializer(b, 0))):
+    for parameter, initializer in (
+        (layer.weight, as_initializer(W, default_weight)),
+        (getattr(layer, "bias", None), as_initializer(b, 0)),
+    ):
         if isinstance(parameter, nn.Parameter) and not isinstance(parameter, UninitializedParameter):
             dtype = getattr(initializer, "dtype", None)
             if isinstance(dtype, torch.dtype) and dtype != parameter.dtype:

@@ -1,4 +1,5 @@
 """Chain and ChainList as classes of their own, for code that makes or extends them directly."""
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

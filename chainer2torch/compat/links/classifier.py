@@ -1,4 +1,5 @@
 """Chainer's Classifier: a predictor with its loss and accuracy, reported under the model's name."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,13 @@ class Classifier(nn.Module):
     lossfun: Callable[..., torch.Tensor]
     accfun: Callable[..., Any]
 
-    def __init__(self, predictor: Any, lossfun: Callable[..., torch.Tensor] = _classifier_loss,
-                 accfun: Callable[..., Any] = _classifier_accuracy, label_key: Any = -1) -> None:
+    def __init__(
+        self,
+        predictor: Any,
+        lossfun: Callable[..., torch.Tensor] = _classifier_loss,
+        accfun: Callable[..., Any] = _classifier_accuracy,
+        label_key: Any = -1,
+    ) -> None:
         if not isinstance(label_key, (int, str)):
             raise TypeError(f"label_key must be int or str, not {type(label_key).__name__}")
         super().__init__()

@@ -1,4 +1,5 @@
 """Chainer's links that are made of other links: Inception, MLPConvolution2D, deformable and local convolution."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,18 @@ class Inception(nn.Module):
     (batch, in_channels, h, w) to (batch, out1 + out3 + out5 + proj_pool, h, w). Source: chainer.links.Inception.
     """
 
-    def __init__(self, in_channels: Any, out1: int, proj3: int, out3: int, proj5: int, out5: int, proj_pool: int,
-                 conv_init: Any = None, bias_init: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out1: int,
+        proj3: int,
+        out3: int,
+        proj5: int,
+        out5: int,
+        proj_pool: int,
+        conv_init: Any = None,
+        bias_init: Any = None,
+    ) -> None:
         super().__init__()
 
         def conv(n_in: Any, n_out: int, ksize: int) -> Convolution2D:
@@ -49,8 +60,20 @@ class InceptionBN(nn.Module):
     and ``out1`` 0 leaves the 1x1 convolution out. Source: chainer.links.InceptionBN.
     """
 
-    def __init__(self, in_channels: Any, out1: int, proj3: int, out3: int, proj33: int, out33: int, pooltype: str,
-                 proj_pool: Any = None, stride: int = 1, conv_init: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out1: int,
+        proj3: int,
+        out3: int,
+        proj33: int,
+        out33: int,
+        pooltype: str,
+        proj_pool: Any = None,
+        stride: int = 1,
+        conv_init: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         if pooltype not in ("max", "avg"):
             raise NotImplementedError(f"pooltype is 'max' or 'avg', not {pooltype!r}")
@@ -96,16 +119,27 @@ class MLPConvolution2D(nn.ModuleList):
 
     activation: Callable[[torch.Tensor], torch.Tensor]
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1, pad: Any = 0,
-                 activation: Callable[[torch.Tensor], torch.Tensor] = F.relu, *, conv_init: Any = None,
-                 bias_init: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        activation: Callable[[torch.Tensor], torch.Tensor] = F.relu,
+        *,
+        conv_init: Any = None,
+        bias_init: Any = None,
+    ) -> None:
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
         if len(out_channels) == 0:
             raise AssertionError("out_channels must not be empty")
         convs = [Convolution2D(in_channels, out_channels[0], ksize, stride, pad, False, conv_init, bias_init)]
-        convs += [Convolution2D(n_in, n_out, 1, initialW=conv_init, initial_bias=bias_init)
-                  for n_in, n_out in zip(out_channels[:-1], out_channels[1:], strict=True)]
+        convs += [
+            Convolution2D(n_in, n_out, 1, initialW=conv_init, initial_bias=bias_init)
+            for n_in, n_out in zip(out_channels[:-1], out_channels[1:], strict=True)
+        ]
         super().__init__(convs)
         set_unregistered(self, "activation", activation)
 
@@ -125,8 +159,17 @@ class LocalConvolution2D(ChainerLayer):
     W: torch.Tensor
     b: torch.Tensor | None
 
-    def __init__(self, in_channels: Any, out_channels: int, in_size: Any = None, ksize: Any = None, stride: Any = 1,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: int,
+        in_size: Any = None,
+        ksize: Any = None,
+        stride: Any = 1,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.out_channels = out_channels
         self.ksize = per_axis(ksize, 2)
@@ -156,15 +199,28 @@ class DeformableConvolution2D(nn.Module):
     The kernel ``deform_conv.W`` starts at 0, as in Chainer. Source: chainer.links.DeformableConvolution2D.
     """
 
-    def __init__(self, in_channels: Any, out_channels: int, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 offset_nobias: bool = False, offset_initialW: Any = None, offset_initial_bias: Any = None,
-                 deform_nobias: bool = False, deform_initialW: Any = None, deform_initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: int,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        offset_nobias: bool = False,
+        offset_initialW: Any = None,
+        offset_initial_bias: Any = None,
+        deform_nobias: bool = False,
+        deform_initialW: Any = None,
+        deform_initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         kh, kw = per_axis(ksize, 2)
-        self.offset_conv = Convolution2D(in_channels, 2 * kh * kw, ksize, stride, pad, offset_nobias, offset_initialW,
-                                         offset_initial_bias)
-        self.deform_conv = DeformableSampler(in_channels, out_channels, ksize, stride, pad, deform_nobias,
-                                             deform_initialW, deform_initial_bias)
+        self.offset_conv = Convolution2D(
+            in_channels, 2 * kh * kw, ksize, stride, pad, offset_nobias, offset_initialW, offset_initial_bias
+        )
+        self.deform_conv = DeformableSampler(
+            in_channels, out_channels, ksize, stride, pad, deform_nobias, deform_initialW, deform_initial_bias
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.deform_conv(x, self.offset_conv(x))
@@ -176,8 +232,17 @@ class DeformableSampler(ChainerLayer):
     W: torch.Tensor
     b: torch.Tensor | None
 
-    def __init__(self, in_channels: Any, out_channels: int, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: int,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.out_channels = out_channels
         self.ksize = per_axis(ksize, 2)

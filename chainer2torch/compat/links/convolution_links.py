@@ -1,4 +1,5 @@
 """Chainer's convolution links, with Chainer's arguments."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -20,9 +21,21 @@ class ConvolutionND(ChainerLayer):
     weight: torch.Tensor
     bias: torch.Tensor | None
 
-    def __init__(self, ndim: int, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1,
-                 pad: Any = 0, nobias: bool = False, initialW: Any = None, initial_bias: Any = None,
-                 cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> None:
+    def __init__(
+        self,
+        ndim: int,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__()
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
@@ -42,15 +55,37 @@ class ConvolutionND(ChainerLayer):
             self._new_parameter("bias", initial_bias, out_channels, default=0)
 
     @classmethod
-    def from_params(cls, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0, nobias: bool = False, *,
-                    cover_all: bool = False, dilate: Any = 1, groups: int = 1) -> "ConvolutionND":
+    def from_params(
+        cls,
+        W: Any,
+        b: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        *,
+        cover_all: bool = False,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> "ConvolutionND":
         """A layer with a weight (out_channels, in_channels / groups, kernel) and a bias; no ``b`` is a bias of 0.
 
         ValueError for a bias of another size.
         """
         check_bias_size(W, b)
-        return cls(W.ndim - 2, W.shape[1] * groups, W.shape[0], tuple(W.shape[2:]), stride, pad, nobias, initialW=W,
-                   initial_bias=b, cover_all=cover_all, dilate=dilate, groups=groups)
+        return cls(
+            W.ndim - 2,
+            W.shape[1] * groups,
+            W.shape[0],
+            tuple(W.shape[2:]),
+            stride,
+            pad,
+            nobias,
+            initialW=W,
+            initial_bias=b,
+            cover_all=cover_all,
+            dilate=dilate,
+            groups=groups,
+        )
 
     def _weight_shape(self, in_channels: int) -> tuple[int, ...]:
         if self.out_channels % self.groups != 0 or in_channels % self.groups != 0:
@@ -73,18 +108,32 @@ class ConvolutionND(ChainerLayer):
         return padding
 
     def extra_repr(self) -> str:
-        return (f"{self.in_channels}, {self.out_channels}, ksize={self.ksize}, stride={self.stride}, pad={self.pad}, "
-                f"dilate={self.dilate}, groups={self.groups}, bias={self.bias is not None}")
+        return (
+            f"{self.in_channels}, {self.out_channels}, ksize={self.ksize}, stride={self.stride}, pad={self.pad}, "
+            f"dilate={self.dilate}, groups={self.groups}, bias={self.bias is not None}"
+        )
 
 
 class Convolution1D(ConvolutionND):
     """Convolution over one axis. Source: chainer.links.Convolution1D."""
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None, cover_all: bool = False,
-                 dilate: Any = 1, groups: int = 1) -> None:
-        super().__init__(1, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, cover_all,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            1, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, cover_all, dilate, groups
+        )
 
 
 class Convolution2D(ConvolutionND):
@@ -93,38 +142,92 @@ class Convolution2D(ConvolutionND):
     Source: chainer.links.Convolution2D.
     """
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None, *, dilate: Any = 1,
-                 groups: int = 1) -> None:
-        super().__init__(2, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, False,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        *,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            2, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, False, dilate, groups
+        )
 
     @classmethod
-    def from_params(cls, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,  # type: ignore[override]
-                    nobias: bool = False, *, dilate: Any = 1, groups: int = 1) -> "Convolution2D":
+    def from_params(  # type: ignore[override]
+        cls,
+        W: Any,
+        b: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        *,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> "Convolution2D":
         """A layer with the given weight and bias, as for ConvolutionND."""
         check_bias_size(W, b)
-        return cls(W.shape[1] * groups, W.shape[0], tuple(W.shape[2:]), stride, pad, nobias, initialW=W,
-                   initial_bias=b, dilate=dilate, groups=groups)
+        return cls(
+            W.shape[1] * groups,
+            W.shape[0],
+            tuple(W.shape[2:]),
+            stride,
+            pad,
+            nobias,
+            initialW=W,
+            initial_bias=b,
+            dilate=dilate,
+            groups=groups,
+        )
 
 
 class Convolution3D(ConvolutionND):
     """Convolution over three axes. Source: chainer.links.Convolution3D."""
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None, cover_all: bool = False,
-                 dilate: Any = 1, groups: int = 1) -> None:
-        super().__init__(3, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, cover_all,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            3, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, cover_all, dilate, groups
+        )
 
 
 class DilatedConvolution2D(ConvolutionND):
     """Convolution over two axes with ``dilate``. Source: chainer.links.DilatedConvolution2D."""
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1, pad: Any = 0,
-                 dilate: Any = 1, nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
-        super().__init__(2, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, False,
-                         dilate)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        dilate: Any = 1,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
+        super().__init__(
+            2, in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias, False, dilate
+        )
 
 
 class DeconvolutionND(ChainerLayer):
@@ -138,9 +241,21 @@ class DeconvolutionND(ChainerLayer):
     weight: torch.Tensor
     bias: torch.Tensor | None
 
-    def __init__(self, ndim: int, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1,
-                 pad: Any = 0, nobias: bool = False, outsize: Any = None, initialW: Any = None,
-                 initial_bias: Any = None, dilate: Any = 1, groups: int = 1) -> None:
+    def __init__(
+        self,
+        ndim: int,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        outsize: Any = None,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__()
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
@@ -166,11 +281,13 @@ class DeconvolutionND(ChainerLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         _check_rank(self, x)
         self._materialize("weight", self._weight_shape(x.shape[1]))
-        deconvolution: Callable[..., torch.Tensor] = (
-            F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.ndim - 1]
+        deconvolution: Callable[..., torch.Tensor] = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[
+            self.ndim - 1
+        ]
         extra = self._extra_sizes(x)
-        y = deconvolution(x, self.weight, self.bias, self.stride, self.pad, [max(n, 0) for n in extra], self.groups,
-                          self.dilate)
+        y = deconvolution(
+            x, self.weight, self.bias, self.stride, self.pad, [max(n, 0) for n in extra], self.groups, self.dilate
+        )
         for axis, n in enumerate(extra, 2):
             y = y if n >= 0 else y.narrow(axis, 0, y.shape[axis] + n)
         return y
@@ -191,11 +308,23 @@ class DeconvolutionND(ChainerLayer):
 class Deconvolution1D(DeconvolutionND):
     """Transposed convolution over one axis. Source: chainer.links.Deconvolution1D."""
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, outsize: Any = None, initialW: Any = None, initial_bias: Any = None,
-                 dilate: Any = 1, groups: int = 1) -> None:
-        super().__init__(1, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        outsize: Any = None,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            1, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias, dilate, groups
+        )
 
 
 class Deconvolution2D(DeconvolutionND):
@@ -204,21 +333,46 @@ class Deconvolution2D(DeconvolutionND):
     Source: chainer.links.Deconvolution2D.
     """
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any = None, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, outsize: Any = None, initialW: Any = None, initial_bias: Any = None, *,
-                 dilate: Any = 1, groups: int = 1) -> None:
-        super().__init__(2, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        outsize: Any = None,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        *,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            2, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias, dilate, groups
+        )
 
 
 class Deconvolution3D(DeconvolutionND):
     """Transposed convolution over three axes. Source: chainer.links.Deconvolution3D."""
 
-    def __init__(self, in_channels: Any, out_channels: Any, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, outsize: Any = None, initialW: Any = None, initial_bias: Any = None,
-                 dilate: Any = 1, groups: int = 1) -> None:
-        super().__init__(3, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias,
-                         dilate, groups)
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        outsize: Any = None,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            3, in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias, dilate, groups
+        )
 
 
 class DepthwiseConvolution2D(ChainerLayer):
@@ -233,8 +387,17 @@ class DepthwiseConvolution2D(ChainerLayer):
     W: torch.Tensor
     b: torch.Tensor | None
 
-    def __init__(self, in_channels: Any, channel_multiplier: int, ksize: Any, stride: Any = 1, pad: Any = 0,
-                 nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: Any,
+        channel_multiplier: int,
+        ksize: Any,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.channel_multiplier = channel_multiplier
         self.ksize = _sizes(ksize, 2)

@@ -1,4 +1,5 @@
 """``copy.copy`` and ``copy.deepcopy`` of modules and tensors, as they work for links and Variables of Chainer."""
+
 from __future__ import annotations
 
 import copy
@@ -10,8 +11,18 @@ import torch
 import torch.nn as nn
 
 _TABLES = ("_parameters", "_buffers", "_modules")
-_ATOMIC = (str, bytes, int, float, complex, type, torch.Tensor, types.ModuleType, types.FunctionType,
-           types.BuiltinFunctionType)
+_ATOMIC = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type,
+    torch.Tensor,
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+)
 
 
 def copy_object(x: Any) -> Any:

@@ -1,4 +1,5 @@
 """Chainer's fully connected links and element-wise links with parameters."""
+
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -23,8 +24,9 @@ class Linear(ChainerLayer):
     weight: torch.Tensor
     bias: torch.Tensor | None
 
-    def __init__(self, in_size: Any, out_size: Any = None, nobias: bool = False, initialW: Any = None,
-                 initial_bias: Any = None) -> None:
+    def __init__(
+        self, in_size: Any, out_size: Any = None, nobias: bool = False, initialW: Any = None, initial_bias: Any = None
+    ) -> None:
         super().__init__()
         if out_size is None:
             in_size, out_size = None, in_size
@@ -69,8 +71,15 @@ class Bilinear(ChainerLayer):
     V2: torch.Tensor
     b: torch.Tensor
 
-    def __init__(self, left_size: int, right_size: int, out_size: int, nobias: bool = False, initialW: Any = None,
-                 initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        left_size: int,
+        right_size: int,
+        out_size: int,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.in_sizes = (left_size, right_size)
         self.nobias = nobias
@@ -225,8 +234,9 @@ class Maxout(ChainerLayer):
 
     _is_chain: ClassVar[bool] = True
 
-    def __init__(self, in_size: Any, out_size: int, pool_size: int, initialW: Any = None,
-                 initial_bias: Any = 0) -> None:
+    def __init__(
+        self, in_size: Any, out_size: int, pool_size: int, initialW: Any = None, initial_bias: Any = 0
+    ) -> None:
         super().__init__()
         if getattr(initialW, "ndim", 0) > 0:
             if initialW.ndim != 3:
@@ -254,9 +264,16 @@ class Highway(ChainerLayer):
 
     activate: Callable[[torch.Tensor], torch.Tensor]
 
-    def __init__(self, in_out_size: int, nobias: bool = False,
-                 activate: Callable[[torch.Tensor], torch.Tensor] = F.relu, init_Wh: Any = None, init_Wt: Any = None,
-                 init_bh: Any = None, init_bt: Any = -1) -> None:
+    def __init__(
+        self,
+        in_out_size: int,
+        nobias: bool = False,
+        activate: Callable[[torch.Tensor], torch.Tensor] = F.relu,
+        init_Wh: Any = None,
+        init_Wt: Any = None,
+        init_bh: Any = None,
+        init_bt: Any = -1,
+    ) -> None:
         super().__init__()
         set_unregistered(self, "activate", activate)
         self.plain = Linear(in_out_size, in_out_size, nobias, init_Wh, init_bh)
@@ -278,8 +295,15 @@ class SimplifiedDropconnect(ChainerLayer):
     W: torch.Tensor
     b: torch.Tensor | None
 
-    def __init__(self, in_size: Any, out_size: int, ratio: float = 0.5, nobias: bool = False, initialW: Any = None,
-                 initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        in_size: Any,
+        out_size: int,
+        ratio: float = 0.5,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.out_size = out_size
         self.ratio = ratio
@@ -291,8 +315,9 @@ class SimplifiedDropconnect(ChainerLayer):
         else:
             self._new_parameter("b", initial_bias, out_size, default=0)
 
-    def forward(self, x: torch.Tensor, train: bool = True, mask: Any = None,
-                use_batchwise_mask: bool = True) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, train: bool = True, mask: Any = None, use_batchwise_mask: bool = True
+    ) -> torch.Tensor:
         x = x.flatten(1)
         self._materialize("W", (self.out_size, x.shape[1]))
         if mask is not None and "mask" not in self._buffers:

@@ -1,4 +1,5 @@
 """The attributes of layers under the names that Chainer gives them, for code that does not know which layer it has."""
+
 from typing import Any
 
 import torch
@@ -44,8 +45,10 @@ def parameter_name(param: torch.Tensor, owner: nn.Module | None = None) -> str:
     """
     if isinstance(owner, nn.Module):
         name_own_parameters(owner)
-    return _the_name(vars(param).get("_chainer_names"), "parameters get theirs from the setup() of an optimizer, or "
-                     "from compat.namedparams(model)")
+    return _the_name(
+        vars(param).get("_chainer_names"),
+        "parameters get theirs from the setup() of an optimizer, or from compat.namedparams(model)",
+    )
 
 
 def link_name(link: nn.Module, parent: nn.Module | None = None) -> str | None:
@@ -60,8 +63,10 @@ def link_name(link: nn.Module, parent: nn.Module | None = None) -> str | None:
     """
     if isinstance(parent, nn.Module):
         name_children(parent)
-    return _the_name(vars(link).get("_chainer_link_names"), "modules get theirs from compat.children(parent) and "
-                     "compat.namedlinks(model)")
+    return _the_name(
+        vars(link).get("_chainer_link_names"),
+        "modules get theirs from compat.children(parent) and compat.namedlinks(model)",
+    )
 
 
 def name_of(obj: Any) -> Any:
@@ -162,8 +167,13 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
         if chainer_name == name and own in module._buffers:
             return own
     if isinstance(module, _NormBase):
-        return {"N": "_chainer_N", "avg_mean": "running_mean", "avg_var": "running_var", "gamma": "weight",
-                "beta": "bias"}.get(name, name)
+        return {
+            "N": "_chainer_N",
+            "avg_mean": "running_mean",
+            "avg_var": "running_var",
+            "gamma": "weight",
+            "beta": "bias",
+        }.get(name, name)
     if name == "W" and isinstance(vars(module).get("weight"), torch.Tensor):
         return "weight"  # computed: no parameter
     if isinstance(module, nn.Linear):

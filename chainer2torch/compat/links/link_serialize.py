@@ -1,4 +1,5 @@
 """Modules that write what they save themselves: Chainer's ``serialize(serializer)`` of links."""
+
 from __future__ import annotations
 
 from typing import Any

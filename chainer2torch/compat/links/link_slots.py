@@ -1,4 +1,5 @@
 """Where each tensor of a module stands in Chainer's files."""
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -89,8 +90,12 @@ def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
     """The children that are links, with their names in Chainer, in Chainer's order."""
     children = [(name, child) for name, child in module._modules.items() if child is not None]
     if isinstance(module, nn.Sequential):
-        return [(str(i), link) for i, link in enumerate(sequential_links([
-            child if not _stands_for_function(child) else None for _, child in children]))]
+        return [
+            (str(i), link)
+            for i, link in enumerate(
+                sequential_links([child if not _stands_for_function(child) else None for _, child in children])
+            )
+        ]
     if isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children):
         return children
     return sorted(children)
@@ -146,16 +151,21 @@ def again_of(module: nn.Module | None) -> list[Any]:
 
 def _stands_for_function(module: nn.Module) -> bool:
     from_torch = type(module).__module__.startswith("torch.nn.modules") and not isinstance(
-        module, (nn.Sequential, nn.ModuleList, nn.ModuleDict))
+        module, (nn.Sequential, nn.ModuleList, nn.ModuleDict)
+    )
     return (from_torch or getattr(module, "_chainer_function", False)) and not any(
-        True for _ in (*module.parameters(), *module.buffers()))
+        True for _ in (*module.parameters(), *module.buffers())
+    )
 
 
 def _own_slots(module: nn.Module) -> Iterator[Slot]:
     names = _names(module)
     tensors = {name: p for name, p in module._parameters.items() if p is not None}
-    tensors.update((name, b) for name, b in module._buffers.items()  # type: ignore[misc]
-                   if b is not None and name not in module._non_persistent_buffers_set)
+    tensors.update(
+        (name, b)  # type: ignore[misc]
+        for name, b in module._buffers.items()
+        if b is not None and name not in module._non_persistent_buffers_set
+    )
     for name, tensor in tensors.items():
         key = names.get(name, name)
         if key:
@@ -172,8 +182,13 @@ def _names(module: nn.Module) -> dict[str, str]:
     if names is not None:
         return names
     if isinstance(module, _NormBase):
-        return {"weight": "gamma", "bias": "beta", "running_mean": "avg_mean", "running_var": "avg_var",
-                "num_batches_tracked": ""}
+        return {
+            "weight": "gamma",
+            "bias": "beta",
+            "running_mean": "avg_mean",
+            "running_var": "avg_var",
+            "num_batches_tracked": "",
+        }
     if isinstance(module, (nn.LayerNorm, nn.GroupNorm)):
         return {"weight": "gamma", "bias": "beta"}
     if isinstance(module, (nn.Linear, _ConvNd, nn.Embedding, nn.PReLU)):

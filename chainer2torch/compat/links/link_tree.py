@@ -1,4 +1,5 @@
 """Walks modules as Chainer walks links: its orders, its paths, and what it does to whole trees of parameters."""
+
 import functools
 import warnings
 from collections.abc import Iterator, Mapping
@@ -188,12 +189,15 @@ def set_update_enabled(module: nn.Module, enabled: bool) -> None:
 
 def is_update_enabled(module: nn.Module) -> bool:
     """Whether an optimizer may change some parameter. Source: chainer.Link.update_enabled."""
-    return any(rule is not None and rule.enabled for rule in
-               (getattr(param, "update_rule", None) for param in module.parameters()))
+    return any(
+        rule is not None and rule.enabled
+        for rule in (getattr(param, "update_rule", None) for param in module.parameters())
+    )
 
 
-def add_param(module: nn.Module, name: str, shape: Any = None, dtype: Any = np.float32,
-              initializer: Any = None) -> None:
+def add_param(
+    module: nn.Module, name: str, shape: Any = None, dtype: Any = np.float32, initializer: Any = None
+) -> None:
     """Registers a parameter: NaN without an initializer, without a shape if ``shape`` is None.
 
     A name that is taken raises AttributeError. Source: chainer.Link.add_param.

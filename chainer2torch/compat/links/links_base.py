@@ -1,4 +1,5 @@
 """What the modules that stand for Chainer's links have in common."""
+
 from typing import Any, ClassVar
 
 import torch
@@ -22,8 +23,9 @@ class ChainerLayer(nn.Module):
         super().__init__()
         self._initializers: dict[str, Any] = {}
 
-    def _new_parameter(self, name: str, initializer: Any, shape: Any = None, default: Any = None,
-                       dtype: Any = None) -> None:
+    def _new_parameter(
+        self, name: str, initializer: Any, shape: Any = None, default: Any = None, dtype: Any = None
+    ) -> None:
         """Registers a parameter that ``initializer`` fills now, or once ``_materialize`` gives its shape.
 
         Its dtype is ``dtype``, else the initializer's, else torch's default.

@@ -1,4 +1,5 @@
 """Chainer's links that are losses with parameters."""
+
 import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,16 +53,18 @@ class NegativeSampling(ChainerLayer):
 
     W: torch.Tensor
 
-    def __init__(self, in_size: int, counts: Sequence[float], sample_size: int, power: float = 0.75,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, in_size: int, counts: Sequence[float], sample_size: int, power: float = 0.75, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.sample_size = sample_size
         self.sampler = WalkerAlias(np.asarray(counts, dtype=np.float64) ** power)
         self._new_parameter("W", 0, (len(counts), in_size))  # not of that dtype, as in Chainer
 
     def forward(self, x: torch.Tensor, t: torch.Tensor, reduce: str = "sum", *, return_samples: bool = False) -> Any:
-        return negative_sampling(x, t, self.W, self.sampler.sample, self.sample_size, reduce,
-                                 return_samples=return_samples)
+        return negative_sampling(
+            x, t, self.W, self.sampler.sample, self.sample_size, reduce, return_samples=return_samples
+        )
 
 
 class BlackOut(ChainerLayer):

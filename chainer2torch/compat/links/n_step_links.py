@@ -1,4 +1,5 @@
 """Chainer's recurrent links over whole sequences (NStepLSTM and its family), on torch's recurrent layers."""
+
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -23,15 +24,28 @@ class _NStepBase(nn.Module):
     _gates: ClassVar[int] = 1
     _bidirectional: ClassVar[bool] = False
 
-    def __init__(self, n_layers: int, in_size: int, out_size: int, dropout: float, *, initialW: Any = None,
-                 initial_bias: Any = None) -> None:
+    def __init__(
+        self,
+        n_layers: int,
+        in_size: int,
+        out_size: int,
+        dropout: float,
+        *,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
         super().__init__()
         self.n_layers = n_layers
         self.out_size = out_size
         self.dropout = dropout
         # between one layer there is nothing to drop, and torch warns about it
-        self.rnn = self._make(in_size, out_size, num_layers=n_layers, bidirectional=self._bidirectional,
-                              dropout=dropout if n_layers > 1 else 0.0)
+        self.rnn = self._make(
+            in_size,
+            out_size,
+            num_layers=n_layers,
+            bidirectional=self._bidirectional,
+            dropout=dropout if n_layers > 1 else 0.0,
+        )
         for _, parameter, rows in self._blocks():
             initializer = as_initializer(initialW) if parameter.dim() == 2 else as_initializer(initial_bias, 0)
             with torch.no_grad():

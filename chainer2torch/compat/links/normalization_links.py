@@ -1,4 +1,5 @@
 """Chainer's normalization links."""
+
 import inspect
 import math
 from typing import Any, ClassVar
@@ -35,9 +36,20 @@ class BatchNormalization(ChainerLayer):
     running_mean: torch.Tensor
     running_var: torch.Tensor
 
-    def __init__(self, size: Any = None, decay: float = 0.9, eps: float = 2e-5, dtype: Any = None,
-                 use_gamma: bool = True, use_beta: bool = True, initial_gamma: Any = None, initial_beta: Any = None,
-                 axis: Any = None, initial_avg_mean: Any = None, initial_avg_var: Any = None) -> None:
+    def __init__(
+        self,
+        size: Any = None,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+        axis: Any = None,
+        initial_avg_mean: Any = None,
+        initial_avg_var: Any = None,
+    ) -> None:
         super().__init__()
         if size is None and axis is None:
             raise RuntimeError("size or axis is required")
@@ -68,8 +80,9 @@ class BatchNormalization(ChainerLayer):
             if getattr(self, name) is not None:
                 self._materialize(name, tuple(x.shape[i] for i in kept))
         if tuple(self.running_mean.shape) != tuple(x.shape[i] for i in kept):
-            raise RuntimeError(f"statistics of shape {tuple(self.running_mean.shape)} do not fit an input of shape "
-                               f"{tuple(x.shape)}")
+            raise RuntimeError(
+                f"statistics of shape {tuple(self.running_mean.shape)} do not fit an input of shape {tuple(x.shape)}"
+            )
         # (samples, features): F.batch_norm then serves every rank and every choice of axes
         reduced = tuple(i for i in range(x.dim()) if i not in kept)
         order = reduced + kept
@@ -98,15 +111,28 @@ class BatchNormalization(ChainerLayer):
             return self._normalize(x, decay, means, variances, weight, bias)
         wide = torch.promote_types(x.dtype, means.dtype)
         mean, var = means.to(wide), variances.to(wide)
-        y = self._normalize(x.to(wide), decay, mean, var, weight if weight is None else weight.to(wide),
-                            bias if bias is None else bias.to(wide))
+        y = self._normalize(
+            x.to(wide),
+            decay,
+            mean,
+            var,
+            weight if weight is None else weight.to(wide),
+            bias if bias is None else bias.to(wide),
+        )
         if self.training and wide != means.dtype:
             means.copy_(mean)
             variances.copy_(var)
         return y.to(x.dtype)
 
-    def _normalize(self, x: torch.Tensor, decay: float, mean: torch.Tensor, var: torch.Tensor,
-                   weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
+    def _normalize(
+        self,
+        x: torch.Tensor,
+        decay: float,
+        mean: torch.Tensor,
+        var: torch.Tensor,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+    ) -> torch.Tensor:
         if self.training and len(x) == 1:
             with torch.no_grad():
                 mean.lerp_(x[0].to(mean), 1 - decay)
@@ -123,18 +149,38 @@ class BatchRenormalization(BatchNormalization):
     r and d take no part in the gradient. Source: chainer.links.BatchRenormalization.
     """
 
-    def __init__(self, size: Any, rmax: float = 1, dmax: float = 0, decay: float = 0.9, eps: float = 2e-5,
-                 dtype: Any = None, use_gamma: bool = True, use_beta: bool = True, initial_gamma: Any = None,
-                 initial_beta: Any = None, initial_avg_mean: Any = None, initial_avg_var: Any = None) -> None:
+    def __init__(
+        self,
+        size: Any,
+        rmax: float = 1,
+        dmax: float = 0,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+        initial_avg_mean: Any = None,
+        initial_avg_var: Any = None,
+    ) -> None:
         # Chainer 7.8.1 hands these two on by position, one place off: initial_avg_mean has no effect there, and
         # initial_avg_var is where the running mean starts
-        super().__init__(size, decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta,
-                         initial_avg_mean=initial_avg_var)
+        super().__init__(
+            size, decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta, initial_avg_mean=initial_avg_var
+        )
         self.rmax = rmax
         self.dmax = dmax
 
-    def _normalize(self, x: torch.Tensor, decay: float, running_mean: torch.Tensor, running_var: torch.Tensor,
-                   weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
+    def _normalize(
+        self,
+        x: torch.Tensor,
+        decay: float,
+        running_mean: torch.Tensor,
+        running_var: torch.Tensor,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+    ) -> torch.Tensor:
         if not self.training:
             return super()._normalize(x, decay, running_mean, running_var, weight, bias)
         mean, var = x.mean(0), x.var(0, unbiased=False)
@@ -162,8 +208,9 @@ class LayerNormalization(ChainerLayer):
     weight: torch.Tensor
     bias: torch.Tensor
 
-    def __init__(self, size: Any = None, eps: float = 1e-6, initial_gamma: Any = None,
-                 initial_beta: Any = None) -> None:
+    def __init__(
+        self, size: Any = None, eps: float = 1e-6, initial_gamma: Any = None, initial_beta: Any = None
+    ) -> None:
         super().__init__()
         self.eps = eps
         self._new_parameter("weight", initial_gamma, size, default=1)
@@ -188,8 +235,9 @@ class GroupNormalization(ChainerLayer):
     weight: torch.Tensor
     bias: torch.Tensor
 
-    def __init__(self, groups: int, size: Any = None, eps: float = 1e-5, initial_gamma: Any = None,
-                 initial_beta: Any = None) -> None:
+    def __init__(
+        self, groups: int, size: Any = None, eps: float = 1e-5, initial_gamma: Any = None, initial_beta: Any = None
+    ) -> None:
         super().__init__()
         self.groups = groups
         self.eps = eps
@@ -216,8 +264,9 @@ class DecorrelatedBatchNormalization(ChainerLayer):
     avg_mean: torch.Tensor
     avg_projection: torch.Tensor
 
-    def __init__(self, size: int, groups: int = 16, decay: float = 0.9, eps: float = 2e-5,
-                 dtype: Any = torch.float32) -> None:
+    def __init__(
+        self, size: int, groups: int = 16, decay: float = 0.9, eps: float = 2e-5, dtype: Any = torch.float32
+    ) -> None:
         super().__init__()
         channels = size // groups
         self.register_buffer("avg_mean", torch.zeros(groups, channels, dtype=_torch_dtype(dtype)))

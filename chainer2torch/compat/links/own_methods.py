@@ -1,4 +1,5 @@
 """Methods of Chainer's links that a class of the project has written itself: they are asked before the helpers."""
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Modules with ``to_gpu`` and ``to_cpu`` methods of their own, which move more than parameters and buffers."""
+
 from __future__ import annotations
 
 import functools
@@ -17,8 +18,8 @@ class MovedModule(nn.Module):
     Source: chainer.Link, whose to_gpu(), to_cpu() and to_device() call what a link inside has overridden.
     """
 
-    _moving = False        # whether a method of its own is moving it
-    _lies_on: Any = None   # where it was moved to; None: nowhere yet
+    _moving = False  # whether a method of its own is moving it
+    _lies_on: Any = None  # where it was moved to; None: nowhere yet
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -51,6 +52,7 @@ def _noted(method: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             if outermost:
                 self._moving = False
+
     return move
 
 

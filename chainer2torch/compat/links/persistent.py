@@ -1,4 +1,5 @@
 """Persistent values: what a link saves beside its parameters."""
+
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,16 @@ def _save_persistent(module: nn.Module, state_dict: dict[str, Any], prefix: str,
         state_dict[prefix + name] = getattr(module, name)
 
 
-def _load_persistent(module: nn.Module, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool,
-                     missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+def _load_persistent(
+    module: nn.Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: Any,
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    error_msgs: list[str],
+) -> None:
     for name in module.__dict__["_chainer_persistent"]:
         if prefix + name in state_dict:
             setattr(module, name, state_dict.pop(prefix + name))

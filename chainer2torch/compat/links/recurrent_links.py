@@ -1,4 +1,5 @@
 """Chainer's recurrent links that take one time step at a time."""
+
 from typing import Any, ClassVar
 
 import torch
@@ -69,14 +70,25 @@ class _LSTMBase(ChainerLayer):
     upward: Linear
     lateral: Linear
 
-    def __init__(self, in_size: Any, out_size: Any = None, lateral_init: Any = None, upward_init: Any = None,
-                 bias_init: Any = None, forget_bias_init: Any = None) -> None:
+    def __init__(
+        self,
+        in_size: Any,
+        out_size: Any = None,
+        lateral_init: Any = None,
+        upward_init: Any = None,
+        bias_init: Any = None,
+        forget_bias_init: Any = None,
+    ) -> None:
         super().__init__()
         if out_size is None:
             in_size, out_size = None, in_size
         self.state_size: int = out_size
-        self.upward = Linear(in_size, 4 * out_size, initialW=_EachGate(upward_init, out_size),
-                             initial_bias=_GateBiases(bias_init, forget_bias_init))
+        self.upward = Linear(
+            in_size,
+            4 * out_size,
+            initialW=_EachGate(upward_init, out_size),
+            initial_bias=_GateBiases(bias_init, forget_bias_init),
+        )
         self.lateral = Linear(out_size, 4 * out_size, nobias=True, initialW=_EachGate(lateral_init, out_size))
 
 
@@ -111,8 +123,9 @@ class StatelessLSTM(_LSTMBase):
     Source: chainer.links.StatelessLSTM. The forget gates' biases start at 1.
     """
 
-    def forward(self, c: torch.Tensor | None, h: torch.Tensor | None,
-                x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, c: torch.Tensor | None, h: torch.Tensor | None, x: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         gates = self.upward(x)
         if h is not None:
             gates = gates + self.lateral(h)
@@ -133,8 +146,15 @@ class LSTM(_LSTMBase, StatefulLayer):
     c: torch.Tensor | None
     h: torch.Tensor | None
 
-    def __init__(self, in_size: Any, out_size: Any = None, lateral_init: Any = None, upward_init: Any = None,
-                 bias_init: Any = None, forget_bias_init: Any = None) -> None:
+    def __init__(
+        self,
+        in_size: Any,
+        out_size: Any = None,
+        lateral_init: Any = None,
+        upward_init: Any = None,
+        bias_init: Any = None,
+        forget_bias_init: Any = None,
+    ) -> None:
         super().__init__(in_size, out_size, lateral_init, upward_init, bias_init, forget_bias_init)
 
     def set_state(self, c: torch.Tensor, h: torch.Tensor) -> None:
@@ -239,8 +259,9 @@ class _GRUBase(ChainerLayer):
     W: Linear
     U: Linear
 
-    def __init__(self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None,
-                 bias_init: Any = None) -> None:
+    def __init__(
+        self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None, bias_init: Any = None
+    ) -> None:
         super().__init__()
         for gate in ("_r", "_z", ""):
             self.add_module("W" + gate, Linear(in_size, out_size, initialW=init, initial_bias=bias_init))
@@ -269,8 +290,9 @@ class StatefulGRU(_GRUBase, StatefulLayer):
     _state_names: ClassVar[tuple[str, ...]] = ("h",)
     h: torch.Tensor | None
 
-    def __init__(self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None,
-                 bias_init: Any = 0) -> None:
+    def __init__(
+        self, in_size: Any, out_size: int, init: Any = None, inner_init: Any = None, bias_init: Any = 0
+    ) -> None:
         super().__init__(in_size, out_size, init, inner_init, bias_init)
         self.state_size = out_size
 

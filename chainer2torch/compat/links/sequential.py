@@ -1,4 +1,5 @@
 """Chainer's Sequential: links and plain functions in one list."""
+
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
@@ -138,8 +139,9 @@ class Sequential(nn.Module):
 
     def copy(self, mode: str = "share") -> "Sequential":
         """A new Sequential with copies of the layers; see ``copy_link`` for the modes."""
-        return Sequential(*(copy_link(layer, mode) if isinstance(layer, nn.Module) else copy.copy(layer)
-                            for layer in self._layers))
+        return Sequential(
+            *(copy_link(layer, mode) if isinstance(layer, nn.Module) else copy.copy(layer) for layer in self._layers)
+        )
 
     def copyparams(self, link: "Sequential", copy_persistent: bool = True) -> None:
         """Copies the values of another Sequential, layer by layer in the order in which they run."""

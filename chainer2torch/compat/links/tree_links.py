@@ -1,4 +1,5 @@
 """Chainer's LSTMs over trees: one node at a time, from the states of its children."""
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,10 +62,10 @@ class NaryTreeLSTM(nn.Module):
             raise AssertionError(f"the arguments are {self.n_ary} cells, {self.n_ary} outputs and x")
         x = _node_input(cshsx, self.in_size)
         gates = self.W_x(x)
-        for i, h in enumerate(cshsx[self.n_ary:-1], 1):
+        for i, h in enumerate(cshsx[self.n_ary : -1], 1):
             if h is not None:
                 gates = gates + self.get_submodule(f"W_h{i}")(h)
-        return tree_lstm(*_zeros_for_none(cshsx[:self.n_ary], x, self.state_size), gates)
+        return tree_lstm(*_zeros_for_none(cshsx[: self.n_ary], x, self.state_size), gates)
 
 
 def _node_input(cshsx: Sequence[Any], in_size: int) -> torch.Tensor:

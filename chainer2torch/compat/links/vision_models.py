@@ -1,4 +1,5 @@
 """Chainer's networks for images: VGG, ResNet and GoogLeNet, under Chainer's names, so that its weights load."""
+
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -48,8 +49,9 @@ class _VisionModel(nn.Module):
                 wanted.remove(name)
         return activations
 
-    def extract(self, images: Sequence[Any], layers: Sequence[str] | None = None,
-                size: Any = (224, 224)) -> dict[str, torch.Tensor]:
+    def extract(
+        self, images: Sequence[Any], layers: Sequence[str] | None = None, size: Any = (224, 224)
+    ) -> dict[str, torch.Tensor]:
         """The activations for PIL images or arrays (height, width), (1 or 3, height, width), (height, width, 3)."""
         return self(self._batch(images, size), [self._extracted] if layers is None else layers)
 
@@ -75,12 +77,14 @@ class _VisionModel(nn.Module):
         if path.endswith(".caffemodel") or not os.path.exists(path):
             raise FileNotFoundError(
                 f"{path}: weights are read from the .npz that Chainer makes of a caffemodel. Convert it with Chainer "
-                "(convert_caffemodel_to_npz), or pass pretrained_model=None and load other weights")
+                "(convert_caffemodel_to_npz), or pass pretrained_model=None and load other weights"
+            )
         load_npz(path, self, allow_extra=True)
 
 
 def _prepare(image: Any, size: Any, mean: Sequence[float]) -> np.ndarray:
     from PIL import Image
+
     if isinstance(image, torch.Tensor):
         image = image.detach().cpu().numpy()
     if isinstance(image, np.ndarray):
@@ -121,7 +125,7 @@ def _ten_crops(x: torch.Tensor) -> torch.Tensor:
     """Corners and centre of 224 by 224 of each image, and the same mirrored: (10 * images, channels, 224, 224)."""
     height, width = x.shape[2] - 224, x.shape[3] - 224
     corners = [(0, 0), (0, width), (height, 0), (height, width), (height // 2, width // 2)]
-    crops = torch.stack([x[:, :, top:top + 224, left:left + 224] for top, left in corners], 1)
+    crops = torch.stack([x[:, :, top : top + 224, left : left + 224] for top, left in corners], 1)
     return torch.cat([crops, crops.flip(4)], 1).flatten(0, 1)
 
 
@@ -209,9 +213,15 @@ class ResNetLayers(_VisionModel):
     @property
     def functions(self) -> dict[str, list[_VisionStep]]:
         return {
-            "conv1": [self.conv1, self.bn1, F.relu], "pool1": [lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True)],
-            "res2": [self.res2], "res3": [self.res3], "res4": [self.res4], "res5": [self.res5],
-            "pool5": [lambda x: x.mean((2, 3))], "fc6": [self.fc6], "prob": [lambda x: F.softmax(x, 1)],
+            "conv1": [self.conv1, self.bn1, F.relu],
+            "pool1": [lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True)],
+            "res2": [self.res2],
+            "res3": [self.res3],
+            "res4": [self.res4],
+            "res5": [self.res5],
+            "pool5": [lambda x: x.mean((2, 3))],
+            "fc6": [self.fc6],
+            "prob": [lambda x: F.softmax(x, 1)],
         }
 
 
@@ -312,12 +322,23 @@ class GoogLeNet(_VisionModel):
             return F.local_response_norm(x, 5, alpha=1e-4, beta=0.75, k=1.0)  # torch divides alpha by the size
 
         steps: dict[str, list[_VisionStep]] = {
-            "conv1": [self.conv1, F.relu], "pool1": [pool, normalize], "conv2_reduce": [self.conv2_reduce, F.relu],
-            "conv2": [self.conv2, F.relu, normalize], "pool2": [pool],
-            "inception_3a": [self.inc3a], "inception_3b": [self.inc3b], "pool3": [pool],
-            "inception_4a": [self.inc4a], "inception_4b": [self.inc4b], "inception_4c": [self.inc4c],
-            "inception_4d": [self.inc4d], "inception_4e": [self.inc4e], "pool4": [pool],
-            "inception_5a": [self.inc5a], "inception_5b": [self.inc5b], "pool5": [lambda x: F.avg_pool2d(x, 7, 1)],
+            "conv1": [self.conv1, F.relu],
+            "pool1": [pool, normalize],
+            "conv2_reduce": [self.conv2_reduce, F.relu],
+            "conv2": [self.conv2, F.relu, normalize],
+            "pool2": [pool],
+            "inception_3a": [self.inc3a],
+            "inception_3b": [self.inc3b],
+            "pool3": [pool],
+            "inception_4a": [self.inc4a],
+            "inception_4b": [self.inc4b],
+            "inception_4c": [self.inc4c],
+            "inception_4d": [self.inc4d],
+            "inception_4e": [self.inc4e],
+            "pool4": [pool],
+            "inception_5a": [self.inc5a],
+            "inception_5b": [self.inc5b],
+            "pool5": [lambda x: F.avg_pool2d(x, 7, 1)],
             "loss3_fc": [lambda x: self.loss3_fc(F.dropout(x, 0.4, self.training).flatten(1))],
             "prob": [lambda x: F.softmax(x, 1)],
         }

@@ -4,6 +4,7 @@ They are ``torch.optim.Optimizer`` objects, so schedulers, ``param_groups`` and 
 from torch's own optimizers on purpose, because Chainer trains so: a parameter without a gradient counts as one with a
 gradient of zeros (momentum, Adam and weight decay move it), and hooks run between the gradients and the step.
 """
+
 from __future__ import annotations
 
 import math
@@ -186,7 +187,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         clear() if clear is not None else self.zero_grad(set_to_none=self._use_cleargrads)
         # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
         shared = not isinstance(lossfun, torch.nn.Module) or any(
-            isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values()))
+            isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values())
+        )
         scale = self._loss_scale
         if scale is not None:
             self._gradients_are_scaled(scale)
@@ -271,8 +273,10 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         masters = [param.data for param in params]
         if self._use_fp32_update and any(param.dtype == torch.float16 for param in params):
             masters = [self._master(param) for param in params]
-        grads = [param.grad if param.dtype == master.dtype else param.grad.to(master.dtype)
-                 for param, master in zip(params, masters, strict=True)]
+        grads = [
+            param.grad if param.dtype == master.dtype else param.grad.to(master.dtype)
+            for param, master in zip(params, masters, strict=True)
+        ]
         for param, grad in zip(params, grads, strict=True):
             divide_by_loss_scale(param, grad)
         states = [self._state_of(param, master) for param, master in zip(params, masters, strict=True)]
@@ -302,8 +306,9 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
     def _initial_state(self, name: str, param: torch.Tensor) -> torch.Tensor:
         return torch.zeros_like(param, requires_grad=False)
 
-    def _update_parameters(self, params: list[Any], grads: list[Any], states: list[dict[str, Any]],
-                           hp: dict[str, Any], t: int) -> None:
+    def _update_parameters(
+        self, params: list[Any], grads: list[Any], states: list[dict[str, Any]], hp: dict[str, Any], t: int
+    ) -> None:
         """The formula: changes ``params`` and ``states`` in place. ``t`` counts updates from 1."""
         raise NotImplementedError
 
@@ -316,11 +321,14 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             RuntimeError: both the updater (``auto=True``) and the program count.
         """
         if auto and not self.use_auto_new_epoch:
-            raise RuntimeError("invalid new_epoch call with auto=True.\n"
-                               "Fix the updater to set optimizer.use_auto_new_epoch = True.")
+            raise RuntimeError(
+                "invalid new_epoch call with auto=True.\nFix the updater to set optimizer.use_auto_new_epoch = True."
+            )
         if not auto and self.use_auto_new_epoch:
-            raise RuntimeError("duplicated new_epoch with the updater.\nPass auto_new_epoch=False to the updater or "
-                               "stop calling new_epoch outside the updater.")
+            raise RuntimeError(
+                "duplicated new_epoch with the updater.\nPass auto_new_epoch=False to the updater or "
+                "stop calling new_epoch outside the updater."
+            )
         self.epoch += 1
 
     def use_cleargrads(self, use: bool = True) -> None:
@@ -355,12 +363,14 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
     def _check_nan(self) -> None:
         self._found_nan = False
         if self._dynamic_loss_scale:
-            self._found_nan = not all(bool(torch.isfinite(param.grad).all()) for param in self._initialized_params()
-                                      if param.grad is not None)
+            self._found_nan = not all(
+                bool(torch.isfinite(param.grad).all()) for param in self._initialized_params() if param.grad is not None
+            )
             if self._found_nan:
                 self._found_nan_ever = True
-                warnings.warn(f"Non finite number found in a gradient (iteration: {self.t}, "
-                              f"loss_scale: {self._loss_scale})")
+                warnings.warn(
+                    f"Non finite number found in a gradient (iteration: {self.t}, loss_scale: {self._loss_scale})"
+                )
 
     def _adapt_loss_scale(self) -> None:
         if self._dynamic_loss_scale and self._loss_scale is not None:

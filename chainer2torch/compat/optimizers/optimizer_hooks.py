@@ -1,4 +1,5 @@
 """Chainer's optimizer hooks: functions on the gradients that run before each step, in the order they were added."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

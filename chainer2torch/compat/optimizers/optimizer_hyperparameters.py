@@ -1,4 +1,5 @@
 """The settings of an optimizer as attributes: ``optimizer.hyperparam.lr``, and ``optimizer.lr`` for short."""
+
 from __future__ import annotations
 
 from typing import Any

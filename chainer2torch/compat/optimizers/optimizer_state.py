@@ -3,6 +3,7 @@
 The state arrays of a parameter have its layout. So they are brought into Chainer's layout (and back) by the code that
 does this for the weights: it reads and writes the model while each parameter holds its state array.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -34,15 +35,19 @@ def serialize_parameter_states(serializer: Any, optimizer: Any) -> None:
             rule.t = int(count)
     if not optimizer.t:
         return  # no update yet: nothing to remember
-    if reading and any(param is None and name in serializer[slot.key] for slot, param in slots
-                       for name in optimizer._state_names):
-        raise ValueError("the file has the optimizer's state of parameters that have no shape yet: load the model "
-                         "before its optimizer")
+    if reading and any(
+        param is None and name in serializer[slot.key] for slot, param in slots for name in optimizer._state_names
+    ):
+        raise ValueError(
+            "the file has the optimizer's state of parameters that have no shape yet: load the model "
+            "before its optimizer"
+        )
     states = {}
     for slot, param in slots:
         if param is not None and param not in states:
-            states[param] = _state_to_read(serializer[slot.key], optimizer, param) if reading else \
-                _state_to_write(optimizer, param)
+            states[param] = (
+                _state_to_read(serializer[slot.key], optimizer, param) if reading else _state_to_write(optimizer, param)
+            )
     for name in dict.fromkeys(name for state in states.values() for name in state):
         _serialize_state(serializer, name, slots, {param: state for param, state in states.items() if name in state})
 
@@ -73,12 +78,16 @@ def _state_to_read(serializer: StateReader, optimizer: Any, param: Any) -> dict[
     return {name: state[name] for name in names}
 
 
-def _serialize_state(serializer: Any, name: str, slots: list[tuple[Any, Any]],
-                     states: dict[Any, dict[str, Any]]) -> None:
+def _serialize_state(
+    serializer: Any, name: str, slots: list[tuple[Any, Any]], states: dict[Any, dict[str, Any]]
+) -> None:
     """Stores or restores one array of the states, for every parameter that has it."""
     reading = isinstance(serializer, StateReader)
-    like_parameter = {param: state[name] for param, state in states.items()
-                      if isinstance(state[name], torch.Tensor) and state[name].shape == param.shape}
+    like_parameter = {
+        param: state[name]
+        for param, state in states.items()
+        if isinstance(state[name], torch.Tensor) and state[name].shape == param.shape
+    }
     with _holding(list(like_parameter), list(like_parameter.values())):
         for slot, param in slots:
             if param in like_parameter:
@@ -101,8 +110,9 @@ def _slots_of_parameters(module: torch.nn.Module, params: list[Any]) -> list[tup
             for i, slot in enumerate(followed):
                 value = slot.read()
                 numbers[i] |= bool(value is not None and value.any()) << bit
-    return [(slot, None if slot.read() is None else params[number])
-            for slot, number in zip(followed, numbers, strict=True)]
+    return [
+        (slot, None if slot.read() is None else params[number]) for slot, number in zip(followed, numbers, strict=True)
+    ]
 
 
 def _follow_parameters(slots: list[Any], params: list[torch.Tensor]) -> list[bool]:
@@ -112,8 +122,10 @@ def _follow_parameters(slots: list[Any], params: list[torch.Tensor]) -> list[boo
         with _holding(params, [torch.full_like(param, value) for param in params]):
             readings.append([None if (array := slot.read()) is None else array.copy() for slot in slots])
     # attributes of a module (which have no dtype of their own) may be None too
-    return [slot.dtype is not None if a is None else a.shape == b.shape and bool((a != b).any())
-            for slot, a, b in zip(slots, *readings, strict=True)]
+    return [
+        slot.dtype is not None if a is None else a.shape == b.shape and bool((a != b).any())
+        for slot, a, b in zip(slots, *readings, strict=True)
+    ]
 
 
 @contextlib.contextmanager

@@ -1,4 +1,5 @@
 """Chainer's fifteen optimizers with Chainer's formulas, argument names and defaults."""
+
 from __future__ import annotations
 
 import math
@@ -36,8 +37,9 @@ class SGD(GradientMethod):
     def __init__(self, lr: float = 0.01, *, params: _Params = None) -> None:
         super().__init__(params, lr=lr)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         torch._foreach_add_(params, grads, alpha=-hp["lr"])
 
 
@@ -55,8 +57,9 @@ class MomentumSGD(GradientMethod):
     def __init__(self, lr: float = 0.01, momentum: float = 0.9, *, params: _Params = None) -> None:
         super().__init__(params, lr=lr, momentum=momentum)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         v = _column(states, "v")
         torch._foreach_mul_(v, hp["momentum"])
         torch._foreach_add_(v, grads, alpha=-hp["lr"])
@@ -76,8 +79,9 @@ class CorrectedMomentumSGD(GradientMethod):
     def __init__(self, lr: float = 0.01, momentum: float = 0.9, *, params: _Params = None) -> None:
         super().__init__(params, lr=lr, momentum=momentum)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         v = _column(states, "v")
         torch._foreach_mul_(v, hp["momentum"])
         torch._foreach_sub_(v, grads)
@@ -94,8 +98,9 @@ class NesterovAG(GradientMethod):
     def __init__(self, lr: float = 0.01, momentum: float = 0.9, *, params: _Params = None) -> None:
         super().__init__(params, lr=lr, momentum=momentum)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         v, lr, momentum = _column(states, "v"), hp["lr"], hp["momentum"]
         torch._foreach_mul_(v, momentum)
         torch._foreach_add_(v, grads, alpha=-lr)
@@ -112,12 +117,20 @@ class RMSprop(GradientMethod):
     eps_inside_sqrt = HyperparameterProxy("eps_inside_sqrt")
     _state_names = ("ms",)
 
-    def __init__(self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, eps_inside_sqrt: bool = False, *,
-                 params: _Params = None) -> None:
+    def __init__(
+        self,
+        lr: float = 0.01,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        eps_inside_sqrt: bool = False,
+        *,
+        params: _Params = None,
+    ) -> None:
         super().__init__(params, lr=lr, alpha=alpha, eps=eps, eps_inside_sqrt=eps_inside_sqrt)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         _check_eps("RMSprop", hp["eps"], params)
         ms = _column(states, "ms")
         torch._foreach_mul_(ms, hp["alpha"])
@@ -140,12 +153,14 @@ class RMSpropGraves(GradientMethod):
     eps = HyperparameterProxy("eps")
     _state_names = ("n", "g", "delta")
 
-    def __init__(self, lr: float = 1e-4, alpha: float = 0.95, momentum: float = 0.9, eps: float = 1e-4, *,
-                 params: _Params = None) -> None:
+    def __init__(
+        self, lr: float = 1e-4, alpha: float = 0.95, momentum: float = 0.9, eps: float = 1e-4, *, params: _Params = None
+    ) -> None:
         super().__init__(params, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         n, g, delta = _column(states, "n"), _column(states, "g"), _column(states, "delta")
         torch._foreach_mul_(n, hp["alpha"])
         torch._foreach_addcmul_(n, grads, grads, 1 - hp["alpha"])
@@ -173,8 +188,9 @@ class SMORMS3(GradientMethod):
         state = super()._initial_state(name, param)
         return state.fill_(1) if name == "mem" else state
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         for param, grad, state in zip(params, grads, states, strict=True):
             mem, g, g2 = state["mem"], state["g"], state["g2"]
             r = 1 / (mem + 1)
@@ -195,8 +211,9 @@ class AdaGrad(GradientMethod):
     def __init__(self, lr: float = 0.001, eps: float = 1e-8, *, params: _Params = None) -> None:
         super().__init__(params, lr=lr, eps=eps)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         h = _column(states, "h")
         torch._foreach_addcmul_(h, grads, grads, 1)
         denominators = list(torch._foreach_sqrt(h))
@@ -214,8 +231,9 @@ class AdaDelta(GradientMethod):
     def __init__(self, rho: float = 0.95, eps: float = 1e-6, *, params: _Params = None) -> None:
         super().__init__(params, rho=rho, eps=eps)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         msg, msdx, rho, eps = _column(states, "msg"), _column(states, "msdx"), hp["rho"], hp["eps"]
         torch._foreach_mul_(msg, rho)
         torch._foreach_addcmul_(msg, grads, grads, 1 - rho)
@@ -237,17 +255,25 @@ class MSVAG(GradientMethod):
     weight_decay_rate = HyperparameterProxy("weight_decay_rate")
     _state_names = ("m", "v")
 
-    def __init__(self, lr: float = 0.1, beta: float = 0.9, eta: float = 1.0, weight_decay_rate: float = 0, *,
-                 params: _Params = None) -> None:
+    def __init__(
+        self,
+        lr: float = 0.1,
+        beta: float = 0.9,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0,
+        *,
+        params: _Params = None,
+    ) -> None:
         super().__init__(params, lr=lr, beta=beta, eta=eta, weight_decay_rate=weight_decay_rate)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         beta = hp["beta"]
         for param, grad, state in zip(params, grads, states, strict=True):
             # a product and no power of t: beta may change on the way
             power = state.setdefault("beta_power", beta)
-            rho = (1 - beta) ** 2 * (1 - power ** 2) / ((1 - power) ** 2 * (1 - beta ** 2))
+            rho = (1 - beta) ** 2 * (1 - power**2) / ((1 - power) ** 2 * (1 - beta**2))
             rho = min(rho, 0.9999)
             m, v = state["m"], state["v"]
             m.add_(grad - m, alpha=1 - beta)
@@ -280,12 +306,34 @@ class Adam(GradientMethod):
     _aliases = {"alpha": "lr"}
     _state_names: tuple[str, ...] = ("m", "v")
 
-    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
-                 eta: float = 1.0, weight_decay_rate: float = 0, amsgrad: bool = False, adabound: bool = False,
-                 final_lr: float = 0.1, gamma: float = 1e-3, *, params: _Params = None) -> None:
-        super().__init__(params, alpha=alpha, beta1=beta1, beta2=beta2, eps=eps, eta=eta,
-                         weight_decay_rate=weight_decay_rate, amsgrad=amsgrad, adabound=adabound, final_lr=final_lr,
-                         gamma=gamma)
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0,
+        amsgrad: bool = False,
+        adabound: bool = False,
+        final_lr: float = 0.1,
+        gamma: float = 1e-3,
+        *,
+        params: _Params = None,
+    ) -> None:
+        super().__init__(
+            params,
+            alpha=alpha,
+            beta1=beta1,
+            beta2=beta2,
+            eps=eps,
+            eta=eta,
+            weight_decay_rate=weight_decay_rate,
+            amsgrad=amsgrad,
+            adabound=adabound,
+            final_lr=final_lr,
+            gamma=gamma,
+        )
 
     def _set_up(self, params: list[Any]) -> None:
         super()._set_up(params)
@@ -306,12 +354,14 @@ class Adam(GradientMethod):
     @staticmethod
     def _corrected_rate(hp: dict[str, Any], t: int) -> float:
         if t == 0:
-            raise RuntimeError("Can't determine the learning rate of Adam optimizer because the update steps have "
-                               "not been started.")
+            raise RuntimeError(
+                "Can't determine the learning rate of Adam optimizer because the update steps have not been started."
+            )
         return hp["alpha"] * math.sqrt(1.0 - hp["beta2"] ** t) / (1.0 - hp["beta1"] ** t)
 
-    def _update_parameters(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                           t: int) -> None:
+    def _update_parameters(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         _check_eps("Adam", hp["eps"], params)
         if hp["weight_decay_rate"]:
             torch._foreach_mul_(params, 1.0 - hp["eta"] * hp["weight_decay_rate"])
@@ -321,10 +371,22 @@ class Adam(GradientMethod):
         # torch divides by sqrt(v / fix2) + eps where Chainer divides by sqrt(v) + eps and multiplies with sqrt(fix2)
         eps = hp["eps"] / math.sqrt(1.0 - hp["beta2"] ** t) if hp["eps"] else 0.0
         steps = [self._step_tensor(param, state, t) for param, state in zip(params, states, strict=True)]
-        _torch_adam(params, grads, _column(states, "m"), _column(states, "v"),
-                    _column(states, "vhat") if hp["amsgrad"] else [], steps, fused=True, amsgrad=hp["amsgrad"],
-                    beta1=hp["beta1"], beta2=hp["beta2"], lr=hp["eta"] * hp["alpha"], weight_decay=0.0, eps=eps,
-                    maximize=False)
+        _torch_adam(
+            params,
+            grads,
+            _column(states, "m"),
+            _column(states, "v"),
+            _column(states, "vhat") if hp["amsgrad"] else [],
+            steps,
+            fused=True,
+            amsgrad=hp["amsgrad"],
+            beta1=hp["beta1"],
+            beta2=hp["beta2"],
+            lr=hp["eta"] * hp["alpha"],
+            weight_decay=0.0,
+            eps=eps,
+            maximize=False,
+        )
 
     @staticmethod
     def _step_tensor(param: torch.Tensor, state: dict[str, Any], t: int) -> torch.Tensor:
@@ -335,8 +397,9 @@ class Adam(GradientMethod):
         state["updates"] = t
         return step
 
-    def _update_with_bounds(self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any],
-                            t: int) -> None:
+    def _update_with_bounds(
+        self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int
+    ) -> None:
         final_lr = hp["final_lr"] * hp["alpha"] / self._initial_alpha
         lower = final_lr * (1.0 - 1.0 / (hp["gamma"] * t + 1))
         upper = final_lr * (1.0 + 1.0 / (hp["gamma"] * t))
@@ -356,31 +419,69 @@ class Adam(GradientMethod):
 class AdamW(Adam):
     """Adam whose weight decay is not part of the gradient. Source: chainer.optimizers.AdamW."""
 
-    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
-                 eta: float = 1.0, weight_decay_rate: float = 0, *, params: _Params = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0,
+        *,
+        params: _Params = None,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate, params=params)
 
 
 class AMSGrad(Adam):
     """Adam with the largest second moment so far. Source: chainer.optimizers.AMSGrad."""
 
-    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
-                 eta: float = 1.0, *, params: _Params = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        *,
+        params: _Params = None,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True, params=params)
 
 
 class AdaBound(Adam):
     """Adam with bounds on the rate that close in on ``final_lr``. Source: chainer.optimizers.AdaBound."""
 
-    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, final_lr: float = 0.1,
-                 gamma: float = 1e-3, eps: float = 1e-8, eta: float = 1.0, *, params: _Params = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        final_lr: float = 0.1,
+        gamma: float = 1e-3,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        *,
+        params: _Params = None,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, adabound=True, final_lr=final_lr, gamma=gamma, params=params)
 
 
 class AMSBound(Adam):
     """:class:`AdaBound` with :class:`AMSGrad`. Source: chainer.optimizers.AMSBound."""
 
-    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, final_lr: float = 0.1,
-                 gamma: float = 1e-3, eps: float = 1e-8, eta: float = 1.0, *, params: _Params = None) -> None:
-        super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr, gamma=gamma,
-                         params=params)
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        final_lr: float = 0.1,
+        gamma: float = 1e-3,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        *,
+        params: _Params = None,
+    ) -> None:
+        super().__init__(
+            alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr, gamma=gamma, params=params
+        )

@@ -1,12 +1,26 @@
 """All optimizers in one place, for programs that choose one by its name."""
+
 from __future__ import annotations
 
 from typing import ClassVar
 
 from chainer2torch.compat.optimizers.optimizer_base import GradientMethod
 from chainer2torch.compat.optimizers.optimizers import (
-    SGD, SMORMS3, AdaBound, AdaDelta, AdaGrad, Adam, AdamW, AMSBound, AMSGrad, CorrectedMomentumSGD, MomentumSGD,
-    MSVAG, NesterovAG, RMSprop, RMSpropGraves,
+    SGD,
+    SMORMS3,
+    AdaBound,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdamW,
+    AMSBound,
+    AMSGrad,
+    CorrectedMomentumSGD,
+    MomentumSGD,
+    MSVAG,
+    NesterovAG,
+    RMSprop,
+    RMSpropGraves,
 )
 
 

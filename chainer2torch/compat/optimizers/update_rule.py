@@ -1,4 +1,5 @@
 """Per-parameter settings and update rules: ``param.update_rule``, as in Chainer."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -92,8 +93,13 @@ class UpdateRule:
 
     def _is_default(self, optimizer: Any) -> bool:
         """Whether the parameter can be updated together with the others of its group."""
-        return (self.enabled and self._optimizer is optimizer and not self._hooks and not self._missed
-                and len(vars(self.hyperparam)) == 1)
+        return (
+            self.enabled
+            and self._optimizer is optimizer
+            and not self._hooks
+            and not self._missed
+            and len(vars(self.hyperparam)) == 1
+        )
 
     @property
     def _has_own_formula(self) -> bool:
@@ -152,8 +158,10 @@ class UpdateRule:
             return
         halved = param.dtype == torch.float16 and getattr(self._optimizer, "_use_fp32_update", False)
         if self._has_own_formula and halved:
-            raise NotImplementedError("an update rule of your own gets the float16 parameter itself: convert it there "
-                                      "instead of calling use_fp32_update()")
+            raise NotImplementedError(
+                "an update rule of your own gets the float16 parameter itself: convert it there "
+                "instead of calling use_fp32_update()"
+            )
         if self._has_own_formula and self._own_state is None:
             self._own_state = self._initial_state(param)
         scale = param.__dict__.get("_loss_scale")

@@ -1,4 +1,5 @@
 """Chainer's HDF5 files of weights. They need the package h5py, as they did in Chainer."""
+
 import os
 from typing import Any
 
@@ -7,13 +8,15 @@ import numpy as np
 from chainer2torch.compat.serializers.serializers import chainer_entries, load_entries
 
 
-def load_hdf5(filename: str | os.PathLike[str], obj: Any, path: str = "", strict: bool = True,
-              allow_extra: bool = False) -> None:
+def load_hdf5(
+    filename: str | os.PathLike[str], obj: Any, path: str = "", strict: bool = True, allow_extra: bool = False
+) -> None:
     """Loads a file of Chainer's ``save_hdf5`` into a module; the other arguments and errors as for ``load_npz``.
 
     Source: chainer.serializers.load_hdf5.
     """
     import h5py
+
     entries: dict[str, Any] = {}
 
     def note(name: str, item: Any) -> None:
@@ -32,6 +35,7 @@ def save_hdf5(filename: str | os.PathLike[str], obj: Any, compression: int | Non
     Source: chainer.serializers.save_hdf5.
     """
     import h5py
+
     entries = obj if isinstance(obj, dict) else chainer_entries(obj)
     with h5py.File(filename, "w") as file:
         for key, value in entries.items():

@@ -1,4 +1,5 @@
 """Parts of .npz files: what loads an open file into modules, and what collects the arrays of modules."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -27,8 +28,11 @@ class NpzDeserializer(StateReader):
     def __init__(self, npz: Any, path: str = "", strict: bool = True, ignore_names: Any = None) -> None:
         archive = getattr(npz, "zip", None)
         entries: Mapping[str, Any] = npz if archive is None else read_archive(archive)
-        super().__init__({key.lstrip("/"): None if _is_none(value) else value for key, value in entries.items()},
-                         path.lstrip("/"), strict)
+        super().__init__(
+            {key.lstrip("/"): None if _is_none(value) else value for key, value in entries.items()},
+            path.lstrip("/"),
+            strict,
+        )
         self.ignore_names = ignore_names
 
     def __getitem__(self, name: str) -> NpzDeserializer:

@@ -1,4 +1,5 @@
 """Reads and writes Chainer's .npz files for torch modules, without ever unpickling them."""
+
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ from chainer2torch.compat.serializers.state_io import StateReader
 from chainer2torch.compat.serializers.weight_files import is_torch_file, load_torch, read_npz
 
 
-def load_npz(file: Any, obj: Any, path: str = "", strict: bool = True, ignore_names: Any = None,
-             allow_extra: bool = False) -> None:
+def load_npz(
+    file: Any, obj: Any, path: str = "", strict: bool = True, ignore_names: Any = None, allow_extra: bool = False
+) -> None:
     """Loads a file that Chainer (or ``save_npz``) wrote into a module, an optimizer or a trainer.
 
     ``path`` is the part of the file to load, such as ``'updater/model:main/'`` for the model of a trainer's snapshot;
@@ -61,8 +63,14 @@ def chainer_entries(obj: Any) -> dict[str, Any]:
     raise TypeError(f"{type(obj).__name__} has no state in Chainer's layout; save its state_dict() with torch.save")
 
 
-def load_entries(entries: Mapping[str, Any], obj: Any, path: str = "", strict: bool = True, ignore_names: Any = None,
-                 allow_extra: bool = False) -> None:
+def load_entries(
+    entries: Mapping[str, Any],
+    obj: Any,
+    path: str = "",
+    strict: bool = True,
+    ignore_names: Any = None,
+    allow_extra: bool = False,
+) -> None:
     """``load_npz`` for arrays that are in memory: ``{Chainer's key: array, or None where Chainer had none}``."""
     if isinstance(obj, nn.Module):
         slots = list(chainer_slots(obj))
@@ -71,14 +79,17 @@ def load_entries(entries: Mapping[str, Any], obj: Any, path: str = "", strict: b
             checked = {path + slot.key for slot in slots}
             stored: dict[str, Any] = {slot.key: array for slot, array in plan}
             # and what only loading asks for, and what is None
-            stored.update((key[len(path):], value) for key, value in entries.items() if key.startswith(path) and (
-                value is None or key not in checked) and not _is_ignored(key, ignore_names))
+            stored.update(
+                (key[len(path) :], value)
+                for key, value in entries.items()
+                if key.startswith(path) and (value is None or key not in checked) and not _is_ignored(key, ignore_names)
+            )
             serialize(obj, StateReader(stored, strict=False))
             return
         for slot, array in plan:
             slot.write(array)
     elif hasattr(obj, "_load_chainer_entries"):
-        part = {key[len(path):]: np.asarray(value) for key, value in entries.items() if key.startswith(path)}
+        part = {key[len(path) :]: np.asarray(value) for key, value in entries.items() if key.startswith(path)}
         obj._load_chainer_entries(part, strict)
     else:
         raise TypeError(f"{type(obj).__name__} cannot take a file that Chainer wrote; it takes snapshots by PyTorch")
@@ -90,8 +101,9 @@ class _Problem(NamedTuple):
     error: type[Exception]
 
 
-def _plan(entries: Mapping[str, Any], slots: list[Slot], path: str, strict: bool, ignore_names: Any,
-          allow_extra: bool) -> list[tuple[Slot, np.ndarray]]:
+def _plan(
+    entries: Mapping[str, Any], slots: list[Slot], path: str, strict: bool, ignore_names: Any, allow_extra: bool
+) -> list[tuple[Slot, np.ndarray]]:
     """What to write where. Raises for the problems found, all named in one message, before anything is written."""
     plan = []
     problems = []
@@ -115,8 +127,11 @@ def _plan(entries: Mapping[str, Any], slots: list[Slot], path: str, strict: bool
             else:
                 plan.append((slot, value))
     if strict and not allow_extra:
-        problems += [_Problem(key, "is in the file, and the model has nothing for it", ValueError)
-                     for key in entries if key.startswith(path) and key not in wanted]
+        problems += [
+            _Problem(key, "is in the file, and the model has nothing for it", ValueError)
+            for key in entries
+            if key.startswith(path) and key not in wanted
+        ]
     if problems:
         _raise(problems, entries, path)
     return plan
@@ -124,8 +139,10 @@ def _plan(entries: Mapping[str, Any], slots: list[Slot], path: str, strict: bool
 
 def _misfit(slot: Slot, array: np.ndarray) -> str:
     shape = slot.shape
-    if shape is not None and (len(shape) != array.ndim or any(
-            want is not None and want != got for want, got in zip(shape, array.shape, strict=True))):
+    if shape is not None and (
+        len(shape) != array.ndim
+        or any(want is not None and want != got for want, got in zip(shape, array.shape, strict=True))
+    ):
         expected = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         return f"has shape {array.shape}, the model's has {expected}"
     if slot.dtype is not None and not np.can_cast(array.dtype, slot.dtype, casting="same_kind"):
@@ -164,7 +181,7 @@ def _is_ignored(key: str, ignore_names: Any) -> bool:
 def _load_torch_snapshot(saved: Any, obj: Any, path: str, strict: bool, allow_extra: bool) -> None:
     """Loads what torch.save wrote: a state_dict, or a snapshot of pytorch-pfn-extras' manager."""
     if isinstance(saved, dict) and "models" in saved and path.startswith("updater/"):
-        part, _, path = path[len("updater/"):].partition("/")
+        part, _, path = path[len("updater/") :].partition("/")
         kind, _, name = part.partition(":")
         group = saved.get(kind + "s", {})
         if name not in group:
@@ -178,13 +195,18 @@ def _load_torch_snapshot(saved: Any, obj: Any, path: str, strict: bool, allow_ex
     if isinstance(saved, dict) and "models" in saved:
         raise KeyError(f"the file is a trainer's snapshot: pass path='updater/model:{next(iter(saved['models']))}/'")
     prefix = path.strip("/").replace("/", ".") + "." if path.strip("/") else ""
-    state = {key[len(prefix):]: value for key, value in saved.items() if key.startswith(prefix)}
+    state = {key[len(prefix) :]: value for key, value in saved.items() if key.startswith(prefix)}
     own = obj.state_dict()
-    problems = _state_problems({prefix + key: value for key, value in own.items()},
-                               {prefix + key: value for key, value in state.items()}, strict, allow_extra)
+    problems = _state_problems(
+        {prefix + key: value for key, value in own.items()},
+        {prefix + key: value for key, value in state.items()},
+        strict,
+        allow_extra,
+    )
     if problems:
         raise (KeyError if "not in the file" in problems[0] else ValueError)(
-            "cannot load the weights, the model is unchanged: " + "; ".join(problems[:5]))
+            "cannot load the weights, the model is unchanged: " + "; ".join(problems[:5])
+        )
     obj.load_state_dict({key: value for key, value in state.items() if key in own}, strict=strict)
 
 

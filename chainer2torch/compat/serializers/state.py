@@ -3,6 +3,7 @@
 ``serializer(key, value)`` stores ``value`` under ``key`` and returns it, or returns the stored value when loading;
 ``serializer[name]`` is the serializer of a part, whose keys start with ``name/``.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -48,8 +49,10 @@ def serialize_part(serializer: Any, part: Any) -> None:
     if hasattr(part, "serialize"):
         part.serialize(serializer)
     elif isinstance(part, torch.nn.Module) and isinstance(serializer, StateReader):
-        entries = {key: None if value is None or np.asarray(value).dtype == object and np.ndim(value) == 0 else value
-                   for key, value in serializer.entries.items()}
+        entries = {
+            key: None if value is None or np.asarray(value).dtype == object and np.ndim(value) == 0 else value
+            for key, value in serializer.entries.items()
+        }
         load_entries(entries, part, serializer.path, serializer.strict, allow_extra=True)
     elif isinstance(part, torch.nn.Module):
         for key, value in chainer_entries(part).items():

@@ -1,4 +1,5 @@
 """What hands stored state to an object's ``serialize(serializer)`` and takes it from there."""
+
 from __future__ import annotations
 
 import itertools

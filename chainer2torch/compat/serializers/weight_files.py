@@ -1,4 +1,5 @@
 """Opens files of weights: .npz by Chainer, and zip files by torch.save. Nothing in them is executed."""
+
 import pickle
 import zipfile
 import zlib

@@ -1,4 +1,5 @@
 """Checks of gradients against finite differences, along one random direction as Chainer does it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +17,16 @@ class NondifferentiableError(Exception):
     """The function has no derivative where its gradient is checked. Source: chainer.gradient_check."""
 
 
-def numerical_grad(f: Callable[[], Sequence[Any]], inputs: Sequence[Any], grad_outputs: Sequence[Any],
-                   eps: float = 1e-3, detect_nondifferentiable: bool = False, diff_atol: float = 0,
-                   diff_rtol: float = 1e-2, center_outputs: Any = None) -> list[Any]:
+def numerical_grad(
+    f: Callable[[], Sequence[Any]],
+    inputs: Sequence[Any],
+    grad_outputs: Sequence[Any],
+    eps: float = 1e-3,
+    detect_nondifferentiable: bool = False,
+    diff_atol: float = 0,
+    diff_rtol: float = 1e-2,
+    center_outputs: Any = None,
+) -> list[Any]:
     """Gradients by finite differences of the inputs of ``f``, which takes no arguments and reads ``inputs``.
 
     Args:
@@ -42,8 +50,9 @@ def numerical_grad(f: Callable[[], Sequence[Any]], inputs: Sequence[Any], grad_o
         raise RuntimeError("the inputs must be floating")
     if not is_arrays_compatible([x for x in (*inputs, *grad_outputs) if not np.isscalar(x)]):
         raise RuntimeError("arrays on the CPU and on a GPU cannot be mixed in numerical_grad")
-    weights = [None if gy is None else np.float64(_float64(gy)) if np.isscalar(gy) else _float64(gy)
-               for gy in grad_outputs]
+    weights = [
+        None if gy is None else np.float64(_float64(gy)) if np.isscalar(gy) else _float64(gy) for gy in grad_outputs
+    ]
     steps = (-1.0, -0.5, 0.0, 0.5, 1.0) if detect_nondifferentiable else (-1.0, 1.0)
     center = _outputs(f, weights) if detect_nondifferentiable else []
     result = []
@@ -51,8 +60,9 @@ def numerical_grad(f: Callable[[], Sequence[Any]], inputs: Sequence[Any], grad_o
         original = _float64(x).copy()
         gradient = np.zeros(original.shape)
         for index in np.ndindex(original.shape):
-            samples = [center if step == 0 else _moved(f, weights, x, index, original[index], step * eps)
-                       for step in steps]
+            samples = [
+                center if step == 0 else _moved(f, weights, x, index, original[index], step * eps) for step in steps
+            ]
             if detect_nondifferentiable:
                 _check_smooth(samples, diff_atol, diff_rtol, f"input {i} at {index}, eps {eps}")
             gradient[index] = _difference(samples, weights, eps)
@@ -60,8 +70,9 @@ def numerical_grad(f: Callable[[], Sequence[Any]], inputs: Sequence[Any], grad_o
     return result
 
 
-def _moved(f: Callable[[], Sequence[Any]], weights: Sequence[Any], x: Any, index: tuple[int, ...], value: Any,
-           delta: float) -> list[Any]:
+def _moved(
+    f: Callable[[], Sequence[Any]], weights: Sequence[Any], x: Any, index: tuple[int, ...], value: Any, delta: float
+) -> list[Any]:
     """The outputs when one element of ``x`` is ``value + delta``."""
     kept = x[index].clone() if isinstance(x, torch.Tensor) else x[index]
     with torch.no_grad():
@@ -114,9 +125,18 @@ def _check_smooth(samples: Sequence[Sequence[Any]], atol: float, rtol: float, wh
             raise NondifferentiableError(f"no parabola fits the outputs: {where}")
 
 
-def check_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, params: Any = (), eps: float = 1e-3,
-                   atol: float = 1e-5, rtol: float = 1e-4, no_grads: Sequence[bool] | None = None, dtype: Any = None,
-                   detect_nondifferentiable: bool = False) -> None:
+def check_backward(
+    func: Callable[..., Any],
+    x_data: Any,
+    y_grad: Any,
+    params: Any = (),
+    eps: float = 1e-3,
+    atol: float = 1e-5,
+    rtol: float = 1e-4,
+    no_grads: Sequence[bool] | None = None,
+    dtype: Any = None,
+    detect_nondifferentiable: bool = False,
+) -> None:
     """Raises AssertionError unless the gradients of ``func`` are those of finite differences.
 
     Both are compared along one random direction (from NumPy's generator) over all inputs and parameters.
@@ -158,7 +178,8 @@ def check_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, params: A
     except AssertionError as error:
         raise AssertionError(
             f"check_backward failed (eps={eps} atol={atol} rtol={rtol})\ninputs: {xs}\ngrad_outputs: {gys}\n"
-            f"directions: {directions}\nnumeric gradient {numeric}, backward gradient {analytic}\n{error}") from None
+            f"directions: {directions}\nnumeric gradient {numeric}, backward gradient {analytic}\n{error}"
+        ) from None
 
 
 def _output_gradients(ys: Sequence[Any], y_grad: Any) -> list[Any]:
@@ -195,12 +216,19 @@ def _directions(targets: Sequence[Any]) -> list[Any]:
         square = np.square(drawn)
         drawn = np.copysign(np.sqrt(0.99 * square / square.sum() + 0.01 / size), drawn)
     parts = np.split(drawn, np.cumsum(sizes)[:-1]) if targets else []
-    return [None if t is None else torch.as_tensor(part.reshape(tuple(t.shape))).to(t.device)
-            for t, part in zip(targets, parts)]
+    return [
+        None if t is None else torch.as_tensor(part.reshape(tuple(t.shape))).to(t.device)
+        for t, part in zip(targets, parts)
+    ]
 
 
-def _gradients(ys: Sequence[Any], gys: Sequence[Any], leaves: Sequence[Any], skipped: Sequence[bool],
-               parameters: Sequence[torch.Tensor]) -> list[Any]:
+def _gradients(
+    ys: Sequence[Any],
+    gys: Sequence[Any],
+    leaves: Sequence[Any],
+    skipped: Sequence[bool],
+    parameters: Sequence[torch.Tensor],
+) -> list[Any]:
     """The gradients of the inputs that are not skipped and of the parameters, by autograd."""
     wanted = [x for x in leaves if x is not None and x.requires_grad]
     trained = [p for p in parameters if p.requires_grad]
@@ -210,8 +238,9 @@ def _gradients(ys: Sequence[Any], gys: Sequence[Any], leaves: Sequence[Any], ski
     return [found.get(id(x)) for x, skip in zip(leaves, skipped) if not skip] + [found.get(id(p)) for p in parameters]
 
 
-def _grad(ys: Sequence[Any], gys: Sequence[Any], inputs: Sequence[torch.Tensor], create_graph: bool = False
-          ) -> Sequence[torch.Tensor | None]:
+def _grad(
+    ys: Sequence[Any], gys: Sequence[Any], inputs: Sequence[torch.Tensor], create_graph: bool = False
+) -> Sequence[torch.Tensor | None]:
     pairs = [(y, gy) for y, gy in zip(ys, gys) if y is not None and gy is not None and y.requires_grad]
     if not pairs or not inputs:
         return [None] * len(inputs)
@@ -227,8 +256,18 @@ def _along(gradients: Sequence[Any], directions: Sequence[Any]) -> float:
     return total
 
 
-def _numeric(func: Callable[..., Any], xs: Sequence[Any], skipped: Sequence[bool], parameters: Sequence[torch.Tensor],
-             gys: Sequence[Any], directions: Sequence[Any], eps: float, dtype: Any, detect: bool, rtol: float) -> Any:
+def _numeric(
+    func: Callable[..., Any],
+    xs: Sequence[Any],
+    skipped: Sequence[bool],
+    parameters: Sequence[torch.Tensor],
+    gys: Sequence[Any],
+    directions: Sequence[Any],
+    eps: float,
+    dtype: Any,
+    detect: bool,
+    rtol: float,
+) -> Any:
     """The derivative along ``directions`` by finite differences."""
     cast = [x if x is None or dtype is None or not x.is_floating_point() else x.to(torch_dtype(dtype)) for x in xs]
     values = [p.detach().clone() for p in parameters]
@@ -249,18 +288,29 @@ def _numeric(func: Callable[..., Any], xs: Sequence[Any], skipped: Sequence[bool
         return [y if y is None else y.detach() for y in _as_tuple(func(*inputs))]
 
     try:
-        return numerical_grad(outputs, (delta,), _on_cpu(gys), eps=eps, detect_nondifferentiable=detect,
-                              diff_atol=0, diff_rtol=rtol)[0]
+        return numerical_grad(
+            outputs, (delta,), _on_cpu(gys), eps=eps, detect_nondifferentiable=detect, diff_atol=0, diff_rtol=rtol
+        )[0]
     finally:
         for parameter, value in zip(parameters, values):
             parameter.data = value
             parameter.grad = None
 
 
-def check_double_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, x_grad_grad: Any, params: Any = (),
-                          params_grad_grad: Any = (), eps: float = 1e-3, atol: float = 1e-4, rtol: float = 1e-3,
-                          no_grads: Sequence[bool] | None = None, dtype: Any = None,
-                          detect_nondifferentiable: bool = False) -> None:
+def check_double_backward(
+    func: Callable[..., Any],
+    x_data: Any,
+    y_grad: Any,
+    x_grad_grad: Any,
+    params: Any = (),
+    params_grad_grad: Any = (),
+    eps: float = 1e-3,
+    atol: float = 1e-4,
+    rtol: float = 1e-3,
+    no_grads: Sequence[bool] | None = None,
+    dtype: Any = None,
+    detect_nondifferentiable: bool = False,
+) -> None:
     """Raises AssertionError unless the second derivatives of ``func`` are those of finite differences.
 
     The first derivatives are taken for right: they are the function whose gradient :func:`check_backward` checks, for
@@ -276,8 +326,8 @@ def check_double_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, x_
     floating = [_kind(x) == "f" for x in xs]
 
     def first_order(*inputs: torch.Tensor) -> tuple[Any, ...]:
-        ys = _as_tuple(func(*inputs[:len(xs)]))
-        gradients = [gy if gy is None else gy.to(y.dtype) for y, gy in zip(ys, inputs[len(xs):])]
+        ys = _as_tuple(func(*inputs[: len(xs)]))
+        gradients = [gy if gy is None else gy.to(y.dtype) for y, gy in zip(ys, inputs[len(xs) :])]
         _check_output_gradients(ys, gradients)
         sources = [x for x, is_float in zip(inputs, floating) if is_float]
         wanted = [t for t in (*sources, *parameters) if t.requires_grad]
@@ -285,8 +335,18 @@ def check_double_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, x_
         return tuple(found.get(id(t)) for t in (*sources, *parameters))
 
     try:
-        check_backward(first_order, (*xs, *gys), (*_as_tuple(x_grad_grad), *_as_tuple(params_grad_grad)), parameters,
-                       eps, atol, rtol, no_grads, dtype, detect_nondifferentiable)
+        check_backward(
+            first_order,
+            (*xs, *gys),
+            (*_as_tuple(x_grad_grad), *_as_tuple(params_grad_grad)),
+            parameters,
+            eps,
+            atol,
+            rtol,
+            no_grads,
+            dtype,
+            detect_nondifferentiable,
+        )
     except AssertionError as error:
         raise AssertionError(f"check_double_backward failed (eps={eps} atol={atol} rtol={rtol})\n{error}") from error
 

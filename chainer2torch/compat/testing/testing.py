@@ -1,4 +1,5 @@
 """What Chainer offers to tests: parameterized test classes, tolerant comparison, tests that may be tried again."""
+
 from __future__ import annotations
 
 import functools
@@ -66,6 +67,7 @@ def parameterize(*params: dict[str, Any]) -> Callable[[Any], ParameterizedTests]
 
     It can be applied to the result of another ``parameterize``. Source: chainer.testing.parameterize.
     """
+
     def decorate(base: Any) -> ParameterizedTests:
         bases = base.cases if isinstance(base, ParameterizedTests) else [base]
         made = []
@@ -74,13 +76,13 @@ def parameterize(*params: dict[str, Any]) -> Callable[[Any], ParameterizedTests]
             if isinstance(base, ParameterizedTests):
                 delattr(module, cls.__name__)
             for i, param in enumerate(params):
-                values = {k: staticmethod(v) if isinstance(v, types.FunctionType) else v
-                          for k, v in param.items()}
+                values = {k: staticmethod(v) if isinstance(v, types.FunctionType) else v for k, v in param.items()}
                 name = f"{cls.__name__}_param_{i}"
                 case = type(name, (cls,), {**values, "__module__": cls.__module__, "__doc__": f"{param}"})
                 setattr(module, name, case)
                 made.append(case)
         return ParameterizedTests(made)
+
     return decorate
 
 
@@ -95,6 +97,7 @@ def repeat_with_success_at_least(times: int, min_success: int) -> Callable[[Any]
     setUp and tearDown run around each trial; a trial that skips, skips the test.
     Source: chainer.testing.condition.repeat_with_success_at_least.
     """
+
     def decorate(method: Any) -> Any:
         @functools.wraps(method)
         def trials(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -114,7 +117,9 @@ def repeat_with_success_at_least(times: int, min_success: int) -> Callable[[Any]
                     return
                 if len(failures) > times - min_success:
                     raise AssertionError(f"{len(failures)} of {trial + 1} trials failed") from failures[0]
+
         return trials
+
     return decorate
 
 
@@ -132,12 +137,14 @@ def run_module(name: str, file: str) -> None:
     """Runs the tests of a file when it is called as a script. Source: chainer.testing.run_module."""
     if name == "__main__":
         import pytest
+
         pytest.main([file, "-vvs", "-x", "--pdb"])
 
 
 def needs_gpu(test: Any) -> Any:
     """Marks a test that needs a GPU. Source: chainer.testing.attr.gpu."""
     import pytest
+
     return pytest.mark.gpu(test)
 
 
@@ -147,10 +154,12 @@ def needs_gpus(count: int) -> Callable[[Any], Any]:
 
     def decorate(test: Any) -> Any:
         return unittest.skipIf(torch.cuda.device_count() < count, f"{count} GPUs required")(pytest.mark.gpu(test))
+
     return decorate
 
 
 def slow(*args: Any, **kwargs: Any) -> Any:
     """Marks a slow test. Source: chainer.testing.attr.slow."""
     import pytest
+
     return pytest.mark.slow(*args, **kwargs)

@@ -1,4 +1,5 @@
 """More of what Chainer offers to tests: random numbers that are fixed, requirements, patches, saving and loading."""
+
 from __future__ import annotations
 
 import contextlib
@@ -46,6 +47,7 @@ def _are_installed(requirements: tuple[str, ...]) -> bool:
     import importlib.metadata
 
     from packaging.requirements import Requirement  # pytest needs it, too
+
     for text in requirements:
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate():
@@ -93,8 +95,10 @@ def fix_random(*, setup_method: str = "setUp", teardown_method: str = "tearDown"
 
     They have their states again afterwards. Source: chainer.testing.fix_random.
     """
+
     def decorate(test: Any) -> Any:
         if isinstance(test, types.FunctionType) and test.__name__.startswith("test_"):
+
             @functools.wraps(test)
             def fixed_test(self: Any, *args: Any, **kwargs: Any) -> None:
                 _fixed.set_up()
@@ -102,10 +106,12 @@ def fix_random(*, setup_method: str = "setUp", teardown_method: str = "tearDown"
                     test(self, *args, **kwargs)
                 finally:
                     _fixed.tear_down()
+
             return fixed_test
         for case in test.cases if isinstance(test, ParameterizedTests) else [test]:
             _fix_class(case, setup_method, teardown_method)
         return test
+
     return decorate
 
 
@@ -136,7 +142,7 @@ def generate_seed() -> int:
     Source: chainer.testing.generate_seed.
     """
     assert _fixed.depth > 0, "generate_seed needs fix_random"
-    return int(np.random.randint(0xffffffff))
+    return int(np.random.randint(0xFFFFFFFF))
 
 
 def generate_matrix(shape: tuple[int, ...], dtype: Any = float, *, singular_values: Any) -> np.ndarray:
@@ -184,6 +190,7 @@ def patch(target: str, *args: Any, **kwargs: Any) -> Any:
 
 def _find(target: str) -> Any:
     import sys
+
     package, *names = target.split(".")
     found: Any = sys.modules.get(package)
     if found is None:
@@ -193,8 +200,9 @@ def _find(target: str) -> Any:
     return found
 
 
-def save_and_load(src: Any, dst: Any, filename: str, saver: Callable[[str, Any], Any],
-                  loader: Callable[[str, Any], Any]) -> None:
+def save_and_load(
+    src: Any, dst: Any, filename: str, saver: Callable[[str, Any], Any], loader: Callable[[str, Any], Any]
+) -> None:
     """``saver(path, src)``, then ``loader(path, dst)``, in a directory that is removed.
 
     Source: chainer.testing.save_and_load.

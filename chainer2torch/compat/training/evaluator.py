@@ -1,4 +1,5 @@
 """Evaluation during the training, with Chainer's meaning: the unweighted mean over the batches, in test mode."""
+
 from __future__ import annotations
 
 import copy
@@ -37,9 +38,17 @@ class Evaluator(Extension):
     priority = 300
     name = None
 
-    def __init__(self, iterator: Any, target: Any, converter: Callable[..., Any] = concat_examples, device: Any = None,
-                 eval_hook: Callable[[Any], None] | None = None, eval_func: Callable[..., Any] | None = None, *,
-                 progress_bar: bool = False) -> None:
+    def __init__(
+        self,
+        iterator: Any,
+        target: Any,
+        converter: Callable[..., Any] = concat_examples,
+        device: Any = None,
+        eval_hook: Callable[[Any], None] | None = None,
+        eval_func: Callable[..., Any] | None = None,
+        *,
+        progress_bar: bool = False,
+    ) -> None:
         self.device = None if device is None else get_device(device)
         self._iterators: Mapping[str, Any] = iterator if isinstance(iterator, Mapping) else {"main": iterator}
         self._targets: Mapping[str, Any] = {"main": target} if isinstance(target, torch.nn.Module) else target
@@ -136,6 +145,8 @@ class _IteratorProgressBar(ppe_util.ProgressBar):
         size = getattr(self._iterator, "_epoch_size", None)
         speed, epoch_speed = self.update_speed(position, rate)
         left = datetime.timedelta(seconds=(1.0 - rate) / epoch_speed)
-        return [f"validation [{marks}{'.' * (50 - len(marks))}] {rate:6.2%}\n",
-                f"{position:10} / {size} iterations\n" if size else f"{position:10} iterations\n",
-                f"{speed:10.5g} iters/sec. Estimated time to finish: {left}.\n"]
+        return [
+            f"validation [{marks}{'.' * (50 - len(marks))}] {rate:6.2%}\n",
+            f"{position:10} / {size} iterations\n" if size else f"{position:10} iterations\n",
+            f"{speed:10.5g} iters/sec. Estimated time to finish: {left}.\n",
+        ]

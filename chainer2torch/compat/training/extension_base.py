@@ -1,4 +1,5 @@
 """Extensions with Chainer's protocol under pytorch-pfn-extras: ``finalize()`` without argument, ``serialize``."""
+
 from __future__ import annotations
 
 import inspect
@@ -66,14 +67,20 @@ class _ExtensionAdapter(Extension):
             self.target.serialize(serializer)
 
 
-def make_extension(trigger: Any = None, default_name: str | None = None, priority: int | None = None,
-                   finalizer: Callable[[], None] | None = None, initializer: Callable[[Any], None] | None = None,
-                   on_error: Callable[[Any, Exception, Any], None] | None = None) -> Callable[[Any], Any]:
+def make_extension(
+    trigger: Any = None,
+    default_name: str | None = None,
+    priority: int | None = None,
+    finalizer: Callable[[], None] | None = None,
+    initializer: Callable[[Any], None] | None = None,
+    on_error: Callable[[Any, Exception, Any], None] | None = None,
+) -> Callable[[Any], Any]:
     """Decorator that gives a function the attributes of an extension.
 
     ``initializer`` gets the trainer, ``finalizer`` nothing, ``on_error`` (trainer, exception, traceback).
     Source: chainer.training.make_extension.
     """
+
     def decorator(extension: Any) -> Any:
         extension.trigger = Extension.trigger if trigger is None else trigger
         extension.default_name = default_name or extension.__name__
@@ -82,10 +89,11 @@ def make_extension(trigger: Any = None, default_name: str | None = None, priorit
         extension.on_error = on_error
         extension.initialize = initializer
         return extension
+
     return decorator
 
 
 def _finalize(extension: Any, trainer: Any) -> None:
     """Calls ``finalize`` with the trainer where it takes one: pytorch-pfn-extras' own extensions do."""
     required = [p for p in inspect.signature(extension.finalize).parameters.values() if p.default is p.empty]
-    extension.finalize(*[trainer][:len(required)])
+    extension.finalize(*[trainer][: len(required)])

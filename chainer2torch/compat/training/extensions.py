@@ -1,4 +1,5 @@
 """Small extensions: observed values, the graph of a loss, unchaining."""
+
 from __future__ import annotations
 
 import os
@@ -17,9 +18,11 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Ca
 
     Source: chainer.training.extensions.observe_value.
     """
+
     @make_extension(trigger=(1, "epoch"), priority=300)
     def _observe_value(trainer: Any) -> None:
         trainer.observation[observation_key] = target_func(trainer)
+
     return _observe_value
 
 
@@ -75,8 +78,15 @@ class DumpGraph(Extension):
 
     default_name = "dump_graph"
 
-    def __init__(self, root_name: str, filename: str | None = None, variable_style: dict[str, str] | None = None,
-                 function_style: dict[str, str] | None = None, *, out_name: str = "cg.dot") -> None:
+    def __init__(
+        self,
+        root_name: str,
+        filename: str | None = None,
+        variable_style: dict[str, str] | None = None,
+        function_style: dict[str, str] | None = None,
+        *,
+        out_name: str = "cg.dot",
+    ) -> None:
         self._root_name = root_name
         self._filename = filename or out_name
         self._variable_style = variable_style or {"shape": "octagon", "fillcolor": "#E0E0E0", "style": "filled"}
@@ -125,7 +135,7 @@ def build_graph(root: torch.Tensor, variable_style: dict[str, str], function_sty
         if node not in numbers:
             numbers[node] = len(numbers) + 1
             leaf = getattr(node, "variable", None)
-            label, style = ((node.name(), function_style) if leaf is None else (_shape(leaf), variable_style))
+            label, style = (node.name(), function_style) if leaf is None else (_shape(leaf), variable_style)
             lines.append(f'{numbers[node]} [label="{label}",{_attributes(style)}];')
             pending += [(child, numbers[node]) for child, _ in node.next_functions]
         lines.append(f"{numbers[node]} -> {parent};")

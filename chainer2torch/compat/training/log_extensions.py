@@ -1,4 +1,5 @@
 """Reports of the training: pytorch-pfn-extras' extensions with Chainer's triggers and Chainer's snapshot layout."""
+
 from __future__ import annotations
 
 import gc
@@ -34,13 +35,25 @@ class LogReport(ppe_extensions.LogReport):
     Source: chainer.training.extensions.LogReport.
     """
 
-    def __init__(self, keys: Iterable[str] | None = None, trigger: Any = (1, "epoch"),
-                 postprocess: Callable[[Any], None] | None = None, filename: str | None = None, *,
-                 log_name: str | None = "log") -> None:
+    def __init__(
+        self,
+        keys: Iterable[str] | None = None,
+        trigger: Any = (1, "epoch"),
+        postprocess: Callable[[Any], None] | None = None,
+        filename: str | None = None,
+        *,
+        log_name: str | None = "log",
+    ) -> None:
         name = log_name if filename is None else filename
         # "json" whatever the ending is; nothing is written through a writer that does nothing
-        super().__init__(keys, get_trigger(trigger), postprocess, name or "log", format="json",
-                         writer=None if name is not None else _NoWriter())
+        super().__init__(
+            keys,
+            get_trigger(trigger),
+            postprocess,
+            name or "log",
+            format="json",
+            writer=None if name is not None else _NoWriter(),
+        )
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores the entries and the running means."""
@@ -79,9 +92,12 @@ class PrintReport(ppe_extensions.PrintReport):
         if self._header:
             self._out.write(self._header)
             self._header = None
-        log = (manager.get_extension(self._log_report) if isinstance(self._log_report, str)
-               else self.get_log_report(manager)).log
-        for entry in log[self._printed:]:
+        log = (
+            manager.get_extension(self._log_report)
+            if isinstance(self._log_report, str)
+            else self.get_log_report(manager)
+        ).log
+        for entry in log[self._printed :]:
             if os.name == "nt":
                 terminal.erase_console(0, 0)
             else:
@@ -106,11 +122,28 @@ class PlotReport(ppe_extensions.PlotReport):
     Source: chainer.training.extensions.PlotReport.
     """
 
-    def __init__(self, y_keys: Sequence[str] | str, x_key: str = "iteration", trigger: Any = (1, "epoch"),
-                 postprocess: Any = None, filename: str | None = None, marker: str = "x", grid: bool = True, *,
-                 file_name: str = "plot.png") -> None:
-        super().__init__(y_keys, x_key, get_trigger(trigger), postprocess, filename or file_name, marker, grid,
-                         writer=_FigureWriter())
+    def __init__(
+        self,
+        y_keys: Sequence[str] | str,
+        x_key: str = "iteration",
+        trigger: Any = (1, "epoch"),
+        postprocess: Any = None,
+        filename: str | None = None,
+        marker: str = "x",
+        grid: bool = True,
+        *,
+        file_name: str = "plot.png",
+    ) -> None:
+        super().__init__(
+            y_keys,
+            x_key,
+            get_trigger(trigger),
+            postprocess,
+            filename or file_name,
+            marker,
+            grid,
+            writer=_FigureWriter(),
+        )
 
     def __call__(self, manager: Any) -> None:
         """Adds the values; draws when the trigger fires."""
@@ -172,12 +205,19 @@ def _name_of(link: nn.Module) -> str:
 
     A module does not know its parents, so they are looked for among all modules that there are.
     """
-    parents = [value for value in gc.get_objects() if issubclass(type(value), nn.Module)
-               and any(child is link for child in value.__dict__.get("_modules", {}).values())]
+    parents = [
+        value
+        for value in gc.get_objects()
+        if issubclass(type(value), nn.Module)
+        and any(child is link for child in value.__dict__.get("_modules", {}).values())
+    ]
     names = {name for parent in parents for name, child in link_children(parent) if child is link}
     if len(names) > 1:
-        warnings.warn(f"a {type(link).__name__} has several names, {', '.join(sorted(names))}: its statistics are "
-                      f"reported under {min(names)}, Chainer takes the name that was given last", stacklevel=3)
+        warnings.warn(
+            f"a {type(link).__name__} has several names, {', '.join(sorted(names))}: its statistics are "
+            f"reported under {min(names)}, Chainer takes the name that was given last",
+            stacklevel=3,
+        )
     return min(names) if names else str(getattr(link, "name", None))
 
 
@@ -199,8 +239,16 @@ class ParameterStatistics(Extension):
     priority = 300
     report_key_template = "{prefix}{link_name}{param_name}/{attr_name}/{function_name}"
 
-    def __init__(self, links: Any, statistics: Any = "default", report_params: bool = True, report_grads: bool = True,
-                 prefix: str | None = None, trigger: Any = (1, "epoch"), skip_nan_params: bool = False) -> None:
+    def __init__(
+        self,
+        links: Any,
+        statistics: Any = "default",
+        report_params: bool = True,
+        report_grads: bool = True,
+        prefix: str | None = None,
+        trigger: Any = (1, "epoch"),
+        skip_nan_params: bool = False,
+    ) -> None:
         self._links = links if isinstance(links, (list, tuple)) else (links,)
         self._statistics = _default_statistics() if statistics == "default" else dict(statistics or {})
         self._attrs = ["data"] * report_params + ["grad"] * report_grads
@@ -222,10 +270,17 @@ class ParameterStatistics(Extension):
                     array = arrays[key]
                     for name, function in self._statistics.items():
                         skip = self._skip_nan_params and bool(array.isnan().any())
-                        self._put(values, self.report_key_template.format(
-                            prefix=self._prefix + "/" if self._prefix else "",
-                            link_name=link_name, param_name="/" + key, attr_name=attribute,
-                            function_name=name), float("nan") if skip else function(array))
+                        self._put(
+                            values,
+                            self.report_key_template.format(
+                                prefix=self._prefix + "/" if self._prefix else "",
+                                link_name=link_name,
+                                param_name="/" + key,
+                                attr_name=attribute,
+                                function_name=name,
+                            ),
+                            float("nan") if skip else function(array),
+                        )
         self._summary.add(values)
         if self._trigger(trainer):
             reporting.report(self._summary.compute_mean())

@@ -1,4 +1,5 @@
 """A trainer for tests of extensions: its updater only counts."""
+
 from __future__ import annotations
 
 import unittest.mock
@@ -8,8 +9,9 @@ from typing import Any
 from chainer2torch.compat.training.trainer import Trainer
 
 
-def get_trainer_with_mock_updater(stop_trigger: Any = (10, "iteration"), iter_per_epoch: int = 10,
-                                  extensions: Iterable[Any] | None = None) -> Trainer:
+def get_trainer_with_mock_updater(
+    stop_trigger: Any = (10, "iteration"), iter_per_epoch: int = 10, extensions: Iterable[Any] | None = None
+) -> Trainer:
     """A trainer whose updater is a mock that counts iterations and epochs and calls ``update_core()``.
 
     Source: chainer.testing.get_trainer_with_mock_updater.

@@ -1,4 +1,5 @@
 """One training over several devices, each with its own share of the data: as processes of a job, or in one process."""
+
 from __future__ import annotations
 
 import warnings
@@ -39,12 +40,20 @@ class ParallelUpdater(StandardUpdater):
     are summed, as there.
     """
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
-                 models: dict[str, torch.nn.Module] | None = None, devices: dict[str, Any] | None = None,
-                 loss_func: Callable[..., Any] | None = None, loss_scale: float | None = None,
-                 auto_new_epoch: bool = True) -> None:
-        super().__init__(iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale,
-                         auto_new_epoch=auto_new_epoch)
+    def __init__(
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Callable[..., Any] = concat_examples,
+        models: dict[str, torch.nn.Module] | None = None,
+        devices: dict[str, Any] | None = None,
+        loss_func: Callable[..., Any] | None = None,
+        loss_scale: float | None = None,
+        auto_new_epoch: bool = True,
+    ) -> None:
+        super().__init__(
+            iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale, auto_new_epoch=auto_new_epoch
+        )
         target = self.get_optimizer("main").target
         if models is None and devices is None:
             raise ValueError("either models or devices must be specified")
@@ -67,8 +76,7 @@ class ParallelUpdater(StandardUpdater):
             self._job.share_values(*([target] if models is None else models.values()))
             return
         if models is None:
-            models = {name: target if name == "main" else deepcopy(target).to(self._device_of(name))
-                      for name in names}
+            models = {name: target if name == "main" else deepcopy(target).to(self._device_of(name)) for name in names}
             target.to(self._device_of("main"))
         self._models = models
 
@@ -98,7 +106,7 @@ class ParallelUpdater(StandardUpdater):
             optimizer.new_epoch(auto=True)
 
     def _update_in_job(self, job: TrainingJob, batch: Any) -> None:
-        part = job.scatter([batch[first::job.size] for first in self._first_examples])
+        part = job.scatter([batch[first :: job.size] for first in self._first_examples])
         device = self._device_of(self._name)
         inputs = _send(_call_converter(self.converter, part, device), device)
         with using_device(-1 if device is None else device):
@@ -114,7 +122,7 @@ class ParallelUpdater(StandardUpdater):
         losses = []
         for i, (name, model) in enumerate(self._models.items()):
             device = self._device_of(name)
-            inputs = _send(_call_converter(self.converter, batch[i::len(self._models)], device), device)
+            inputs = _send(_call_converter(self.converter, batch[i :: len(self._models)], device), device)
             with using_device(-1 if device is None else device):
                 losses.append(call_with(self.loss_func or model, inputs))
         for model in self._models.values():
@@ -150,8 +158,14 @@ class MultiprocessParallelUpdater(StandardUpdater):
     Source: chainer.training.updaters.MultiprocessParallelUpdater.
     """
 
-    def __init__(self, iterators: Sequence[Any], optimizer: Any, converter: Callable[..., Any] = concat_examples,
-                 devices: Sequence[Any] | Mapping[str, Any] | None = None, auto_new_epoch: bool = True) -> None:
+    def __init__(
+        self,
+        iterators: Sequence[Any],
+        optimizer: Any,
+        converter: Callable[..., Any] = concat_examples,
+        devices: Sequence[Any] | Mapping[str, Any] | None = None,
+        auto_new_epoch: bool = True,
+    ) -> None:
         places = _devices_in_order(devices)
         if len(iterators) != len(places):
             raise ValueError(f"{len(iterators)} iterators do not fit {len(places)} devices")
@@ -168,8 +182,10 @@ class MultiprocessParallelUpdater(StandardUpdater):
             self._job = TrainingJob(model, model, None, with_buffers=False)
             self._job.share_values(model)
         else:
-            self._shares += [(iterator, place, deepcopy(model).to(place))
-                             for iterator, place in zip(iterators[1:], places[1:], strict=True)]
+            self._shares += [
+                (iterator, place, deepcopy(model).to(place))
+                for iterator, place in zip(iterators[1:], places[1:], strict=True)
+            ]
 
     def connect_trainer(self, trainer: Any) -> None:
         """Keeps extensions to the first process: the others would write the same files."""
@@ -214,22 +230,27 @@ def _place_in_job(devices: int) -> tuple[int, int]:
     """Rank and number of processes, which is 1 or that of the devices."""
     rank, processes = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else launched_rank()
     if processes not in (1, devices):
-        raise ValueError(f"{devices} devices need as many processes (torchrun --nproc_per_node {devices}) "
-                         f"or one, not {processes}")
+        raise ValueError(
+            f"{devices} devices need as many processes (torchrun --nproc_per_node {devices}) or one, not {processes}"
+        )
     return rank, processes
 
 
 def _refuse_own_update(updater: StandardUpdater, base: type[StandardUpdater]) -> None:
     if type(updater).update_core is not base.update_core:
-        raise RuntimeError(f"{type(updater).__name__} has an update_core of its own, which works for all devices in "
-                           "one process: start it with python instead of torchrun")
+        raise RuntimeError(
+            f"{type(updater).__name__} has an update_core of its own, which works for all devices in "
+            "one process: start it with python instead of torchrun"
+        )
 
 
 def _refuse_persistent(model: torch.nn.Module) -> None:
     if any(True for _ in model.buffers()) or any(vars(part).get("_chainer_persistent") for part in model.modules()):
-        raise RuntimeError("loss_func uses one model for all parts of a batch, one after the other, and its persistent "
-                           "values, such as running means, see all of them: start the program with python instead of "
-                           "torchrun")
+        raise RuntimeError(
+            "loss_func uses one model for all parts of a batch, one after the other, and its persistent "
+            "values, such as running means, see all of them: start the program with python instead of "
+            "torchrun"
+        )
 
 
 def _devices_in_order(devices: Sequence[Any] | Mapping[str, Any] | None) -> list[torch.device]:
@@ -246,7 +267,7 @@ def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
     if kind in ("Adam", "AdaGrad", "RMSprop"):
         changed, value = "eps", optimizer.eps * count
     elif kind in ("RMSpropGraves", "AdaDelta"):
-        changed, value = "eps", optimizer.eps * count ** 2
+        changed, value = "eps", optimizer.eps * count**2
     elif hasattr(optimizer, "lr"):
         changed, value = "lr", optimizer.lr / count
     else:

@@ -1,4 +1,5 @@
 """Extensions that change a hyperparameter of an optimizer while the training goes on."""
+
 from __future__ import annotations
 
 import math
@@ -70,15 +71,16 @@ class ExponentialShift(_ShiftFromStart):
         ValueError: the rate is negative.
     """
 
-    def __init__(self, attr: str, rate: float, init: float | None = None, target: float | None = None,
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self, attr: str, rate: float, init: float | None = None, target: float | None = None, optimizer: Any = None
+    ) -> None:
         if rate < 0:
             raise ValueError("ExponentialShift does not support negative rate")
         super().__init__(attr, init, target, optimizer)
         self._rate = rate
 
     def _value(self) -> float:
-        return self._stop_at_target(self._init * self._rate ** self._t, self._rate > 1)
+        return self._stop_at_target(self._init * self._rate**self._t, self._rate > 1)
 
 
 class InverseShift(_ShiftFromStart):
@@ -88,8 +90,15 @@ class InverseShift(_ShiftFromStart):
         ValueError: ``gamma`` is negative.
     """
 
-    def __init__(self, attr: str, gamma: float, power: float, init: float | None = None, target: float | None = None,
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self,
+        attr: str,
+        gamma: float,
+        power: float,
+        init: float | None = None,
+        target: float | None = None,
+        optimizer: Any = None,
+    ) -> None:
         if gamma < 0:
             raise ValueError("InverseShift does not support negative gamma")
         super().__init__(attr, init, target, optimizer)
@@ -103,8 +112,15 @@ class InverseShift(_ShiftFromStart):
 class StepShift(_ShiftFromStart):
     """Multiplies with ``gamma`` every ``step`` calls. Source: chainer.training.extensions.StepShift."""
 
-    def __init__(self, attr: str, gamma: float, step: float, init: float | None = None, target: float | None = None,
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self,
+        attr: str,
+        gamma: float,
+        step: float,
+        init: float | None = None,
+        target: float | None = None,
+        optimizer: Any = None,
+    ) -> None:
         super().__init__(attr, init, target, optimizer)
         self._gamma = gamma
         self._step = step
@@ -116,8 +132,15 @@ class StepShift(_ShiftFromStart):
 class PolynomialShift(_ShiftFromStart):
     """``init * (1 - t / max_count) ** rate``. Source: chainer.training.extensions.PolynomialShift."""
 
-    def __init__(self, attr: str, rate: float, max_count: float, init: float | None = None,
-                 target: float | None = None, optimizer: Any = None) -> None:
+    def __init__(
+        self,
+        attr: str,
+        rate: float,
+        max_count: float,
+        init: float | None = None,
+        target: float | None = None,
+        optimizer: Any = None,
+    ) -> None:
         super().__init__(attr, init, target, optimizer)
         self._rate = rate
         self._max_count = max_count
@@ -132,8 +155,9 @@ class PolynomialShift(_ShiftFromStart):
 class LinearShift(_Shift):
     """Goes from one value to another between two numbers of calls. Source: chainer.training.extensions.LinearShift."""
 
-    def __init__(self, attr: str, value_range: Sequence[float], time_range: Sequence[float],
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self, attr: str, value_range: Sequence[float], time_range: Sequence[float], optimizer: Any = None
+    ) -> None:
         super().__init__(attr, optimizer)
         self._value_range = value_range
         self._time_range = time_range
@@ -155,8 +179,9 @@ class LinearShift(_Shift):
 class MultistepShift(_Shift):
     """Multiplies with ``gamma`` at each of the given calls. Source: chainer.training.extensions.MultistepShift."""
 
-    def __init__(self, attr: str, gamma: float, step_value: Sequence[float], init: float | None,
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self, attr: str, gamma: float, step_value: Sequence[float], init: float | None, optimizer: Any = None
+    ) -> None:
         super().__init__(attr, optimizer)
         self._gamma = gamma
         self._step_value = step_value
@@ -173,7 +198,7 @@ class MultistepShift(_Shift):
     def _value(self) -> float:
         if self._current_step < len(self._step_value) and self._t >= self._step_value[self._current_step]:
             self._current_step += 1
-        return self._init * self._gamma ** self._current_step
+        return self._init * self._gamma**self._current_step
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores the number of calls and of steps."""
@@ -187,8 +212,9 @@ class WarmupShift(_Shift):
     Source: chainer.training.extensions.WarmupShift.
     """
 
-    def __init__(self, attr: str, warmup_start: float | None, warmup_iter: int, init: float,
-                 optimizer: Any = None) -> None:
+    def __init__(
+        self, attr: str, warmup_start: float | None, warmup_iter: int, init: float, optimizer: Any = None
+    ) -> None:
         super().__init__(attr, optimizer)
         self._warmup_start: Any = warmup_start
         self._warmup_iter = warmup_iter

@@ -1,4 +1,5 @@
 """Snapshots in Chainer's own format and under Chainer's file names, written whole or not at all."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -13,10 +14,18 @@ from chainer2torch.compat.training.extension_base import Extension
 from chainer2torch.compat.serializers.serializers import chainer_entries, load_npz, save_npz
 
 
-def snapshot(savefun: Callable[[str, Any], None] | None = None, filename: Any = "snapshot_iter_{.updater.iteration}",
-             *, target: Any = None, condition: Callable[[], bool] | None = None, writer: Any = None,
-             snapshot_on_error: bool = False, n_retains: int = -1, autoload: bool = False,
-             num_retain: int | None = None) -> Snapshot:
+def snapshot(
+    savefun: Callable[[str, Any], None] | None = None,
+    filename: Any = "snapshot_iter_{.updater.iteration}",
+    *,
+    target: Any = None,
+    condition: Callable[[], bool] | None = None,
+    writer: Any = None,
+    snapshot_on_error: bool = False,
+    n_retains: int = -1,
+    autoload: bool = False,
+    num_retain: int | None = None,
+) -> Snapshot:
     """An extension that saves the trainer, by default at the end of every epoch.
 
     Args:
@@ -34,12 +43,20 @@ def snapshot(savefun: Callable[[str, Any], None] | None = None, filename: Any = 
     """
     if savefun is not None and writer is not None:
         raise TypeError("savefun and writer arguments cannot be specified together.")
-    return Snapshot(target, condition, writer or SimpleWriter(savefun or save_npz), filename, snapshot_on_error,
-                    n_retains if num_retain is None else num_retain, autoload)
+    return Snapshot(
+        target,
+        condition,
+        writer or SimpleWriter(savefun or save_npz),
+        filename,
+        snapshot_on_error,
+        n_retains if num_retain is None else num_retain,
+        autoload,
+    )
 
 
-def snapshot_object(target: Any, filename: Any, savefun: Callable[[str, Any], None] | None = None,
-                    **kwargs: Any) -> Snapshot:
+def snapshot_object(
+    target: Any, filename: Any, savefun: Callable[[str, Any], None] | None = None, **kwargs: Any
+) -> Snapshot:
     """An extension that saves one object, e.g. a model; see :func:`snapshot`.
 
     Source: chainer.training.extensions.snapshot_object.
@@ -54,8 +71,16 @@ class Snapshot(Extension):
     priority = -100
     default_name = "_Snapshot"
 
-    def __init__(self, target: Any, condition: Callable[[], bool] | None, writer: Any, filename: Any,
-                 snapshot_on_error: bool, n_retains: int, autoload: bool) -> None:
+    def __init__(
+        self,
+        target: Any,
+        condition: Callable[[], bool] | None,
+        writer: Any,
+        filename: Any,
+        snapshot_on_error: bool,
+        n_retains: int,
+        autoload: bool,
+    ) -> None:
         self._target = target
         self.condition = condition
         self.writer = writer
@@ -98,8 +123,11 @@ class Snapshot(Extension):
 def _matching_files(pattern: str, directory: str) -> list[str]:
     """Files that begin and end as the format string does, the oldest first."""
     start, end = pattern.split("{")[0], pattern.split("}")[-1]
-    names = [name for name in os.listdir(directory) if name.startswith(start) and name.endswith(end)
-             and os.path.isfile(os.path.join(directory, name))]
+    names = [
+        name
+        for name in os.listdir(directory)
+        if name.startswith(start) and name.endswith(end) and os.path.isfile(os.path.join(directory, name))
+    ]
     return sorted(names, key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime, name))
 
 

@@ -1,4 +1,5 @@
 """The running means of pytorch-pfn-extras in the layout of Chainer's snapshots."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """The training loop: an Ignite engine with pytorch-pfn-extras' extensions manager, asked for in Chainer's words."""
+
 from __future__ import annotations
 
 import os
@@ -62,8 +63,9 @@ class Trainer(IgniteExtensionsManager, SerializableState):
     Source: chainer.training.Trainer.
     """
 
-    def __init__(self, updater: Any, stop_trigger: Any = None, out: str = "result",
-                 extensions: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self, updater: Any, stop_trigger: Any = None, out: str = "result", extensions: Iterable[Any] | None = None
+    ) -> None:
         self._updater = updater
         optimizers = updater.get_all_optimizers()
         models = {name: optimizer.target for name, optimizer in optimizers.items()}
@@ -142,8 +144,15 @@ class Trainer(IgniteExtensionsManager, SerializableState):
 
     # -- extensions ----------------------------------------------------------------------------------------------
 
-    def extend(self, extension: Any, name: str | None = None, trigger: Any = None, priority: int | None = None,  # type: ignore[override]
-               *, call_before_training: bool = False) -> None:
+    def extend(  # type: ignore[override]
+        self,
+        extension: Any,
+        name: str | None = None,
+        trigger: Any = None,
+        priority: int | None = None,
+        *,
+        call_before_training: bool = False,
+    ) -> None:
         """Adds an extension: an object of an Extension class, or any function of the trainer.
 
         Args:

@@ -1,4 +1,5 @@
 """The processes of a training whose gradients are summed: each works for one part of the data."""
+
 from __future__ import annotations
 
 import contextlib
@@ -26,8 +27,9 @@ class TrainingJob:
         with_buffers: buffers and other persistent values are shared after each update, too.
     """
 
-    def __init__(self, main: torch.nn.Module, replica: torch.nn.Module, loss_func: Callable[..., Any] | None,
-                 with_buffers: bool) -> None:
+    def __init__(
+        self, main: torch.nn.Module, replica: torch.nn.Module, loss_func: Callable[..., Any] | None, with_buffers: bool
+    ) -> None:
         start_process_group()
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self._main, self._replica, self._with_buffers = main, replica, with_buffers
@@ -70,8 +72,9 @@ class TrainingJob:
         """Leaves the sums of all processes' gradients in the main model of rank 0."""
         if self._initialized and self._parallel is None:
             # every process may leave out other parameters, and keeps its own running statistics
-            self._parallel = DistributedDataParallel(self._loss, init_sync=False, forward_sync_buffers=False,
-                                                     find_unused_parameters=True)
+            self._parallel = DistributedDataParallel(
+                self._loss, init_sync=False, forward_sync_buffers=False, find_unused_parameters=True
+            )
             self._parallel.register_comm_hook(None, lambda _, bucket: _sum(bucket))
         self._reports = {}
         with contextlib.nullcontext() if self._reporter is None else self._reporter.scope(self._reports):
@@ -87,8 +90,10 @@ class TrainingJob:
             return
         reports = [self._reports] * self.size
         if len(order) > 1:
-            values = {name: value.detach().cpu() if isinstance(value, torch.Tensor) else value
-                      for name, value in self._reports.items()}
+            values = {
+                name: value.detach().cpu() if isinstance(value, torch.Tensor) else value
+                for name, value in self._reports.items()
+            }
             dist.gather_object(values, reports if self.rank == 0 else None)
         for rank in order if self.rank == 0 else ():
             self._reporter.observation.update(reports[rank])

@@ -2,6 +2,7 @@
 
 They are pytorch-pfn-extras triggers; its own count iterations from the length of a DataLoader, these ask the updater.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -275,12 +276,22 @@ class EarlyStoppingTrigger(ppe_triggers.EarlyStoppingTrigger, _ChainerTrigger):
     Source: chainer.training.triggers.EarlyStoppingTrigger.
     """
 
-    def __init__(self, check_trigger: Any = (1, "epoch"), monitor: str = "main/loss", patience: int | None = None,
-                 mode: str = "auto", verbose: bool = False, max_trigger: Any = (100, "epoch"), *,
-                 patients: int | None = None) -> None:
+    def __init__(
+        self,
+        check_trigger: Any = (1, "epoch"),
+        monitor: str = "main/loss",
+        patience: int | None = None,
+        mode: str = "auto",
+        verbose: bool = False,
+        max_trigger: Any = (100, "epoch"),
+        *,
+        patients: int | None = None,
+    ) -> None:
         if patience is not None and patients is not None:
-            raise TypeError("Both 'patience' and 'patients' arguments are specified. 'patients' is an alias of the "
-                            "former. Specify only 'patience'.")
+            raise TypeError(
+                "Both 'patience' and 'patients' arguments are specified. 'patients' is an alias of the "
+                "former. Specify only 'patience'."
+            )
         waits = next((value for value in (patients, patience) if value is not None), 3)
         super().__init__(get_trigger(check_trigger), monitor, waits, mode, verbose)
         self._max_trigger = get_trigger(max_trigger)

@@ -1,4 +1,5 @@
 """Updaters: one iteration of the training, with Chainer's protocol for custom ones (``update_core``)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -54,9 +55,18 @@ class StandardUpdater(Updater):
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Callable[..., Any] = concat_examples,
-                 device: Any = None, loss_func: Callable[..., Any] | None = None, loss_scale: float | None = None,
-                 auto_new_epoch: bool = True, *, input_device: Any = None) -> None:
+    def __init__(
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Callable[..., Any] = concat_examples,
+        device: Any = None,
+        loss_func: Callable[..., Any] | None = None,
+        loss_scale: float | None = None,
+        auto_new_epoch: bool = True,
+        *,
+        input_device: Any = None,
+    ) -> None:
         self._device = None if device is None else get_device(device)
         self._input_device = self._device if input_device is None else get_device(input_device)
         self._iterators: Mapping[str, Any] = iterator if isinstance(iterator, Mapping) else {"main": iterator}

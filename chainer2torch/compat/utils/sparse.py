@@ -1,4 +1,5 @@
 """Sparse matrices in coordinate format, as chainer.utils.CooMatrix holds them, and their product with dense ones."""
+
 import numpy as np
 import torch
 
@@ -16,8 +17,15 @@ class CooMatrix:
         order: 'C' when rows are sorted, 'F' when columns are, else 'other' (found out when None).
     """
 
-    def __init__(self, data: torch.Tensor | np.ndarray, row: torch.Tensor | np.ndarray, col: torch.Tensor | np.ndarray,
-                 shape: tuple[int, int], order: str | None = None, requires_grad: bool = False) -> None:
+    def __init__(
+        self,
+        data: torch.Tensor | np.ndarray,
+        row: torch.Tensor | np.ndarray,
+        col: torch.Tensor | np.ndarray,
+        shape: tuple[int, int],
+        order: str | None = None,
+        requires_grad: bool = False,
+    ) -> None:
         data, row, col = torch.as_tensor(data), torch.as_tensor(row), torch.as_tensor(col)
         if data.ndim not in (1, 2) or not data.ndim == row.ndim == col.ndim:
             raise ValueError("data, row and col must all have one axis, or all two")
@@ -35,8 +43,9 @@ class CooMatrix:
         """Returns the matrix (or batch of matrices) as a dense tensor without gradient; entries of one place add up."""
         data = self.data.detach()
         dense = torch.zeros((*data.shape[:-1], *self.shape), dtype=data.dtype, device=data.device)
-        matrices = [(dense, self.row, self.col, data)] if data.ndim == 1 else zip(dense, self.row, self.col, data,
-                                                                                  strict=True)
+        matrices = (
+            [(dense, self.row, self.col, data)] if data.ndim == 1 else zip(dense, self.row, self.col, data, strict=True)
+        )
         for matrix, row, col, values in matrices:
             # padding has the value zero, so that it does not matter where it is added
             matrix.index_put_((row.long(), col.long()), values, accumulate=True)
@@ -78,16 +87,17 @@ def to_coo(x: torch.Tensor, ldnz: int | None = None, requires_grad: bool = False
     row = torch.full((len(batch), size), -1, dtype=torch.int32, device=x.device)
     col = row.clone()
     for i, (rows, cols) in enumerate(places):
-        data[i, :len(rows)] = batch[i][rows, cols].detach()
-        row[i, :len(rows)] = rows.int()
-        col[i, :len(rows)] = cols.int()
+        data[i, : len(rows)] = batch[i][rows, cols].detach()
+        row[i, : len(rows)] = rows.int()
+        col[i, : len(rows)] = cols.int()
     if x.ndim == 2:
         data, row, col = data[0], row[0], col[0]
     return CooMatrix(data, row, col, (x.shape[-2], x.shape[-1]), requires_grad=requires_grad)
 
 
-def sparse_matmul(a: torch.Tensor | CooMatrix, b: torch.Tensor | CooMatrix, transa: bool = False,
-                  transb: bool = False) -> torch.Tensor:
+def sparse_matmul(
+    a: torch.Tensor | CooMatrix, b: torch.Tensor | CooMatrix, transa: bool = False, transb: bool = False
+) -> torch.Tensor:
     """Returns the matrix product of a sparse and a dense matrix, or of batches of them, as a dense tensor.
 
     Differentiable by the dense tensor and by the sparse matrix's ``data``. Source: chainer.functions.sparse_matmul.

@@ -1,4 +1,5 @@
 """Chainer's small utilities: arrays, shapes, keyword arguments, experimental features, information."""
+
 from __future__ import annotations
 
 import contextlib
@@ -123,8 +124,9 @@ def experimental(api_name: str) -> None:
     Source: chainer.utils.experimental.
     """
     if not _experimental.disabled:
-        warnings.warn(f"{api_name} is experimental. The interface can change in the future.", FutureWarning,
-                      stacklevel=2)
+        warnings.warn(
+            f"{api_name} is experimental. The interface can change in the future.", FutureWarning, stacklevel=2
+        )
 
 
 def disable_experimental_warning(disable: bool = True) -> None:
@@ -142,8 +144,11 @@ def is_arrays_compatible(arrays: Sequence[Any]) -> bool:
 
     Source: chainer.is_arrays_compatible.
     """
-    kinds = {x.device.type if isinstance(x, torch.Tensor) else "cpu" if isinstance(x, np.ndarray) else None
-             for x in arrays if x is not None}
+    kinds = {
+        x.device.type if isinstance(x, torch.Tensor) else "cpu" if isinstance(x, np.ndarray) else None
+        for x in arrays
+        if x is not None
+    }
     return not kinds or (len(kinds) == 1 and None not in kinds)
 
 

@@ -1,4 +1,5 @@
 """Gradients asked for by name."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,10 +7,14 @@ from collections.abc import Sequence
 import torch
 
 
-def grad(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
-         grad_outputs: Sequence[torch.Tensor | None] | None = None,
-         grad_inputs: Sequence[torch.Tensor | None] | None = None, set_grad: bool = False,
-         enable_double_backprop: bool = False) -> list[torch.Tensor | None]:
+def grad(
+    outputs: Sequence[torch.Tensor],
+    inputs: Sequence[torch.Tensor],
+    grad_outputs: Sequence[torch.Tensor | None] | None = None,
+    grad_inputs: Sequence[torch.Tensor | None] | None = None,
+    set_grad: bool = False,
+    enable_double_backprop: bool = False,
+) -> list[torch.Tensor | None]:
     """The gradients of ``outputs`` (each weighted with its ``grad_outputs``; None: ones) with respect to ``inputs``.
 
     An input that no output depends on gets None. ``grad_inputs`` are added to the results, ``set_grad`` also stores
@@ -31,9 +36,16 @@ def grad(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
     pairs = [(y, torch.ones_like(y) if gy is None else gy) for y, gy in zip(outputs, weights) if y.requires_grad]
     results: list[torch.Tensor | None] = [None] * len(inputs)
     if pairs:
-        results = list(torch.autograd.grad(
-            [y for y, _ in pairs], list(inputs), [gy for _, gy in pairs], retain_graph=True,
-            create_graph=enable_double_backprop, allow_unused=True))
+        results = list(
+            torch.autograd.grad(
+                [y for y, _ in pairs],
+                list(inputs),
+                [gy for _, gy in pairs],
+                retain_graph=True,
+                create_graph=enable_double_backprop,
+                allow_unused=True,
+            )
+        )
     for i, extra in enumerate(grad_inputs or ()):
         if extra is not None:
             gradient = results[i]

@@ -1,4 +1,5 @@
 """Train and test mode: what ``chainer.config.train`` says, for code outside a module and for whole modules."""
+
 import contextlib
 import functools
 import threading

@@ -1,4 +1,5 @@
 """Making Variables and Parameters: chainer.Variable, chainer.Parameter, chainer.as_variable, chainer.as_array."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -109,8 +110,10 @@ def parameter_is_initialized(self: torch.Tensor) -> bool:
         RuntimeError: it is the bias of a lazy layer of torch.nn, which has values in Chainer and none here.
     """
     if has_values_in_chainer(self):
-        raise RuntimeError("the bias of a lazy layer has its values in Chainer from the start, here with the first "
-                           "input: call the model once before")
+        raise RuntimeError(
+            "the bias of a lazy layer has its values in Chainer from the start, here with the first "
+            "input: call the model once before"
+        )
     return not is_lazy(self)
 
 

@@ -1,4 +1,5 @@
 """``h += x`` as Chainer means it: a Variable is bound anew, everything else changes as it does in Python."""
+
 from __future__ import annotations
 
 import operator
@@ -41,13 +42,17 @@ def itruediv(target: Any, value: Any, may_be_array: bool = False) -> Any:
     return _updated(operator.truediv, operator.itruediv, target, value, may_be_array)
 
 
-def _updated(new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any,
-             may_be_array: bool) -> Any:
+def _updated(
+    new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any, may_be_array: bool
+) -> Any:
     if not isinstance(target, torch.Tensor) or may_be_array and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype
-    dtype = value.dtype if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad \
+    dtype = (
+        value.dtype
+        if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad
         else target.dtype
+    )
     result = new(target, value)
     if result.dtype != dtype and not dtype.is_floating_point:
         raise TypeError(f"the result would be of {result.dtype}, the target is of {dtype}")

@@ -1,4 +1,5 @@
 """Methods of chainer.Variable that a tensor has no equal of, and the indexing of arrays."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,8 +11,13 @@ import torch
 _CUT = "chainer: unchained"
 
 
-def backward(y: torch.Tensor, retain_grad: bool = False, enable_double_backprop: bool = False,
-             loss_scale: float | None = None, retain_graph: bool | None = None) -> None:
+def backward(
+    y: torch.Tensor,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+    retain_graph: bool | None = None,
+) -> None:
     """Backpropagates from ``y``, starting from the gradient that :func:`set_grad` gave it, or from one.
 
     It ends where :func:`unchain_backward` has cut the graph.
@@ -159,9 +165,17 @@ def debug_print(x: torch.Tensor) -> str:
         grad_text: Any = None
     else:
         grad_text = 0 if bool((gradient == 0).all()) else _statistics(gradient)
-    return "\n".join([
-        variable_summary(x), f"- device: {x.device}", f"- backend: {type(x)}", f"- shape: {tuple(x.shape)}",
-        f"- dtype: {str(x.dtype).removeprefix('torch.')}", f"- statistics: {_statistics(x)}", f"- grad: {grad_text}"])
+    return "\n".join(
+        [
+            variable_summary(x),
+            f"- device: {x.device}",
+            f"- backend: {type(x)}",
+            f"- shape: {tuple(x.shape)}",
+            f"- dtype: {str(x.dtype).removeprefix('torch.')}",
+            f"- statistics: {_statistics(x)}",
+            f"- grad: {grad_text}",
+        ]
+    )
 
 
 def _statistics(x: torch.Tensor) -> str:
@@ -219,8 +233,12 @@ def live(state: Any) -> Any:
 
 def _leaves(y: torch.Tensor) -> list[Any]:
     """The leaves that ``y`` was computed from."""
-    return [parent.variable for node in _graph(y.grad_fn) for parent, _ in node.next_functions
-            if hasattr(parent, "variable")]
+    return [
+        parent.variable
+        for node in _graph(y.grad_fn)
+        for parent, _ in node.next_functions
+        if hasattr(parent, "variable")
+    ]
 
 
 def _leaves_before_cuts(y: torch.Tensor) -> list[torch.Tensor] | None:
@@ -241,8 +259,10 @@ def _leaves_before_cuts(y: torch.Tensor) -> list[torch.Tensor] | None:
 
 
 def _refuse(grad_outputs: Any) -> None:
-    raise RuntimeError("A gradient comes to a graph that unchain_backward() has cut: in Chainer it would have ended "
-                       "before. Detach the tensor that is kept between the steps: h = compat.live(h)")
+    raise RuntimeError(
+        "A gradient comes to a graph that unchain_backward() has cut: in Chainer it would have ended "
+        "before. Detach the tensor that is kept between the steps: h = compat.live(h)"
+    )
 
 
 def _graph(root: Any) -> Iterator[Any]:

@@ -1,4 +1,5 @@
 """Volatile variables of Chainer version 1: what is computed from them keeps no graph."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -9,8 +10,15 @@ import torch
 from chainer2torch.compat.backend.devices import _as_tensor
 
 _FLAGS: Mapping[Any, bool | None] = {
-    "on": True, "ON": True, True: True, "off": False, "OFF": False, False: False,
-    "auto": None, "AUTO": None, None: None,
+    "on": True,
+    "ON": True,
+    True: True,
+    "off": False,
+    "OFF": False,
+    False: False,
+    "auto": None,
+    "AUTO": None,
+    None: None,
 }
 
 
@@ -81,8 +89,12 @@ def _tensors_in(values: Iterable[Any]) -> Iterable[torch.Tensor]:
 
 def _starts_a_graph(tensor: torch.Tensor) -> bool:
     """Whether it is a variable of which a gradient is wanted: not a parameter, whose flag is AUTO."""
-    return not isinstance(tensor, (VolatileTensor, torch.nn.Parameter)) and tensor.requires_grad and tensor.is_leaf \
+    return (
+        not isinstance(tensor, (VolatileTensor, torch.nn.Parameter))
+        and tensor.requires_grad
+        and tensor.is_leaf
         and not hasattr(tensor, _AUTO)
+    )
 
 
 def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tensor:

@@ -1,17 +1,34 @@
 """Hard cases of arrays: copies, dtypes, and the places where host arrays and tensors meet."""
+
 from __future__ import annotations
 
 import ast
 
 from chainer2torch.analysis.models.array_kinds import GENERATORS, dtype_of
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Const, HostArray, Inst, Kind, Method, Ref, Tensor, options, scalar_type,
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Method,
+    Ref,
+    Tensor,
+    options,
+    scalar_type,
 )
 from chainer2torch.plan.passes import identity
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.passes.host_arrays import arguments_as_tensors, takes_variables, tensor_of
 from chainer2torch.plan.passes.host_values import (
-    as_text, is_host_method, is_torch_dtype, takes_host_arrays, to_host, to_host_if_array, wrap, writes_text,
+    as_text,
+    is_host_method,
+    is_torch_dtype,
+    takes_host_arrays,
+    to_host,
+    to_host_if_array,
+    wrap,
+    writes_text,
 )
 from chainer2torch.plan.passes.indices import subscript
 from chainer2torch.plan.passes.receivers import among_tensors
@@ -28,10 +45,24 @@ _ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "asser
 _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"})
 # attributes that a NumPy dtype has and a torch dtype lacks
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
-_VIEWS = frozenset({
-    "array", "array_split", "asarray", "ascontiguousarray", "broadcast_to", "expand_dims", "moveaxis", "ravel",
-    "reshape", "rollaxis", "split", "squeeze", "swapaxes", "transpose",
-})
+_VIEWS = frozenset(
+    {
+        "array",
+        "array_split",
+        "asarray",
+        "ascontiguousarray",
+        "broadcast_to",
+        "expand_dims",
+        "moveaxis",
+        "ravel",
+        "reshape",
+        "rollaxis",
+        "split",
+        "squeeze",
+        "swapaxes",
+        "transpose",
+    }
+)
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 _OPTIONS_OF_ASTYPE = frozenset({"order", "casting", "subok"})
@@ -85,9 +116,12 @@ def _is_fresh(plan: Plan, node: ast.expr, dtype: str | None) -> bool:
         return True
     # what an array module makes is new, unless it is asked not to copy
     callee = node.func if isinstance(node, ast.Call) else None
-    return isinstance(callee, ast.Attribute) and isinstance(plan.analysis.kind(callee.value), Inst) and \
-        plan.rules.member("xp.Module", callee.attr) is not None and \
-        callee.attr not in _VIEWS
+    return (
+        isinstance(callee, ast.Attribute)
+        and isinstance(plan.analysis.kind(callee.value), Inst)
+        and plan.rules.member("xp.Module", callee.attr) is not None
+        and callee.attr not in _VIEWS
+    )
 
 
 # the dtypes that PyTorch refuses in a reduction, and what NumPy computes with instead
@@ -116,8 +150,9 @@ def converted_reduction(plan: Plan, node: ast.AST, row: Row) -> None:
 
 def crossings(plan: Plan) -> None:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
-    for node in plan.source.of(ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue,
-                               ast.Dict):
+    for node in plan.source.of(
+        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict
+    ):
         if isinstance(node, ast.Call):
             _call(plan, node)
             identity.asserted(plan, node)
@@ -141,8 +176,12 @@ def crossings(plan: Plan) -> None:
 def _call(plan: Plan, call: ast.Call) -> None:
     callee = plan.analysis.kind(call.func)
     arguments = [*call.args, *(k.value for k in call.keywords)]
-    if isinstance(callee, Ref) and callee.name in _OF_OBJECTS and len(arguments) > 0 and \
-            is_torch_dtype(plan.analysis.kind(arguments[0])):
+    if (
+        isinstance(callee, Ref)
+        and callee.name in _OF_OBJECTS
+        and len(arguments) > 0
+        and is_torch_dtype(plan.analysis.kind(arguments[0]))
+    ):
         wrap(plan, arguments[0], "compat.numpy_dtype(value)")
     elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(plan, call, callee.name[6:], arguments)
@@ -153,9 +192,12 @@ def _call(plan: Plan, call: ast.Call) -> None:
     elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(plan, call, callee):
         for argument in arguments:
             to_host_if_array(plan, argument)
-    elif callee == Ref("builtins.map") and call.args and isinstance(
-            mapped := plan.analysis.kind(call.args[0]), Ref) and (
-                mapped.name.startswith("numpy.") or takes_host_arrays(mapped.name)):
+    elif (
+        callee == Ref("builtins.map")
+        and call.args
+        and isinstance(mapped := plan.analysis.kind(call.args[0]), Ref)
+        and (mapped.name.startswith("numpy.") or takes_host_arrays(mapped.name))
+    ):
         for argument in call.args[1:]:  # `map(np.max, x.data)`
             to_host_if_array(plan, argument)
     elif writes_text(plan, call, callee):
@@ -163,8 +205,12 @@ def _call(plan: Plan, call: ast.Call) -> None:
             as_text(plan, argument)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         _compare_dtypes(plan, call.args[:2])
-    elif isinstance(callee, Method) and callee.name == "dot" and isinstance(call.func, ast.Attribute) and \
-            len(arguments) == 1:
+    elif (
+        isinstance(callee, Method)
+        and callee.name == "dot"
+        and isinstance(call.func, ast.Attribute)
+        and len(arguments) == 1
+    ):
         if "array_dot" not in plan.templates.get(call, ""):
             _same_dtype(plan, call.func.value, callee.receiver, arguments[0], plan.analysis.kind(arguments[0]))
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
@@ -184,8 +230,9 @@ def _method_on_host(plan: Plan, call: ast.Call, arguments: list[ast.expr]) -> No
 
 def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:
     if name == "copyto" and len(call.args) == 2 and not call.keywords and _may_be_parameter(plan, call.args[0]):
-        plan.replace(call, "compat.copyto(dst, src)", {"dst": plan.operand(call.args[0]),
-                                                       "src": plan.operand(call.args[1])})
+        plan.replace(
+            call, "compat.copyto(dst, src)", {"dst": plan.operand(call.args[0]), "src": plan.operand(call.args[1])}
+        )
         plan.mark(call.func, None, "numpy.copyto", "exact", "", _CODE)
         return
     converted = False
@@ -193,15 +240,27 @@ def _numpy_call(plan: Plan, call: ast.Call, name: str, arguments: list[ast.expr]
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
             converted = to_host(plan, part) or converted
-    if not converted and name in _OF_TENSORS_TOO and len(call.args) == 1 and plan.imports_chainer and \
-            plan.analysis.kind(call.args[0]) == UNKNOWN and among_tensors(plan, call):
+    if (
+        not converted
+        and name in _OF_TENSORS_TOO
+        and len(call.args) == 1
+        and plan.imports_chainer
+        and plan.analysis.kind(call.args[0]) == UNKNOWN
+        and among_tensors(plan, call)
+    ):
         converted = wrap(plan, call.args[0], "compat.to_host(value)")
     if not converted:
         return
     written = plan.analysis.kind(call.args[0]) if call.args else UNKNOWN
     if (name in _IN_PLACE or name.endswith(".at")) and not all(isinstance(k, HostArray) for k in options(written)):
-        plan.mark(call.func, None, f"numpy.{name}", "review",
-                  "writes into a converted tensor: on a GPU that is a copy, use the array module instead", _CODE)
+        plan.mark(
+            call.func,
+            None,
+            f"numpy.{name}",
+            "review",
+            "writes into a converted tensor: on a GPU that is a copy, use the array module instead",
+            _CODE,
+        )
     else:
         plan.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
 
@@ -211,8 +270,12 @@ def _may_be_parameter(plan: Plan, node: ast.expr) -> bool:
     kinds = options(plan.analysis.kind(node))
     if all(isinstance(k, Tensor) for k in kinds):
         return True
-    return kinds == (UNKNOWN,) and plan.imports_chainer and isinstance(node, ast.Attribute) and \
-        node.attr in ("data", "array", "grad")
+    return (
+        kinds == (UNKNOWN,)
+        and plan.imports_chainer
+        and isinstance(node, ast.Attribute)
+        and node.attr in ("data", "array", "grad")
+    )
 
 
 def _isinstance(plan: Plan, call: ast.Call) -> None:
@@ -244,7 +307,8 @@ def _arithmetic(plan: Plan, node: ast.BinOp) -> None:
             else:
                 wrap(plan, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
     if isinstance(node.op, ast.FloorDiv) and any(
-            isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)):
+        isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
+    ):
         plan.replace(node, "torch.floor(a / b)", {"a": plan.operand(node.left), "b": plan.operand(node.right)})
         plan.mark(node, plan.rules.rows.get("chainer.Variable.__floordiv__"), "chainer.Variable.__floordiv__", "exact")
         return
@@ -281,7 +345,8 @@ def _may_be_host_array(kind: Kind) -> bool:
     """Whether a value is an array of NumPy, or starts as one: ``self.mean = 0.9 * self.mean + 0.1 * x.array``."""
     kinds = options(kind)
     return any(isinstance(k, HostArray) for k in kinds) and all(
-        isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
+        isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds
+    )
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
@@ -314,8 +379,7 @@ def _comparison(plan: Plan, node: ast.Compare) -> None:
 
 def _compare_dtypes(plan: Plan, sides: list[ast.expr]) -> None:
     """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
-    parts = [part for side in sides
-             for part in (side.elts if isinstance(side, (ast.Tuple, ast.List)) else [side])]
+    parts = [part for side in sides for part in (side.elts if isinstance(side, (ast.Tuple, ast.List)) else [side])]
     kinds = [plan.analysis.kind(part) for part in parts]
     if any(map(is_torch_dtype, kinds)):
         for part, kind in zip(parts, kinds, strict=True):

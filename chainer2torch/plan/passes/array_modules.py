@@ -1,4 +1,5 @@
 """Which array module: ``xp is numpy``, ``cuda.cupy if gpu >= 0 else numpy``, and names that no module has."""
+
 from __future__ import annotations
 
 import ast
@@ -57,8 +58,7 @@ def _assign(plan: Plan, node: ast.Assign) -> None:
         return
     target = ast.unparse(node.targets[0])
     for other in plan.source.of(ast.Assign):
-        if other is not node and len(other.targets) == 1 and \
-                ast.unparse(other.targets[0]) == target:
+        if other is not node and len(other.targets) == 1 and ast.unparse(other.targets[0]) == target:
             value = plan.analysis.kind(other.value)
             if isinstance(value, Ref) and value.name in CUPY:
                 plan.replace(node.value, "compat.array_module('cpu')", {})
@@ -68,10 +68,18 @@ def _assign(plan: Plan, node: ast.Assign) -> None:
 
 def _missing(plan: Plan, node: ast.Attribute) -> None:
     kinds = options(plan.analysis.kind(node.value))
-    if all(isinstance(k, Inst) and k.cls in _PSEUDO for k in kinds) and \
-            plan.rules.member(str(kinds[0].cls), node.attr) is None:  # type: ignore[attr-defined]
-        plan.mark(node, None, f"xp.{node.attr}", "manual",
-                  "the array module for tensors does not have this name; write it with torch", _CODE)
+    if (
+        all(isinstance(k, Inst) and k.cls in _PSEUDO for k in kinds)
+        and plan.rules.member(str(kinds[0].cls), node.attr) is None  # type: ignore[attr-defined]
+    ):
+        plan.mark(
+            node,
+            None,
+            f"xp.{node.attr}",
+            "manual",
+            "the array module for tensors does not have this name; write it with torch",
+            _CODE,
+        )
 
 
 def _is_module(kind: Kind) -> bool:

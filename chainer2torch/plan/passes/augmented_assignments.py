@@ -1,4 +1,5 @@
 """``h += x`` where nobody knows what ``h`` is: Chainer binds a Variable anew and changes an array in place."""
+
 from __future__ import annotations
 
 import ast
@@ -23,12 +24,19 @@ HELPERS: dict[type, str] = {ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", 
 def is_used_as_variable(plan: Plan, node: ast.AugAssign) -> bool:
     """Whether its function takes the array or the graph of what is not known otherwise: ``h -= 1`` near ``h.data``."""
     function = plan.source.enclosing(node, *_FUNCTIONS)
-    if function is None or not isinstance(node.target, (ast.Name, ast.Attribute)) or not plan.imports_chainer or \
-            plan.migrated or not _is_plain(node.target):
+    if (
+        function is None
+        or not isinstance(node.target, (ast.Name, ast.Attribute))
+        or not plan.imports_chainer
+        or plan.migrated
+        or not _is_plain(node.target)
+    ):
         return False
     name = ast.unparse(node.target)
-    return any(isinstance(n, ast.Attribute) and n.attr in _OF_VARIABLES and ast.unparse(n.value) == name
-               for n in nodes_of(function))
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in _OF_VARIABLES and ast.unparse(n.value) == name
+        for n in nodes_of(function)
+    )
 
 
 def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
@@ -38,16 +46,24 @@ def may_be_in_a_graph(plan: Plan, node: ast.AugAssign) -> bool:
     that is read when it is complete is held by nobody else: there, in place or not is the same.
     """
     function = plan.source.enclosing(node, *_FUNCTIONS)
-    if not isinstance(function, _FUNCTIONS) or not isinstance(node.target, ast.Name) or plan.migrated or \
-            type(node.op) not in HELPERS or plan.analysis.kind(node) != UNKNOWN:
+    if (
+        not isinstance(function, _FUNCTIONS)
+        or not isinstance(node.target, ast.Name)
+        or plan.migrated
+        or type(node.op) not in HELPERS
+        or plan.analysis.kind(node) != UNKNOWN
+    ):
         return False
     name = node.target.id
     nodes = nodes_of(function)
     if not _is_value_of_chainer(plan, name, nodes):
         scales = isinstance(node.op, (ast.Mult, ast.Div))  # which counters are not
         counts = any(isinstance(n, ast.Subscript) and name in _names_in(n.slice) for n in nodes)
-        if counts or not (scales or _may_be_added(plan.analysis.kind(node.value))) or not (
-                _in_a_link(plan, function) or _works_with_variables(plan, node, nodes)):
+        if (
+            counts
+            or not (scales or _may_be_added(plan.analysis.kind(node.value)))
+            or not (_in_a_link(plan, function) or _works_with_variables(plan, node, nodes))
+        ):
             return False
     return not _is_complete_when_read(plan, function, name, nodes)
 
@@ -60,16 +76,26 @@ def may_be_array(plan: Plan, node: ast.AugAssign) -> bool:
     name, nodes = ast.unparse(node.target), nodes_of(function)
     if not _in_a_link(plan, function) and not _is_value_of_chainer(plan, name, nodes):
         return True
-    return any(isinstance(n, ast.Assign) and isinstance(n.value, ast.Attribute)
-               and any(ast.unparse(target) == name for target in n.targets) for n in nodes)
+    return any(
+        isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.Attribute)
+        and any(ast.unparse(target) == name for target in n.targets)
+        for n in nodes
+    )
 
 
 def _is_value_of_chainer(plan: Plan, name: str, nodes: list[ast.AST]) -> bool:
     """Whether a function or link of Chainer's takes a name first or gives its value."""
     for n in nodes:
-        if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name) and n.args[0].id == name or \
-                isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and any(
-                    isinstance(target, ast.Name) and target.id == name for target in n.targets):
+        if (
+            isinstance(n, ast.Call)
+            and n.args
+            and isinstance(n.args[0], ast.Name)
+            and n.args[0].id == name
+            or isinstance(n, ast.Assign)
+            and isinstance(n.value, ast.Call)
+            and any(isinstance(target, ast.Name) and target.id == name for target in n.targets)
+        ):
             call = n if isinstance(n, ast.Call) else n.value
             if isinstance(call, ast.Call) and _is_of_chainer(plan, plan.analysis.kind(call.func)):
                 return True
@@ -79,12 +105,17 @@ def _is_value_of_chainer(plan: Plan, name: str, nodes: list[ast.AST]) -> bool:
 def _works_with_variables(plan: Plan, node: ast.AugAssign, nodes: list[ast.AST]) -> bool:
     """Whether a function has to do with Variables, and is neither an optimizer nor about to add up arrays."""
     cls = plan.enclosing_class(node)
-    if cls is not None and any(plan.analysis.derives(cls, base) for base in _UPDATING) or \
-            all(isinstance(k, Tensor) and k.array for k in options(plan.analysis.kind(node.value))):
+    if (
+        cls is not None
+        and any(plan.analysis.derives(cls, base) for base in _UPDATING)
+        or all(isinstance(k, Tensor) and k.array for k in options(plan.analysis.kind(node.value)))
+    ):
         return False
     kinds = (k for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for k in options(plan.analysis.kind(n)))
-    return any(isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Tensor) and not k.array
-               for k in kinds)
+    return any(
+        isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Tensor) and not k.array
+        for k in kinds
+    )
 
 
 def _may_be_added(kind: Kind) -> bool:
@@ -97,30 +128,48 @@ def _names_in(tree: ast.AST) -> set[str]:
 
 
 def _is_of_chainer(plan: Plan, callee: Kind) -> bool:
-    return all(isinstance(k, Ref) and k.name.startswith("chainer.functions.")
-               or isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
+    return all(
+        isinstance(k, Ref)
+        and k.name.startswith("chainer.functions.")
+        or isinstance(k, Inst)
+        and plan.analysis.is_link(k)
+        for k in options(callee)
+    )
 
 
 def _in_a_link(plan: Plan, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     cls = plan.enclosing_class(function)
-    return cls is not None and function.name not in _OFF_THE_GRAPH and plan.analysis.derives(cls, "chainer.Link") and \
-        not any("static" in ast.unparse(d) or "class" in ast.unparse(d) for d in function.decorator_list)
+    return (
+        cls is not None
+        and function.name not in _OFF_THE_GRAPH
+        and plan.analysis.derives(cls, "chainer.Link")
+        and not any("static" in ast.unparse(d) or "class" in ast.unparse(d) for d in function.decorator_list)
+    )
 
 
 def _is_complete_when_read(plan: Plan, function: ast.AST, name: str, nodes: list[ast.AST]) -> bool:
     """Whether all that a name is bound to is new, and nobody reads it before the last change."""
     if any(a.arg == name for a in nodes if isinstance(a, ast.arg)):
         return False
-    changes = [n for n in nodes if isinstance(n, ast.AugAssign)
-               and isinstance(n.target, ast.Name) and n.target.id == name]
+    changes = [
+        n for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name
+    ]
     bound = {change.target for change in changes}
     for n in nodes:
-        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(target := n.targets[0], ast.Name) and \
-                target.id == name and _is_new(plan, n.value):
+        if (
+            isinstance(n, ast.Assign)
+            and len(n.targets) == 1
+            and isinstance(target := n.targets[0], ast.Name)
+            and target.id == name
+            and _is_new(plan, n.value)
+        ):
             bound.add(target)
     end = max(plan.source.span(_outermost_loop(plan, change, function))[1] for change in changes)
-    return all(n in bound if isinstance(n.ctx, ast.Store) else plan.source.start(n) > end
-               for n in nodes if isinstance(n, ast.Name) and n.id == name)
+    return all(
+        n in bound if isinstance(n.ctx, ast.Store) else plan.source.start(n) > end
+        for n in nodes
+        if isinstance(n, ast.Name) and n.id == name
+    )
 
 
 def _outermost_loop(plan: Plan, node: ast.AST, function: ast.AST) -> ast.AST:

@@ -1,4 +1,5 @@
 """Hard cases of devices: NumPy's device is the host, where arrays are no tensors; devices as text; their classes."""
+
 from __future__ import annotations
 
 import ast
@@ -30,8 +31,12 @@ def texts(plan: Plan) -> None:
     for node in plan.source.of(ast.Call, ast.JoinedStr, ast.BinOp):
         if isinstance(node, ast.Call):
             callee = plan.analysis.kind(node.func)
-            if callee == Ref("builtins.str") and len(node.args) == 1 and _is_device(plan, node.args[0]) and \
-                    not _printed(plan, node):
+            if (
+                callee == Ref("builtins.str")
+                and len(node.args) == 1
+                and _is_device(plan, node.args[0])
+                and not _printed(plan, node)
+            ):
                 plan.replace(node, "compat.device_name(device)", {"device": plan.operand(node.args[0])})
                 _mark(plan, node.args[0])
             elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
@@ -51,8 +56,10 @@ def _as_text(plan: Plan, node: ast.expr, values: list[ast.expr]) -> None:
 
 
 def _is_device(plan: Plan, node: ast.expr) -> bool:
-    return all(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.backend.Device")
-               for k in options(plan.analysis.kind(node)))
+    return all(
+        isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.backend.Device")
+        for k in options(plan.analysis.kind(node))
+    )
 
 
 def _mark(plan: Plan, node: ast.expr) -> None:

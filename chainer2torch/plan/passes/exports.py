@@ -1,4 +1,5 @@
 """Names that the files of a project go on taking from each other: such an import stays, though its file is done."""
+
 from __future__ import annotations
 
 import ast
@@ -46,8 +47,11 @@ def _imported(analysis: Analysis, plan: Plan) -> list[tuple[str, str, str]]:
     """
     found: list[tuple[str, str, str]] = []
     for node in plan.source.of(ast.ImportFrom):
-        source = analysis.project.find_relative(node.level, node.module or "", plan.module) if node.level else \
-            analysis.project.find(node.module or "", plan.module)
+        source = (
+            analysis.project.find_relative(node.level, node.module or "", plan.module)
+            if node.level
+            else analysis.project.find(node.module or "", plan.module)
+        )
         if not isinstance(source, ModuleInfo) or source.path == plan.module.path:
             continue
         for alias in node.names:

@@ -1,4 +1,5 @@
 """`L.Linear` flattens what follows the batch axis; where the rank is known, its calls say so in the emitted code."""
+
 from __future__ import annotations
 
 import ast
@@ -30,8 +31,13 @@ def flattens(analysis: Analysis, site: int) -> bool:
 def _may_flatten(analysis: Analysis, call: ast.Call, site: int) -> bool:
     """One plain argument, and the callee is this very layer at every visit."""
     callee = analysis.kind(call.func)
-    return len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred) and \
-        isinstance(callee, Inst) and callee.site == site
+    return (
+        len(call.args) == 1
+        and not call.keywords
+        and not isinstance(call.args[0], ast.Starred)
+        and isinstance(callee, Inst)
+        and callee.site == site
+    )
 
 
 def flatten_input(plan: Plan, call: ast.Call) -> None:

@@ -1,5 +1,6 @@
 """Conditions on what PyTorch does not have (ChainerX, other devices) or on whether Chainer is there: they are constant,
 and their branches fold."""
+
 from __future__ import annotations
 
 import ast
@@ -11,10 +12,35 @@ from chainer2torch.plan.sites import Plan
 
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
-MODULES = frozenset({"chainer", "chainermn"} | {f"chainer.{name}" for name in (
-    "functions", "links", "optimizers", "optimizer", "training", "training.extensions", "cuda", "backends",
-    "backends.cuda", "backend", "datasets", "dataset", "iterators", "initializers", "serializers", "reporter",
-    "distributions", "function", "variable", "testing", "utils")})
+MODULES = frozenset(
+    {"chainer", "chainermn"}
+    | {
+        f"chainer.{name}"
+        for name in (
+            "functions",
+            "links",
+            "optimizers",
+            "optimizer",
+            "training",
+            "training.extensions",
+            "cuda",
+            "backends",
+            "backends.cuda",
+            "backend",
+            "datasets",
+            "dataset",
+            "iterators",
+            "initializers",
+            "serializers",
+            "reporter",
+            "distributions",
+            "function",
+            "variable",
+            "testing",
+            "utils",
+        )
+    }
+)
 
 
 def conditions(plan: Plan) -> None:
@@ -63,19 +89,27 @@ def _only_imported(plan: Plan, name: str) -> bool:
     """Whether a name is bound by imports of Chainer at the top, and else only where such an import has failed."""
     source = plan.source
     if any(a.arg == name for a in source.of(ast.arg)) or any(
-            n.name == name for n in source.of(ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        n.name == name for n in source.of(ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)
+    ):
         return False
     for statement in source.of(ast.Import, ast.ImportFrom):
         if any((a.asname or a.name.split(".")[0]) == name for a in statement.names):
             module = statement.module or "" if isinstance(statement, ast.ImportFrom) else statement.names[0].name
-            if isinstance(statement, ast.ImportFrom) and statement.level or module.split(".")[0] not in _ROOTS or any(
-                    not isinstance(a, (ast.Module, ast.Try, ast.ExceptHandler)) for a in source.ancestors(statement)):
+            if (
+                isinstance(statement, ast.ImportFrom)
+                and statement.level
+                or module.split(".")[0] not in _ROOTS
+                or any(not isinstance(a, (ast.Module, ast.Try, ast.ExceptHandler)) for a in source.ancestors(statement))
+            ):
                 return False
     for stored in source.of(ast.Name):
         if stored.id == name and not isinstance(stored.ctx, ast.Load):
             handler = source.enclosing(stored, ast.ExceptHandler)
-            if not isinstance(handler, ast.ExceptHandler) or not isinstance(handler.type, ast.Name) or \
-                    handler.type.id not in ("ImportError", "ModuleNotFoundError"):
+            if (
+                not isinstance(handler, ast.ExceptHandler)
+                or not isinstance(handler.type, ast.Name)
+                or handler.type.id not in ("ImportError", "ModuleNotFoundError")
+            ):
                 return False
     return True
 
@@ -95,8 +129,11 @@ def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]
 def _fold_if(plan: Plan, statement: ast.If, truth: bool) -> None:
     # `elif` is not a statement of its own in the source: its test becomes the constant
     parent = plan.source.parents.get(statement)
-    is_elif = isinstance(parent, ast.If) and parent.orelse == [statement] and \
-        plan.source.text.startswith("elif", plan.source.start(statement))
+    is_elif = (
+        isinstance(parent, ast.If)
+        and parent.orelse == [statement]
+        and plan.source.text.startswith("elif", plan.source.start(statement))
+    )
     if is_elif:
         plan.replace(statement.test, str(truth), {})
         return

@@ -6,6 +6,7 @@ A function is read in order, with what each name was computed from. Branches are
 that what one round leaves to the next is seen. Where the answer is in doubt the graph counts as shared: keeping one for
 longer changes no number.
 """
+
 from __future__ import annotations
 
 import ast
@@ -30,9 +31,9 @@ _GROWS = frozenset({"append", "extend", "insert"})
 class GraphUse:
     """What happens to the graph that one ``backward()`` or ``unchain_backward()`` is called on."""
 
-    shared: bool = False          # a later backward() passes it again
-    cut: bool = False             # unchain_backward() has cut it before
-    kept: tuple[str, ...] = ()    # of an unchain_backward(): what holds a tensor of the cut part and is used again
+    shared: bool = False  # a later backward() passes it again
+    cut: bool = False  # unchain_backward() has cut it before
+    kept: tuple[str, ...] = ()  # of an unchain_backward(): what holds a tensor of the cut part and is used again
     later: tuple[ast.expr, ...] = ()  # the uses of such names that may have no value yet where the graph is cut
 
 
@@ -49,14 +50,15 @@ class Step:
 class Value:
     """What is known of a name's value."""
 
-    heads: frozenset[int] = frozenset()        # the steps that it may be the result of
-    behind: frozenset[Step] = frozenset()      # these and all that they were computed from
+    heads: frozenset[int] = frozenset()  # the steps that it may be the result of
+    behind: frozenset[Step] = frozenset()  # these and all that they were computed from
     let_go: frozenset[ast.Call] = frozenset()  # the unchain_backward() calls that it has to heed
-    bound: bool = False                        # the name has a value on every way to here
+    bound: bool = False  # the name has a value on every way to here
 
     def __or__(self, other: Value) -> Value:
-        return Value(self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go,
-                     self.bound and other.bound)
+        return Value(
+            self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go, self.bound and other.bound
+        )
 
 
 State = dict[str, Value]
@@ -90,9 +92,15 @@ class _Reading:
 
     def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
         self._block(body, {})
-        return {call: GraphUse(call in self.shared, call in self.cut, tuple(sorted(self.kept.get(call, ()))),
-                               tuple(self.later.get(call, ())))
-                for call in self.seen}
+        return {
+            call: GraphUse(
+                call in self.shared,
+                call in self.cut,
+                tuple(sorted(self.kept.get(call, ()))),
+                tuple(self.later.get(call, ())),
+            )
+            for call in self.seen
+        }
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -160,8 +168,11 @@ class _Reading:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _assign(self, target: ast.expr, value: ast.expr, state: State) -> None:
-        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)) and \
-                len(value.elts) == len(target.elts):
+        if (
+            isinstance(target, (ast.Tuple, ast.List))
+            and isinstance(value, (ast.Tuple, ast.List))
+            and len(value.elts) == len(target.elts)
+        ):
             for part, part_value in list(zip(target.elts, value.elts)):
                 self._assign(part, part_value, state)
         else:
@@ -183,8 +194,11 @@ class _Reading:
 
     def _value(self, node: ast.expr, state: State) -> Value:
         """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
-        if not self.recording or not any(may_hold_graph(k) for k in options(self.kind(node))) or \
-                _called(node) in _LEAVES:  # `chainer.Variable(x)`: nothing was computed for it
+        if (
+            not self.recording
+            or not any(may_hold_graph(k) for k in options(self.kind(node)))
+            or _called(node) in _LEAVES
+        ):  # `chainer.Variable(x)`: nothing was computed for it
             return NOTHING
         if isinstance(node, ast.Call) and node.args and _called(node) == "as_variable":  # a Variable stays what it is
             return self._value(node.args[0], state)
@@ -280,8 +294,12 @@ def _either(one: State, other: State) -> State:
 def asked_only(source: Source, node: ast.AST) -> bool:
     """Whether only the numbers or the shape of a tensor are read here, or whether it is there at all."""
     parent = source.parents.get(node)
-    return isinstance(parent, ast.Attribute) and parent.attr in _NO_GRAPH or isinstance(parent, ast.Compare) and \
-        all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+    return (
+        isinstance(parent, ast.Attribute)
+        and parent.attr in _NO_GRAPH
+        or isinstance(parent, ast.Compare)
+        and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+    )
 
 
 def may_hold_graph(kind: Kind) -> bool:

@@ -1,4 +1,5 @@
 """How a host array becomes a tensor, where the two meet."""
+
 from __future__ import annotations
 
 import ast
@@ -6,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Func, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, Tup, Union, element_of, options,
+    UNKNOWN,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Tensor,
+    Tup,
+    Union,
+    element_of,
+    options,
 )
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.passes.host_values import wrap
@@ -17,9 +30,19 @@ if TYPE_CHECKING:
 
 _REVERSING = frozenset({"numpy.flip", "numpy.fliplr", "numpy.flipud", "numpy.rot90"})
 # parameters that take positions and shapes
-_NO_ARRAYS = frozenset({
-    "axes", "axis", "indices_or_sections", "ksize", "pad_width", "repeats", "reps", "shape", "slices",
-})
+_NO_ARRAYS = frozenset(
+    {
+        "axes",
+        "axis",
+        "indices_or_sections",
+        "ksize",
+        "pad_width",
+        "repeats",
+        "reps",
+        "shape",
+        "slices",
+    }
+)
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -38,12 +61,14 @@ def arguments_as_tensors(plan: Plan, call: ast.Call, callee: Kind) -> None:
             for item, own in zip(items, kinds):  # some may be tensors as they are
                 if layer and own != entering(own, layer):
                     wrap(plan, item, tensor_of(plan, item))
-        elif isinstance(kind, Union) and kind != entering(kind, layer) and not all(
-                isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
+        elif (
+            isinstance(kind, Union)
+            and kind != entering(kind, layer)
+            and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered)
+        ):
             wrap(plan, argument, "compat.from_host(value)")
         elif kind != entering(kind, layer):
-            wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else
-                 tensor_of(plan, argument))
+            wrap(plan, argument, tensors_of(plan, argument) if isinstance(kind, Lst) else tensor_of(plan, argument))
         elif kind == UNKNOWN and comes_from_host(plan, argument):
             wrap(plan, argument, "compat.from_host(value)")
 
@@ -66,10 +91,18 @@ def _tensor_arguments(plan: Plan, call: ast.Call, callee: Kind) -> list[ast.expr
 def takes_variables(plan: Plan, callee: Kind) -> bool:
     """Whether what is called is a function of Chainer's, a link, or the update of an optimizer."""
     if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
-        return callee.name == "update" and isinstance(callee.receiver, Inst) and \
-            plan.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
-    return all(isinstance(k, Ref) and k.name.startswith("chainer.functions.")
-               or isinstance(k, Inst) and plan.analysis.is_link(k) for k in options(callee))
+        return (
+            callee.name == "update"
+            and isinstance(callee.receiver, Inst)
+            and plan.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
+        )
+    return all(
+        isinstance(k, Ref)
+        and k.name.startswith("chainer.functions.")
+        or isinstance(k, Inst)
+        and plan.analysis.is_link(k)
+        for k in options(callee)
+    )
 
 
 def tensor_of(plan: Plan, node: ast.expr) -> str:
@@ -84,8 +117,11 @@ def tensors_of(plan: Plan, node: ast.expr) -> str:
     elif isinstance(node, (ast.List, ast.Tuple)):
         items = node.elts
     else:
-        items = [item for value in _assigned(plan, node, None) for item in (
-            [value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", []))]
+        items = [
+            item
+            for value in _assigned(plan, node, None)
+            for item in ([value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", []))
+        ]
     copied = any(_runs_backwards(plan, item) for item in items)
     return f"[torch.as_tensor(item{'.copy()' if copied else ''}) for item in value]"
 
@@ -103,16 +139,20 @@ def _runs_backwards(plan: Plan, node: ast.expr, depth: int = 0, function: ast.AS
     """Whether an array may be a view with a negative stride, as far as its function and those it calls show."""
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.UnaryOp) for p in parts) or \
-            _runs_backwards(plan, node.value, depth, function)
+        return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.UnaryOp) for p in parts) or _runs_backwards(
+            plan, node.value, depth, function
+        )
     if depth >= _DEPTH:
         return False
     if isinstance(node, ast.Call):
         callee = plan.analysis.kind(node.func)
         if isinstance(callee, Func):
             inner = callee.info.node
-            return any(_runs_backwards(plan, n.value, depth + 1, inner) for n in nodes_of(inner)
-                       if isinstance(n, ast.Return) and n.value is not None)
+            return any(
+                _runs_backwards(plan, n.value, depth + 1, inner)
+                for n in nodes_of(inner)
+                if isinstance(n, ast.Return) and n.value is not None
+            )
         return isinstance(callee, Ref) and callee.name in _REVERSING
     return any(_runs_backwards(plan, value, depth + 1, function) for value in _assigned(plan, node, function))
 
@@ -122,7 +162,13 @@ def _assigned(plan: Plan, node: ast.expr, function: ast.AST | None) -> list[ast.
     if not isinstance(node, ast.Name):
         return []
     function = function or plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = nodes_of(function) if function is not None else [
-        n for n in plan.source.of(ast.Assign) if plan.source.enclosing(n, ast.FunctionDef) is None]
-    return [n.value for n in nodes if isinstance(n, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)]
+    nodes = (
+        nodes_of(function)
+        if function is not None
+        else [n for n in plan.source.of(ast.Assign) if plan.source.enclosing(n, ast.FunctionDef) is None]
+    )
+    return [
+        n.value
+        for n in nodes
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
+    ]

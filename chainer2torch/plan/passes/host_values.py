@@ -1,4 +1,5 @@
 """Values that leave PyTorch: arguments of NumPy and other libraries, and what is written as text."""
+
 from __future__ import annotations
 
 import ast
@@ -7,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options, scalar_type,
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+    scalar_type,
 )
 from chainer2torch.plan.edits import Wrap
 
@@ -15,16 +26,59 @@ if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
-_OF_HOST_ARRAYS = frozenset({
-    "PIL", "cPickle", "cv2", "h5py", "imageio", "joblib", "librosa", "matplotlib", "pandas", "pickle", "pylab",
-    "scipy", "seaborn", "skimage", "sklearn", "soundfile",
-})
+_OF_HOST_ARRAYS = frozenset(
+    {
+        "PIL",
+        "cPickle",
+        "cv2",
+        "h5py",
+        "imageio",
+        "joblib",
+        "librosa",
+        "matplotlib",
+        "pandas",
+        "pickle",
+        "pylab",
+        "scipy",
+        "seaborn",
+        "skimage",
+        "sklearn",
+        "soundfile",
+    }
+)
 # methods of plots, tables and logs of such libraries: their objects have no kind of their own
-_OF_HOST_OBJECTS = frozenset({
-    "add_histogram", "add_image", "add_images", "add_scalar", "bar", "barh", "boxplot", "contour", "contourf",
-    "errorbar", "fill_between", "hist", "hist2d", "imshow", "loglog", "matshow", "pcolor", "pcolormesh", "plot",
-    "plot_surface", "quiver", "scatter", "semilogx", "semilogy", "set_data", "stem", "writerow", "writerows",
-})
+_OF_HOST_OBJECTS = frozenset(
+    {
+        "add_histogram",
+        "add_image",
+        "add_images",
+        "add_scalar",
+        "bar",
+        "barh",
+        "boxplot",
+        "contour",
+        "contourf",
+        "errorbar",
+        "fill_between",
+        "hist",
+        "hist2d",
+        "imshow",
+        "loglog",
+        "matshow",
+        "pcolor",
+        "pcolormesh",
+        "plot",
+        "plot_surface",
+        "quiver",
+        "scatter",
+        "semilogx",
+        "semilogy",
+        "set_data",
+        "stem",
+        "writerow",
+        "writerows",
+    }
+)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
@@ -52,8 +106,9 @@ def to_host_if_array(plan: Plan, node: ast.expr) -> None:
                 wrap(plan, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(plan, node)
-        elif all(isinstance(k, Tensor) and k.array or isinstance(k, HostArray) or scalar_type(k) for k in kinds) and \
-                any(isinstance(k, Tensor) for k in kinds):
+        elif all(
+            isinstance(k, Tensor) and k.array or isinstance(k, HostArray) or scalar_type(k) for k in kinds
+        ) and any(isinstance(k, Tensor) for k in kinds):
             wrap(plan, node, "compat.to_host(value)")  # a sum that starts from 0, or from an array of NumPy
 
 
@@ -64,8 +119,11 @@ def as_text(plan: Plan, node: ast.expr) -> None:
         as_text(plan, part)
     if parts:
         return
-    of_array = isinstance(node, ast.Attribute) and node.attr == "dtype" and any(
-        isinstance(kind, Tensor) for kind in options(plan.analysis.kind(node.value)))
+    of_array = (
+        isinstance(node, ast.Attribute)
+        and node.attr == "dtype"
+        and any(isinstance(kind, Tensor) for kind in options(plan.analysis.kind(node.value)))
+    )
     if of_array or is_torch_dtype(plan.analysis.kind(node)):
         wrap(plan, node, "compat.numpy_dtype(value)")
     else:
@@ -76,14 +134,23 @@ def _is_shape(plan: Plan, node: ast.expr) -> bool:
     """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         node = node.value
-    return isinstance(node, ast.Attribute) and node.attr == "shape" and all(
-        isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value)))
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "shape"
+        and all(isinstance(k, Tensor) for k in options(plan.analysis.kind(node.value)))
+    )
 
 
 def _is_held_by_anything(plan: Plan, node: ast.expr) -> bool:
     """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable."""
-    return isinstance(node, ast.Attribute) and node.attr in ("array", "data") and plan.imports_chainer and \
-        not plan.migrated and plan.analysis.kind(node.value) == UNKNOWN and plan.analysis.kind(node) == UNKNOWN
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in ("array", "data")
+        and plan.imports_chainer
+        and not plan.migrated
+        and plan.analysis.kind(node.value) == UNKNOWN
+        and plan.analysis.kind(node) == UNKNOWN
+    )
 
 
 def writes_text(plan: Plan, call: ast.Call, callee: Kind) -> bool:
@@ -105,14 +172,21 @@ def is_host_method(plan: Plan, call: ast.Call, callee: Kind) -> bool:
     """``ax.imshow(x.data)``, ``writer.writerow([x.data])``: methods of other libraries, where the project has none of
     the name.
     """
-    return callee == UNKNOWN and isinstance(call.func, ast.Attribute) and call.func.attr in _OF_HOST_OBJECTS and \
-        call.func.attr not in plan.analysis.once(_defined)
+    return (
+        callee == UNKNOWN
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in _OF_HOST_OBJECTS
+        and call.func.attr not in plan.analysis.once(_defined)
+    )
 
 
 def _defined(analysis: Analysis) -> frozenset[str]:
     """The names of all functions and methods of the project."""
-    return frozenset(node.name for module in analysis.project.modules.values()
-                     for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef))
+    return frozenset(
+        node.name
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef)
+    )
 
 
 def _items(kind: Kind) -> tuple[Kind, ...]:
@@ -148,13 +222,25 @@ def wrap(plan: Plan, node: ast.expr, template: str, **operands: ast.expr) -> boo
 
 
 def _is_wrapped(node: ast.expr, template: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1 and \
-        template == f"compat.{node.func.attr}(value)"
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and len(node.args) == 1
+        and template == f"compat.{node.func.attr}(value)"
+    )
 
 
 def is_torch_dtype(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls == "torch.dtype"
 
 
-__all__ = ["as_text", "is_host_method", "is_torch_dtype", "takes_host_arrays", "to_host", "to_host_if_array", "wrap",
-           "writes_text"]
+__all__ = [
+    "as_text",
+    "is_host_method",
+    "is_torch_dtype",
+    "takes_host_arrays",
+    "to_host",
+    "to_host_if_array",
+    "wrap",
+    "writes_text",
+]

@@ -1,4 +1,5 @@
 """``x.array is y.array``: in Chainer the array of a Variable is one object, in PyTorch each ``detach()`` makes one."""
+
 from __future__ import annotations
 
 import ast
@@ -15,8 +16,11 @@ _ASSERTIONS = {"assertIs": "assertTrue", "assertIsNot": "assertFalse"}
 
 def compared(plan: Plan, node: ast.Compare) -> None:
     """``is`` between two arrays becomes a comparison of the memory that they stand for."""
-    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or \
-            not _are_arrays(plan, node.left, node.comparators[0]):
+    if (
+        len(node.ops) != 1
+        or not isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        or not _are_arrays(plan, node.left, node.comparators[0])
+    ):
         return
     sign = "" if isinstance(node.ops[0], ast.Is) else "not "
     plan.replace(node, f"{sign}compat.is_same_array(a, b)", _operands(plan, node.left, node.comparators[0]))
@@ -25,8 +29,12 @@ def compared(plan: Plan, node: ast.Compare) -> None:
 
 def asserted(plan: Plan, call: ast.Call) -> None:
     """``self.assertIs(x.array, y.array)``, the same of a test."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ASSERTIONS or len(call.args) < 2 or \
-            not _are_arrays(plan, call.args[0], call.args[1]):
+    if (
+        not isinstance(call.func, ast.Attribute)
+        or call.func.attr not in _ASSERTIONS
+        or len(call.args) < 2
+        or not _are_arrays(plan, call.args[0], call.args[1])
+    ):
         return
     operands = _operands(plan, call.args[0], call.args[1])
     operands["test"] = plan.operand(call.func.value)
@@ -45,8 +53,9 @@ def _operands(plan: Plan, a: ast.expr, b: ast.expr) -> dict[str, Operand]:
 def _are_arrays(plan: Plan, a: ast.expr, b: ast.expr) -> bool:
     """Whether one side is an array that became a tensor, and the other may be one."""
     kinds = [plan.analysis.kind(side) for side in (a, b)]
-    return any(_is_array(plan, side, kind) for side, kind in zip((a, b), kinds, strict=True)) and \
-        all(_may_be_array(kind) for kind in kinds)
+    return any(_is_array(plan, side, kind) for side, kind in zip((a, b), kinds, strict=True)) and all(
+        _may_be_array(kind) for kind in kinds
+    )
 
 
 def _is_array(plan: Plan, node: ast.expr, kind: Kind) -> bool:
@@ -56,5 +65,6 @@ def _is_array(plan: Plan, node: ast.expr, kind: Kind) -> bool:
 
 
 def _may_be_array(kind: Kind) -> bool:
-    return any(k == UNKNOWN or isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in options(kind)) \
-        and kind != Const(None)
+    return any(
+        k == UNKNOWN or isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in options(kind)
+    ) and kind != Const(None)

@@ -1,4 +1,5 @@
 """Indices of arrays that mean something else in PyTorch."""
+
 from __future__ import annotations
 
 import ast
@@ -37,8 +38,14 @@ def subscript(plan: Plan, node: ast.Subscript) -> None:
     if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts) and not _mixed(plan, parts):
         return
     if not isinstance(node.ctx, ast.Load):
-        plan.mark(node, None, "numpy.ndarray.__setitem__", "manual",
-                  "assignment through an index that PyTorch reads in another way; index with arrays only", _CODE)
+        plan.mark(
+            node,
+            None,
+            "numpy.ndarray.__setitem__",
+            "manual",
+            "assignment through an index that PyTorch reads in another way; index with arrays only",
+            _CODE,
+        )
         return
     plain = [p for p in parts if isinstance(p, ast.Slice) and p.lower is None and p.upper is None]
     if len(plain) == len(parts) and all(p.step is None or ast.unparse(p.step) == "-1" for p in plain):
@@ -54,8 +61,15 @@ def subscript(plan: Plan, node: ast.Subscript) -> None:
 
 def _mark_read(plan: Plan, node: ast.Subscript) -> None:
     if _is_written_into(plan, node):
-        plan.mark(node, None, "numpy.ndarray.__getitem__", "review", "a view in NumPy, a copy here: what is written "
-                  "into it does not reach the array; write into the array itself", _CODE)
+        plan.mark(
+            node,
+            None,
+            "numpy.ndarray.__getitem__",
+            "review",
+            "a view in NumPy, a copy here: what is written "
+            "into it does not reach the array; write into the array itself",
+            _CODE,
+        )
     else:
         plan.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
 
@@ -72,10 +86,16 @@ def _is_written_into(plan: Plan, node: ast.Subscript) -> bool:
         return isinstance(parent, ast.Attribute) and parent.attr in _WRITING
     name, function = parent.targets[0].id, plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     return any(
-        isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load) and _is_name(n.value, name) or
-        isinstance(n, ast.AugAssign) and _is_name(n.target, name) or
-        isinstance(n, ast.Attribute) and n.attr in _WRITING and _is_name(n.value, name)
-        for n in nodes_of(function or plan.source.tree))
+        isinstance(n, ast.Subscript)
+        and not isinstance(n.ctx, ast.Load)
+        and _is_name(n.value, name)
+        or isinstance(n, ast.AugAssign)
+        and _is_name(n.target, name)
+        or isinstance(n, ast.Attribute)
+        and n.attr in _WRITING
+        and _is_name(n.value, name)
+        for n in nodes_of(function or plan.source.tree)
+    )
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -91,8 +111,11 @@ def _in_a_link(plan: Plan, node: ast.AST) -> bool:
 def _mixed(plan: Plan, parts: list[ast.expr]) -> bool:
     """Whether an integer and an index array stand together with a slice: NumPy puts the indexed axes first."""
     kinds = [plan.analysis.kind(p) for p in parts if not isinstance(p, ast.Slice)]
-    return any(isinstance(p, ast.Slice) for p in parts) and any(scalar_type(k) == "int" for k in kinds) and \
-        any(isinstance(k, (Tensor, HostArray, Lst)) for k in kinds)
+    return (
+        any(isinstance(p, ast.Slice) for p in parts)
+        and any(scalar_type(k) == "int" for k in kinds)
+        and any(isinstance(k, (Tensor, HostArray, Lst)) for k in kinds)
+    )
 
 
 def _is_negative(step: ast.expr | None) -> TypeGuard[ast.UnaryOp]:

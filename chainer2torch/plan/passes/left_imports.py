@@ -5,6 +5,7 @@ the module is imported and what was converted works; a line that still needs Cha
 raises a NameError. Nothing goes wrong silently: the name must have no other meaning in the file, and no other file
 takes it from this one.
 """
+
 from __future__ import annotations
 
 import ast
@@ -21,13 +22,22 @@ _ABSENT = frozenset({"ImportError", "ModuleNotFoundError"})
 
 def left_imports(plan: Plan) -> Iterator[GuardImport]:
     """The guards of the imports of Chainer that stay at the top of a file, its other edits being planned."""
-    foreign = {_bound(alias) for statement in plan.source.of(ast.Import, ast.ImportFrom)
-               for alias in statement.names if not _is_chainer(plan, alias)}
+    foreign = {
+        _bound(alias)
+        for statement in plan.source.of(ast.Import, ast.ImportFrom)
+        for alias in statement.names
+        if not _is_chainer(plan, alias)
+    }
     taken = foreign | plan.source.assigned | plan.taken | _exported(plan)
     for line in _lines(plan):
         left = [alias for statement in line for alias in _staying(plan, statement)]
-        if left and all(alias is not None and _is_chainer(plan, alias) and not hasattr(builtins, _bound(alias)) and
-                        _bound(alias) not in taken for alias in left):
+        if left and all(
+            alias is not None
+            and _is_chainer(plan, alias)
+            and not hasattr(builtins, _bound(alias))
+            and _bound(alias) not in taken
+            for alias in left
+        ):
             yield GuardImport(plan.source.start(line[0]))
 
 
@@ -53,9 +63,13 @@ def _staying(plan: Plan, statement: ast.stmt) -> list[ast.alias | None]:
 
 def _exported(plan: Plan) -> set[str]:
     """The names that ``__all__`` holds: what the module promises must be there."""
-    return {c.value for statement in plan.source.of(ast.Assign)
-            if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets)
-            for c in ast.walk(statement.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return {
+        c.value
+        for statement in plan.source.of(ast.Assign)
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets)
+        for c in ast.walk(statement.value)
+        if isinstance(c, ast.Constant) and isinstance(c.value, str)
+    }
 
 
 def empty_guards(plan: Plan) -> None:
@@ -67,16 +81,28 @@ def empty_guards(plan: Plan) -> None:
         if block.orelse or block.finalbody or not all(_does_nothing(handler, bound) for handler in block.handlers):
             continue
         edits = [plan.edits.get(statement) for statement in block.body]
-        if all(isinstance(edit, RemoveImport) and isinstance(statement, (ast.Import, ast.ImportFrom)) and
-               len(edit.aliases) == len(statement.names) for statement, edit in zip(block.body, edits, strict=True)):
+        if all(
+            isinstance(edit, RemoveImport)
+            and isinstance(statement, (ast.Import, ast.ImportFrom))
+            and len(edit.aliases) == len(statement.names)
+            for statement, edit in zip(block.body, edits, strict=True)
+        ):
             plan.edits[block] = Remove(plan.source.start(block))
 
 
 def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
     """Whether a handler does nothing but give constants to the names that the imports bind."""
-    return isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT and all(
-        isinstance(s, ast.Pass) or isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant)
-        and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets) for s in handler.body)
+    return (
+        isinstance(handler.type, ast.Name)
+        and handler.type.id in _ABSENT
+        and all(
+            isinstance(s, ast.Pass)
+            or isinstance(s, ast.Assign)
+            and isinstance(s.value, ast.Constant)
+            and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
+            for s in handler.body
+        )
+    )
 
 
 def _is_chainer(plan: Plan, alias: ast.alias) -> bool:
@@ -87,4 +113,3 @@ def _is_chainer(plan: Plan, alias: ast.alias) -> bool:
 
 def _bound(alias: ast.alias) -> str:
     return alias.asname or alias.name.split(".")[0]
-

@@ -1,4 +1,5 @@
 """Hooks of links that users write: what they see is the same, unless they look at the link itself."""
+
 from __future__ import annotations
 
 import ast
@@ -38,7 +39,8 @@ def _difference(analysis: Analysis) -> str:
 def _looks(cls: ClassInfo) -> bool:
     for name, method in cls.methods.items():
         if name in ("forward_preprocess", "forward_postprocess") and any(
-                not (isinstance(use, ast.Attribute) and use.attr in _SAME) for use in _uses(cls, method)):
+            not (isinstance(use, ast.Attribute) and use.attr in _SAME) for use in _uses(cls, method)
+        ):
             return True
         if name in ("added", "deleted") and any(not _asks_for_none(use) for use in _uses(cls, method)):
             return True

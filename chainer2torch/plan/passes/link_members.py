@@ -1,4 +1,5 @@
 """Links that code asks what they are or what they hold: class tests, `chain['name']`, attributes by Chainer's names."""
+
 from __future__ import annotations
 
 import ast
@@ -21,13 +22,17 @@ _STATISTICS = frozenset({"avg_mean", "avg_var"})
 _DISTINCTIVE = _STATISTICS | {"W"}
 _OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
-_ASKING = {"builtins.hasattr": "compat.has_link_attribute(obj, name)",
-           "builtins.getattr": "compat.link_attribute(obj, name)",
-           "builtins.setattr": "compat.set_link_attribute(obj, name, value)"}
+_ASKING = {
+    "builtins.hasattr": "compat.has_link_attribute(obj, name)",
+    "builtins.getattr": "compat.link_attribute(obj, name)",
+    "builtins.setattr": "compat.set_link_attribute(obj, name, value)",
+}
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
 _PRIVATE = frozenset({"_children", "_params", "_persistent"})
-_INNER = "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and " \
+_INNER = (
+    "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and "
     "named_buffers(), not here"
+)
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
@@ -62,16 +67,24 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
         plan.use(node)
         if isinstance(node, ast.Attribute) and plan.reference(node.value) == _CUPY:  # said once
             plan.mark(node.value, plan.rules.rows[_CUPY], _CUPY, "exact")
-        plan.mark(node, plan.rules.rows[_CUPY_ARRAY], _CUPY_ARRAY, "review",
-                  "a tensor on a GPU is one here, also where it was a Variable. Not executed: this needs a GPU")
+        plan.mark(
+            node,
+            plan.rules.rows[_CUPY_ARRAY],
+            _CUPY_ARRAY,
+            "review",
+            "a tensor on a GPU is one here, also where it was a Variable. Not executed: this needs a GPU",
+        )
         return
     if row is None or name is None or row.value is None or row.state == "manual":
         return
     made = list(_torch_classes(row)) if name.startswith("chainer.links.") else []
     if name == "chainer.ChainList":
         made = ["compat.Sequential"] if _mentioned(plan, "Sequential") else []
-        made += [str(other.value) for other in plan.rules.rows.values() if other.name.startswith(_LISTS)
-                 and other.value and _mentioned(plan, other.name.rpartition(".")[2])]
+        made += [
+            str(other.value)
+            for other in plan.rules.rows.values()
+            if other.name.startswith(_LISTS) and other.value and _mentioned(plan, other.name.rpartition(".")[2])
+        ]
     state, note, new = row.state, "", row.value
     if name == "chainer.Chain":
         new = "compat.AnyChain"
@@ -79,8 +92,7 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
             state, note = "review", "a class of yours that derives from chainer.Link counts as a Chain here"
     elif name == "chainer.Variable":
         kinds = options(plan.analysis.kind(test.args[0]))
-        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or \
-                harmless(plan.source, test):
+        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or harmless(plan.source, test):
             return
         if wraps(plan.source, test, lambda made: plan.reference(made) == name):
             plan.replace(test, "compat.is_variable(x)", {"x": plan.operand(test.args[0])})
@@ -90,10 +102,16 @@ def _class_test(plan: Plan, node: ast.expr, test: ast.Call) -> None:
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:
         return
-    others = [plan.rules.rows[other] for other in plan.rules.rows
-              if other.startswith("chainer.links.") and _mentioned(plan, other.rpartition(".")[2])]
-    also = sorted(other.name.rpartition(".")[2] for other in others
-                  if other is not row and other.value and _torch_classes(other) & set(made))
+    others = [
+        plan.rules.rows[other]
+        for other in plan.rules.rows
+        if other.startswith("chainer.links.") and _mentioned(plan, other.rpartition(".")[2])
+    ]
+    also = sorted(
+        other.name.rpartition(".")[2]
+        for other in others
+        if other is not row and other.value and _torch_classes(other) & set(made)
+    )
     if also:
         state, note = "review", f"{' and '.join(also)} may become the same class"
     plan.replace(node, f"({', '.join([*sorted(made), new])})" if made else new, {})
@@ -111,16 +129,22 @@ def _is_cupy_array(plan: Plan, node: ast.expr) -> bool:
 def _walk(plan: Plan, node: ast.Attribute) -> None:
     """``model.params()`` where a recurrent layer of torch holds together what Chainer holds apart."""
     row = plan.rules.rows.get(f"chainer.Link.{node.attr}")
-    if row is not None and node in plan.sites and plan.sites[node].symbol == row.name and any(
-            word.startswith("NStep") for word in plan.analysis.once(_words)):
+    if (
+        row is not None
+        and node in plan.sites
+        and plan.sites[node].symbol == row.name
+        and any(word.startswith("NStep") for word in plan.analysis.once(_words))
+    ):
         del plan.sites[node]  # rewritten as ever, and marked
         plan.mark(node, row, row.name, "review", _STACKED)
 
 
 def _bare_links(analysis: Analysis) -> bool:
     """Whether classes of the project derive from chainer.Link itself: they become modules as Chains do."""
-    return any(next((c for c in analysis.mro(cls) if isinstance(c, str)), "") == "chainer.Link"
-               for cls in analysis.classes.values())
+    return any(
+        next((c for c in analysis.mro(cls) if isinstance(c, str)), "") == "chainer.Link"
+        for cls in analysis.classes.values()
+    )
 
 
 def _base_method(plan: Plan, node: ast.Attribute) -> None:
@@ -128,14 +152,25 @@ def _base_method(plan: Plan, node: ast.Attribute) -> None:
     name = plan.reference(node)
     row = plan.rules.rows.get(name.rpartition(".")[0]) if name else None
     call = plan.source.parents.get(node)
-    if row is None or row.value is None or row.state == "manual" or not isinstance(call, ast.Call) or \
-            call.func is not node or not plan.analysis.derives(row.name, "chainer.Link"):
+    if (
+        row is None
+        or row.value is None
+        or row.state == "manual"
+        or not isinstance(call, ast.Call)
+        or call.func is not node
+        or not plan.analysis.derives(row.name, "chainer.Link")
+    ):
         return
     bare = row.value == "torch.nn.Module"
     if bare and (node.attr != "__init__" or call.keywords or len(call.args) != 1):
         cls = plan.enclosing_class(node)  # with links or shapes: `constructor` makes the edit
-        if cls is not None and node.attr == "__init__" and len(call.args) == 1 and row.name in plan.analysis.mro(cls) \
-                and isinstance(plan.source.parents.get(call), ast.Expr):
+        if (
+            cls is not None
+            and node.attr == "__init__"
+            and len(call.args) == 1
+            and row.name in plan.analysis.mro(cls)
+            and isinstance(plan.source.parents.get(call), ast.Expr)
+        ):
             plan.mark(node, row, f"{row.name}.__init__", row.state)
         return
     plan.replace(node, f"{row.value}.{_OF_BASE[node.attr]}", {})
@@ -155,15 +190,22 @@ def _compared(plan: Plan, node: ast.expr) -> None:
     if row is not None and row.value is not None and row.name.startswith("chainer.links.") and _torch_classes(row):
         plan.replace(node, row.value, {})
         plan.use(node)
-        plan.mark(node, row, row.name, "review", "such a link may also have become "
-                  + " or ".join(c.replace("torch.nn", "nn") for c in sorted(_torch_classes(row)))
-                  + ": ask with isinstance for all of them")
+        plan.mark(
+            node,
+            row,
+            row.name,
+            "review",
+            "such a link may also have become "
+            + " or ".join(c.replace("torch.nn", "nn") for c in sorted(_torch_classes(row)))
+            + ": ask with isinstance for all of them",
+        )
 
 
 def _torch_classes(row: Row) -> frozenset[str]:
     """The layers of torch.nn among the templates of a link (lazy ones derive from the others)."""
-    return frozenset(f"torch.nn.{name}" for case in row.cases
-                     for name in re.findall(r"\btorch\.nn\.(?:Lazy)?([A-Z]\w*)", case.torch))
+    return frozenset(
+        f"torch.nn.{name}" for case in row.cases for name in re.findall(r"\btorch\.nn\.(?:Lazy)?([A-Z]\w*)", case.torch)
+    )
 
 
 def _mentioned(plan: Plan, name: str) -> bool:
@@ -172,8 +214,9 @@ def _mentioned(plan: Plan, name: str) -> bool:
 
 def _words(analysis: Analysis) -> frozenset[str]:
     """Every word of the project's files."""
-    return frozenset(word for module in analysis.project.modules.values()
-                     for word in re.findall(r"\w+", module.source.text))
+    return frozenset(
+        word for module in analysis.project.modules.values() for word in re.findall(r"\w+", module.source.text)
+    )
 
 
 def members(plan: Plan) -> None:
@@ -200,10 +243,17 @@ def _subscript(plan: Plan, node: ast.Subscript) -> None:
     if any(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith("chainer.links.NStep") for k in kinds):
         plan.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
         return
-    if node in plan.edits or not isinstance(node.ctx, ast.Load) or not all(
-            isinstance(k, Inst) and k.cls != "chainer.Chain" and plan.analysis.derives(k.cls, "chainer.Chain")
+    if (
+        node in plan.edits
+        or not isinstance(node.ctx, ast.Load)
+        or not all(
+            isinstance(k, Inst)
+            and k.cls != "chainer.Chain"
+            and plan.analysis.derives(k.cls, "chainer.Chain")
             and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in plan.analysis.mro(k.cls))
-            for k in kinds):
+            for k in kinds
+        )
+    ):
         return
     plan.replace(node, "getattr(chain, name)", {"chain": plan.operand(node.value), "name": plan.operand(node.slice)})
 
@@ -218,8 +268,12 @@ def _inner_state(plan: Plan, node: ast.expr, kind: Kind, name: str) -> None:
 
 def _is_asked_for(parent: ast.AST | None) -> bool:
     """``... is None``, ``... is not None``."""
-    return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.Is, ast.IsNot)) and \
-        isinstance(parent.comparators[0], ast.Constant) and parent.comparators[0].value is None
+    return (
+        isinstance(parent, ast.Compare)
+        and isinstance(parent.ops[0], (ast.Is, ast.IsNot))
+        and isinstance(parent.comparators[0], ast.Constant)
+        and parent.comparators[0].value is None
+    )
 
 
 def _has_weights(plan: Plan, node: ast.Attribute) -> bool:
@@ -228,7 +282,8 @@ def _has_weights(plan: Plan, node: ast.Attribute) -> bool:
     owner = ast.unparse(node.value)
     return function is not None and any(
         isinstance(n, ast.Attribute) and n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner
-        for n in nodes_of(function))
+        for n in nodes_of(function)
+    )
 
 
 def _among_links(plan: Plan, node: ast.AST) -> bool:
@@ -236,35 +291,57 @@ def _among_links(plan: Plan, node: ast.AST) -> bool:
     function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     return function is not None and any(
         n in plan.sites and plan.sites[n].symbol.startswith(("chainer.Link", "chainer.Chain", "chainer.links", "?."))
-        for n in ast.walk(function))
+        for n in ast.walk(function)
+    )
 
 
 def _attribute(plan: Plan, node: ast.Attribute) -> None:
     kind = plan.analysis.kind(node.value)
     if node.attr in _PRIVATE or node.attr == "__dict__":
-        if not any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and node.attr in k.cls.attrs
-                   for k in options(kind)):
+        if not any(
+            isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and node.attr in k.cls.attrs for k in options(kind)
+        ):
             _inner_state(plan, node, kind, node.attr)
         return
     parent, decided = plan.source.parents.get(node), seen_before(plan, node)
     if kind == UNKNOWN or isinstance(kind, Method) and plan.analysis.is_link(kind.receiver):
-        if not decided and (node.attr in _DISTINCTIVE or node.attr in _OF_LINKS and (
-                isinstance(parent, ast.Attribute) and parent.attr in _OF_PARAMETERS or _is_asked_for(parent) or
-                _has_weights(plan, node)) or node.attr == "decay" and isinstance(parent, ast.Assign)):
+        if not decided and (
+            node.attr in _DISTINCTIVE
+            or node.attr in _OF_LINKS
+            and (
+                isinstance(parent, ast.Attribute)
+                and parent.attr in _OF_PARAMETERS
+                or _is_asked_for(parent)
+                or _has_weights(plan, node)
+            )
+            or node.attr == "decay"
+            and isinstance(parent, ast.Assign)
+        ):
             _by_name(plan, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
         return
     if node.attr in _OF_LINKS and all(
-            isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)
-            and plan.rules.member(k.cls, node.attr) is None for k in options(kind)):
+        isinstance(k, Inst)
+        and isinstance(k.cls, str)
+        and plan.analysis.is_link(k)
+        and plan.rules.member(k.cls, node.attr) is None
+        for k in options(kind)
+    ):
         if not decided:
             _by_name(plan, node)  # some link
         return
     for option in options(kind):
         if isinstance(option, Inst) and _lost(plan, option, node):
-            row = next(plan.rules.rows[c] for c in plan.analysis.mro(option.cls)
-                       if isinstance(c, str) and c in plan.rules.rows)
-            plan.mark(node, None, f"{row.name}.{node.attr}", "manual",
-                      f"what {row.name.rpartition('.')[2]} became may have no attribute `{node.attr}`", "C2T300")
+            row = next(
+                plan.rules.rows[c] for c in plan.analysis.mro(option.cls) if isinstance(c, str) and c in plan.rules.rows
+            )
+            plan.mark(
+                node,
+                None,
+                f"{row.name}.{node.attr}",
+                "manual",
+                f"what {row.name.rpartition('.')[2]} became may have no attribute `{node.attr}`",
+                "C2T300",
+            )
             return
 
 
@@ -276,9 +353,14 @@ def _lost(plan: Plan, kind: Inst, node: ast.Attribute) -> bool:
     if any(isinstance(c, ClassInfo) for c in classes):
         return False  # derives from the helper, which has Chainer's attributes
     row = plan.rules.rows.get(kind.cls) if isinstance(kind.cls, str) else None
-    return row is not None and row.name.startswith("chainer.links.") and bool(_torch_classes(row)) \
-        and plan.rules.member(row.name, node.attr) is None and not _is_set(plan, node.attr) \
+    return (
+        row is not None
+        and row.name.startswith("chainer.links.")
+        and bool(_torch_classes(row))
+        and plan.rules.member(row.name, node.attr) is None
+        and not _is_set(plan, node.attr)
         and not _is_new_name(plan, row.name, node.attr)
+    )
 
 
 def _is_new_name(plan: Plan, link: str, attribute: str) -> bool:
@@ -300,20 +382,36 @@ def _by_name(plan: Plan, node: ast.Attribute) -> None:
     statement = plan.source.parents.get(node)
     name = f"'{node.attr}'"
     outer = plan.source.parents.get(statement) if statement is not None else None
-    if isinstance(statement, ast.Attribute) and isinstance(statement.ctx, ast.Store) and statement.attr in _SETTERS \
-            and isinstance(outer, ast.Assign) and len(outer.targets) == 1 and outer not in plan.edits:
+    if (
+        isinstance(statement, ast.Attribute)
+        and isinstance(statement.ctx, ast.Store)
+        and statement.attr in _SETTERS
+        and isinstance(outer, ast.Assign)
+        and len(outer.targets) == 1
+        and outer not in plan.edits
+    ):
         plan.edits[outer] = ReplaceStatement(
-            plan.source.start(outer), f"compat.{_SETTERS[statement.attr]}(compat.link_attribute(obj, {name}), value)",
-            {"obj": receiver, "value": plan.operand(outer.value)})
+            plan.source.start(outer),
+            f"compat.{_SETTERS[statement.attr]}(compat.link_attribute(obj, {name}), value)",
+            {"obj": receiver, "value": plan.operand(outer.value)},
+        )
     elif isinstance(node.ctx, ast.Load):
         plan.replace(node, f"compat.link_attribute(obj, {name})", {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement not in plan.edits:
         plan.edits[statement] = ReplaceStatement(
-            plan.source.start(statement), f"compat.set_link_attribute(obj, {name}, value)",
-            {"obj": receiver, "value": plan.operand(statement.value)})
+            plan.source.start(statement),
+            f"compat.set_link_attribute(obj, {name}, value)",
+            {"obj": receiver, "value": plan.operand(statement.value)},
+        )
     else:
-        plan.mark(node, None, f"?.{node.attr}", "review",
-                  "if this is a link of Chainer's, the attribute has another name now", "C2T390")
+        plan.mark(
+            node,
+            None,
+            f"?.{node.attr}",
+            "review",
+            "if this is a link of Chainer's, the attribute has another name now",
+            "C2T390",
+        )
         return
     plan.mark(node, None, f"?.{node.attr}", "exact", _BY_NAME, "C2T390")
 
@@ -328,9 +426,11 @@ def _asked_by_name(plan: Plan, call: ast.Call) -> None:
         return
     name = plan.analysis.kind(call.args[1])
     owner = plan.analysis.kind(call.args[0])
-    if not isinstance(name, Const) or name.value not in _OF_LINKS or not (
-            owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(plan, k, name.value)
-                               for k in options(owner))):
+    if (
+        not isinstance(name, Const)
+        or name.value not in _OF_LINKS
+        or not (owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(plan, k, name.value) for k in options(owner)))
+    ):
         return
     operands = dict(zip(("obj", "name", "value"), map(plan.operand, call.args)))
     plan.replace(call, template, operands)
@@ -340,4 +440,5 @@ def _asked_by_name(plan: Plan, call: ast.Call) -> None:
 def _is_layer(plan: Plan, kind: Inst, name: str) -> bool:
     """Whether a link may have a parameter of Chainer's of that name: none of its own classes makes one."""
     return plan.analysis.derives(kind.cls, "chainer.Link") and not any(
-        isinstance(c, ClassInfo) and name in c.attrs.keys() - _STATISTICS for c in plan.analysis.mro(kind.cls))
+        isinstance(c, ClassInfo) and name in c.attrs.keys() - _STATISTICS for c in plan.analysis.mro(kind.cls)
+    )

@@ -1,4 +1,5 @@
 """Chainer's names in strings, docstrings and comments: nothing changes them, the report lists them."""
+
 from __future__ import annotations
 
 import ast
@@ -11,9 +12,11 @@ from chainer2torch.plan.sites import Plan
 from chainer2torch.plan.passes.texts import Aliases
 
 # dotted names (not parts of paths and addresses), imports, and strings that are one name
-_NAMES = re.compile(r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/-])"
-                    r"|(?<=\bimport )[A-Za-z_]\w*(?![\w.-])|(?<=\bfrom )[A-Za-z_]\w*(?= import\b)"
-                    r"|(?<=['\"])[A-Za-z_]\w*(?=['\"])")
+_NAMES = re.compile(
+    r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/-])"
+    r"|(?<=\bimport )[A-Za-z_]\w*(?![\w.-])|(?<=\bfrom )[A-Za-z_]\w*(?= import\b)"
+    r"|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
+)
 _FILES = (".org", ".com", ".io", ".py", ".rst", ".md", ".txt", ".html")
 _OURS = ("# TODO(chainer2torch", "# chainer2torch:")
 
@@ -33,7 +36,7 @@ def mentions(plan: Plan) -> list[Mention]:
             where = symbol and (strings.at(match.start(), name) or strings.comment(match.start()))
             if symbol and where:
                 line = bisect_right(source.line_starts, match.start())
-                before = source.text[source.line_starts[line - 1]:match.start()]
+                before = source.text[source.line_starts[line - 1] : match.start()]
                 column = len(before.encode("utf-8", "surrogatepass")) + 1
                 found[match.start()] = Mention(line, column, symbol, where)
     return [found[start] for start in sorted(found)]
@@ -56,8 +59,9 @@ class _Strings:
         self._code = [plan.source.span(node.value) for node in plan.source.of(ast.FormattedValue)]
         self._found: list[tuple[int, int, ast.AST]] = []  # start, end, the node
         for node in plan.source.of(ast.JoinedStr, ast.Constant):
-            if (isinstance(node, ast.JoinedStr) or isinstance(node.value, str)) and \
-                    not isinstance(parents.get(node), (ast.JoinedStr, ast.FormattedValue)):
+            if (isinstance(node, ast.JoinedStr) or isinstance(node.value, str)) and not isinstance(
+                parents.get(node), (ast.JoinedStr, ast.FormattedValue)
+            ):
                 self._found.append((*plan.source.span(node), node))
         self._found.sort(key=lambda entry: entry[:2])
         self._starts = [entry[0] for entry in self._found]
@@ -78,8 +82,13 @@ class _Strings:
 
     @functools.cached_property
     def _told(self) -> set[ast.AST]:
-        return {part for site in self._plan.sites if isinstance(site, (ast.Call, ast.Constant))
-                for part in ast.walk(site) if isinstance(part, ast.Constant)}
+        return {
+            part
+            for site in self._plan.sites
+            if isinstance(site, (ast.Call, ast.Constant))
+            for part in ast.walk(site)
+            if isinstance(part, ast.Constant)
+        }
 
     def _in_string(self, offset: int) -> bool:
         number = bisect_right(self._starts, offset) - 1
@@ -99,9 +108,9 @@ class _Strings:
         return "docstring" if isinstance(self._source.parents.get(node), ast.Expr) else "string"
 
     def comment(self, offset: int) -> str:
-        """"comment" when a comment begins before this place on its line, except for the tool's own."""
+        """ "comment" when a comment begins before this place on its line, except for the tool's own."""
         line, start = self._source.line_at(offset)
-        for match in re.finditer("#", line[:offset - start]):
+        for match in re.finditer("#", line[: offset - start]):
             if not self._in_string(start + match.start()):
-                return "" if line[match.start():].startswith(_OURS) else "comment"
+                return "" if line[match.start() :].startswith(_OURS) else "comment"
         return ""

@@ -1,4 +1,5 @@
 """``copy.copy`` and ``copy.deepcopy`` of models, whose tensors with a graph and tables of children need care."""
+
 from __future__ import annotations
 
 import ast
@@ -23,8 +24,14 @@ def copied_models(plan: Plan) -> None:
     for call in plan.source.of(ast.Call):
         callee = plan.analysis.kind(call.func)
         name = _HELPERS.get(callee.name) if isinstance(callee, Ref) else None
-        if name is None or call in plan.edits or not call.args or call.keywords or len(call.args) > 2 or \
-                any(isinstance(a, ast.Starred) for a in call.args):
+        if (
+            name is None
+            or call in plan.edits
+            or not call.args
+            or call.keywords
+            or len(call.args) > 2
+            or any(isinstance(a, ast.Starred) for a in call.args)
+        ):
             continue
         kinds = options(plan.analysis.kind(call.args[0]))
         if name == "copy_object":
@@ -56,8 +63,10 @@ def _keeps(plan: Plan, kind: Kind, seen: set[ClassInfo]) -> bool:
     if kind.cls in seen:
         return False
     seen.add(kind.cls)
-    return any(_library_link_keeps(plan, owner) if isinstance(owner, str) else _class_keeps(plan, owner, seen)
-               for owner in plan.analysis.mro(kind.cls))
+    return any(
+        _library_link_keeps(plan, owner) if isinstance(owner, str) else _class_keeps(plan, owner, seen)
+        for owner in plan.analysis.mro(kind.cls)
+    )
 
 
 def _library_link_keeps(plan: Plan, name: str) -> bool:
@@ -69,8 +78,16 @@ def _class_keeps(plan: Plan, cls: ClassInfo, seen: set[ClassInfo]) -> bool:
     made = cls.methods.get("__init__")
     for method in cls.methods.values():
         for node in ast.walk(method.node):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and method is not made and \
-                    any(may_hold_graph(k) for k in options(plan.analysis.kind(node))):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and method is not made
+                and any(may_hold_graph(k) for k in options(plan.analysis.kind(node)))
+            ):
                 return True
-    return any(_keeps(plan, k, seen) for kind in cls.attrs.values() for k in options(kind)
-               if isinstance(k, (Inst, Tup, Lst, Dct)))
+    return any(
+        _keeps(plan, k, seen)
+        for kind in cls.attrs.values()
+        for k in options(kind)
+        if isinstance(k, (Inst, Tup, Lst, Dct))
+    )

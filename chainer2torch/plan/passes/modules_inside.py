@@ -3,6 +3,7 @@
 The block's own calls are looked at, and those of the project's functions that it calls. A module too many does no harm
 (Chainer's switch is one for all of them), so a name stands for every module of its class.
 """
+
 from __future__ import annotations
 
 import ast
@@ -20,15 +21,59 @@ _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
 _BUILTINS = frozenset(dir(builtins)) | {  # those of Python 2, too: what `2to3` left is no module
-    "basestring", "long", "raw_input", "reduce", "unichr", "unicode", "xrange",
+    "basestring",
+    "long",
+    "raw_input",
+    "reduce",
+    "unichr",
+    "unicode",
+    "xrange",
 }
 # methods of files, containers, numbers and progress bars: nothing of theirs runs a module
-_OF_HOST_OBJECTS = frozenset({
-    "add", "add_image", "add_scalar", "append", "astype", "clear", "close", "copy", "count", "extend", "flush",
-    "format", "get", "get_example", "index", "info", "insert", "item", "items", "join", "keys", "log", "next", "pop",
-    "print", "put", "read", "reset", "reshape", "save", "set_description", "sort", "split", "sum", "transpose",
-    "update", "values", "warning", "write", "writerow",
-})
+_OF_HOST_OBJECTS = frozenset(
+    {
+        "add",
+        "add_image",
+        "add_scalar",
+        "append",
+        "astype",
+        "clear",
+        "close",
+        "copy",
+        "count",
+        "extend",
+        "flush",
+        "format",
+        "get",
+        "get_example",
+        "index",
+        "info",
+        "insert",
+        "item",
+        "items",
+        "join",
+        "keys",
+        "log",
+        "next",
+        "pop",
+        "print",
+        "put",
+        "read",
+        "reset",
+        "reshape",
+        "save",
+        "set_description",
+        "sort",
+        "split",
+        "sum",
+        "transpose",
+        "update",
+        "values",
+        "warning",
+        "write",
+        "writerow",
+    }
+)
 
 
 class ModulesInside:
@@ -54,8 +99,11 @@ class ModulesInside:
     @property
     def expressions(self) -> list[str]:
         """The modules, without those that another one holds."""
-        return [text for text in self._found
-                if not any(text != other and text.startswith(other + ".") for other in self._found)]
+        return [
+            text
+            for text in self._found
+            if not any(text != other and text.startswith(other + ".") for other in self._found)
+        ]
 
     # -- what runs -------------------------------------------------------------------------------------------------
 
@@ -132,9 +180,16 @@ class ModulesInside:
 
     def _handed_in(self, node: ast.expr) -> set[str]:
         """The parameters of the functions around a node: objects that others made."""
-        return {a.arg for f in self._plan.source.ancestors(node) if isinstance(f, _Function)
-                for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)} if node in self._plan.source.parents \
+        return (
+            {
+                a.arg
+                for f in self._plan.source.ancestors(node)
+                if isinstance(f, _Function)
+                for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)
+            }
+            if node in self._plan.source.parents
             else set()
+        )
 
     def _function(self, info: FuncInfo, call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
         """Looks into a function of the project."""
@@ -149,14 +204,15 @@ class ModulesInside:
         local = _stored(info.node) - set(passed)
         aliases = _aliases(info.node)
         shares_scope = info.module is self._plan.module and (
-            not _chain(self._plan, info.node) or bool(_chain(self._plan, info.node) & self._around))
+            not _chain(self._plan, info.node) or bool(_chain(self._plan, info.node) & self._around)
+        )
 
         def inner(expression: ast.expr) -> str | None:
             expression = _follow(expression, aliases)
             root = _root(expression)
             if root in passed:
                 start = passed[root]
-                return start + ast.unparse(expression)[len(root):] if start else start
+                return start + ast.unparse(expression)[len(root) :] if start else start
             visible = root not in local and shares_scope and root not in self._assigned
             return ast.unparse(expression) if visible else None
 
@@ -208,36 +264,59 @@ class ModulesInside:
                 found.append(ast.unparse(node))
         cls = self._plan.enclosing_class(self._statement)
         if cls is not None:
-            found += [f"self.{name}" for name, value in cls.attrs.items()
-                      if any(_alike(a, b) for a in options(kind) for b in options(value))]
+            found += [
+                f"self.{name}"
+                for name, value in cls.attrs.items()
+                if any(_alike(a, b) for a in options(kind) for b in options(value))
+            ]
         return found
 
     def _visible(self) -> Iterator[ast.expr]:
         """The names and attributes in the code before the block, in scopes that the block sees."""
         for node in self._plan.source.nodes:
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is_path(node) and \
-                    node.lineno < self._statement.lineno and _root(node) not in self._assigned and \
-                    _chain(self._plan, node) <= self._around:
+            if (
+                isinstance(node, (ast.Name, ast.Attribute))
+                and isinstance(node.ctx, ast.Load)
+                and _is_path(node)
+                and node.lineno < self._statement.lineno
+                and _root(node) not in self._assigned
+                and _chain(self._plan, node) <= self._around
+            ):
                 yield node
 
 
 def modules_around(plan: Plan, statement: ast.stmt) -> list[str]:
     """The modules that the code around a statement calls by names which have their values there already."""
     around = _chain(plan, statement)
-    later = {n.id for n in plan.source.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-             and n.lineno >= statement.lineno and _chain(plan, n) == around}
+    later = {
+        n.id
+        for n in plan.source.nodes
+        if isinstance(n, ast.Name)
+        and isinstance(n.ctx, ast.Store)
+        and n.lineno >= statement.lineno
+        and _chain(plan, n) == around
+    }
     found: dict[str, None] = {}
     for node in plan.source.nodes:
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is_path(node) and \
-                _root(node) not in later and _chain(plan, node) <= around and \
-                plan.analysis.is_link(plan.analysis.kind(node)):
+        if (
+            isinstance(node, (ast.Name, ast.Attribute))
+            and isinstance(node.ctx, ast.Load)
+            and _is_path(node)
+            and _root(node) not in later
+            and _chain(plan, node) <= around
+            and plan.analysis.is_link(plan.analysis.kind(node))
+        ):
             found[ast.unparse(node)] = None
     return [text for text in found if not any(text.startswith(other + ".") for other in found)]
 
 
 def _alike(a: Kind, b: Kind) -> bool:
-    return isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls and (
-        a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
+    return (
+        isinstance(a, Inst)
+        and isinstance(b, Inst)
+        and a.cls == b.cls
+        and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
+    )
 
 
 def _is_attribute(kind: Kind, name: str) -> bool:
@@ -262,14 +341,18 @@ def _stored(tree: ast.AST) -> set[str]:
 
 def _loops(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
-    return {node.target.id: node.iter for node in ast.walk(tree)
-            if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)}
+    return {
+        node.target.id: node.iter
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)
+    }
 
 
 def _gives_value(node: ast.expr) -> bool:
     """Whether something is computed of what is not constant: `model(x)` is a value, `make(3)` is what is made."""
-    return isinstance(node, ast.Call) and _is_path(node.func) and not all(
-        isinstance(a, ast.Constant) for a in node.args)
+    return (
+        isinstance(node, ast.Call) and _is_path(node.func) and not all(isinstance(a, ast.Constant) for a in node.args)
+    )
 
 
 def _values(tree: ast.AST) -> set[str]:
@@ -288,10 +371,17 @@ def _aliases(tree: ast.AST) -> dict[str, ast.expr]:
     stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     arguments = tree.args if isinstance(tree, _Function) else None
     bound = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
-    return {node.targets[0].id: node.value for node in ast.walk(tree)
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-            and stores[node.targets[0].id] == 1 and node.targets[0].id not in bound
-            and isinstance(node.value, (ast.Attribute, ast.Subscript)) and _is_path(node.value)}
+    return {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and stores[node.targets[0].id] == 1
+        and node.targets[0].id not in bound
+        and isinstance(node.value, (ast.Attribute, ast.Subscript))
+        and _is_path(node.value)
+    }
 
 
 def _follow(node: ast.expr, aliases: dict[str, ast.expr]) -> ast.expr:
@@ -302,8 +392,11 @@ def _follow(node: ast.expr, aliases: dict[str, ast.expr]) -> ast.expr:
         value = _follow(node.value, aliases)
         if value is not node.value:
             ctx = ast.Load()
-            return ast.Attribute(value, node.attr, ctx) if isinstance(node, ast.Attribute) else ast.Subscript(
-                value, node.slice, ctx)
+            return (
+                ast.Attribute(value, node.attr, ctx)
+                if isinstance(node, ast.Attribute)
+                else ast.Subscript(value, node.slice, ctx)
+            )
     return node
 
 

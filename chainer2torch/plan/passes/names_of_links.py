@@ -1,4 +1,5 @@
 """Names of links and parameters, which a module of PyTorch does not have, and parameters without values."""
+
 from __future__ import annotations
 
 import ast
@@ -11,10 +12,14 @@ from chainer2torch.rules.table import Row
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _ARRAYS = frozenset({"array", "data"})
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
-_TOLD = "A module learns its name when `compat.children`, `compat.links` or the setup() of an optimizer walks over " \
+_TOLD = (
+    "A module learns its name when `compat.children`, `compat.links` or the setup() of an optimizer walks over "
     "what holds it, and asking before raises; that of a model which nothing holds is never told"
-_OWN = "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays " \
+)
+_OWN = (
+    "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
     "what the class gave it"
+)
 _CLASS = "the class may have another name now, as nn.Conv2d for Convolution2D"
 
 
@@ -42,8 +47,11 @@ def link_name(plan: Plan, node: ast.AST, row: Row) -> None:
         return
     operands = {"self": plan.operand(node.value)}
     held = node.value
-    if isinstance(held, ast.Attribute) and plan.analysis.is_link(plan.analysis.kind(held.value)) and \
-            _simple(held.value):
+    if (
+        isinstance(held, ast.Attribute)
+        and plan.analysis.is_link(plan.analysis.kind(held.value))
+        and _simple(held.value)
+    ):
         operands["parent"] = plan.operand(held.value)
         plan.replace(node, "compat.link_name(self, parent)", operands)
         plan.mark(node, row, row.name, "exact")
@@ -68,8 +76,12 @@ def names(plan: Plan) -> None:
 
 def _name(plan: Plan, node: ast.Attribute) -> None:
     kinds = options(plan.analysis.kind(node.value))
-    if any(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link") and any(
-            isinstance(c, ClassInfo) and "name" in c.attrs for c in plan.analysis.mro(k.cls)) for k in kinds):
+    if any(
+        isinstance(k, Inst)
+        and plan.analysis.derives(k.cls, "chainer.Link")
+        and any(isinstance(c, ClassInfo) and "name" in c.attrs for c in plan.analysis.mro(k.cls))
+        for k in kinds
+    ):
         plan.mark(node, plan.rules.rows.get("chainer.Link"), "chainer.Link.name", "review", _OWN)
     elif kinds == (UNKNOWN,) and isinstance(node.ctx, ast.Load) and plan.imports_chainer and _walked(plan, node.value):
         plan.replace(node, "compat.name_of(obj)", {"obj": plan.operand(node.value)})
@@ -99,8 +111,13 @@ def _has_array(plan: Plan, node: ast.Compare) -> None:
     if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return
     held, none = node.left, node.comparators[0]
-    if not (isinstance(none, ast.Constant) and none.value is None and isinstance(held, ast.Attribute)
-            and held.attr in _ARRAYS and plan.imports_chainer):
+    if not (
+        isinstance(none, ast.Constant)
+        and none.value is None
+        and isinstance(held, ast.Attribute)
+        and held.attr in _ARRAYS
+        and plan.imports_chainer
+    ):
         return
     kinds = options(plan.analysis.kind(held.value))
     operands = {"self": plan.operand(held.value)}
@@ -128,9 +145,13 @@ def _walked(plan: Plan, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
         return ""
     for ancestor in plan.source.ancestors(node):
-        loops = [(ancestor.target, ancestor.iter)] if isinstance(ancestor, (ast.For, ast.AsyncFor)) else \
-            [(g.target, g.iter) for g in ancestor.generators] if isinstance(
-                ancestor, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)) else []
+        loops = (
+            [(ancestor.target, ancestor.iter)]
+            if isinstance(ancestor, (ast.For, ast.AsyncFor))
+            else [(g.target, g.iter) for g in ancestor.generators]
+            if isinstance(ancestor, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+            else []
+        )
         for target, walk in loops:
             if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
                 return _walk_in(walk)

@@ -3,6 +3,7 @@
 ``L.Convolution2D(3, 64, 3, 1, 1, w)`` passes `wscale` in version 1 and `nobias` since version 2. The old signatures
 stand in ``rules/eras``; where a call fits both and they differ, its arguments and its file decide, or nobody does.
 """
+
 from __future__ import annotations
 
 import ast
@@ -57,8 +58,9 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
         raise failed or BindError("an argument of version 1 that is no truth value")
     if fits:
         if given == now.given:
-            changed = plan.version <= old.until or \
-                bool(old.cases) and _defaults_differ(row, old, then) and plan.era == 1  # asked last
+            changed = (
+                plan.version <= old.until or bool(old.cases) and _defaults_differ(row, old, then) and plan.era == 1
+            )  # asked last
             return Reading(old, then, as_written=False) if changed else Reading(row, now)
         era = _by_arguments(plan, row, old, now, then) or plan.era
         if era is None:
@@ -73,8 +75,13 @@ def read(plan: Plan, call: ast.Call, row: Row, receiver: ast.expr | None) -> Rea
 def differs_as_value(plan: Plan, row: Row, old: Row) -> bool:
     """Whether the name itself meant something else in the version of a file: ``rnn = L.StatelessLSTM`` and then
     ``rnn(n, n)`` made a forget gate that starts at 0. What is called under another name is read nowhere else."""
-    return plan.era == 1 and old.signature is not None and row.signature is not None and bool(old.cases) and (
-        old.value is not None and old.value != row.value or _defaults_differ(row, old, Bound({})))
+    return (
+        plan.era == 1
+        and old.signature is not None
+        and row.signature is not None
+        and bool(old.cases)
+        and (old.value is not None and old.value != row.value or _defaults_differ(row, old, Bound({})))
+    )
 
 
 def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
@@ -83,10 +90,15 @@ def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
     ``F.dropout(x)`` of version 1 drops in every mode.
     """
     assert row.signature is not None and old.signature is not None
-    return bool(old.differs_without) and old.differs_without not in then.given or any(
-               name in _MODES and name not in row.signature.names
-               or default != row.signature.defaults.get(name, default)
-               for name, default in old.signature.defaults.items() if name not in then.given)
+    return (
+        bool(old.differs_without)
+        and old.differs_without not in then.given
+        or any(
+            name in _MODES and name not in row.signature.names or default != row.signature.defaults.get(name, default)
+            for name, default in old.signature.defaults.items()
+            if name not in then.given
+        )
+    )
 
 
 def _is_idle(row: Row, old: Row, name: str, node: ast.expr) -> bool:
@@ -96,15 +108,22 @@ def _is_idle(row: Row, old: Row, name: str, node: ast.expr) -> bool:
     if name in row.signature.names or name in old.renames or default is None or not isinstance(node, ast.Constant):
         return False
     literal = ast.parse(default, mode="eval").body
-    return isinstance(literal, ast.Constant) and not isinstance(literal.value, bool) and \
-        type(node.value) in (int, float) and literal.value == node.value
+    return (
+        isinstance(literal, ast.Constant)
+        and not isinstance(literal.value, bool)
+        and type(node.value) in (int, float)
+        and literal.value == node.value
+    )
 
 
 def _no_flag(plan: Plan, old: Row, name: str, node: ast.expr) -> bool:
     """Whether a number stands where version 1 took a truth value: then this is no call of that version either."""
     assert old.signature is not None
-    return old.signature.defaults.get(name) in ("True", "False") and \
-        scalar_type(plan.analysis.kind(node)) in ("int", "float", "str")
+    return old.signature.defaults.get(name) in ("True", "False") and scalar_type(plan.analysis.kind(node)) in (
+        "int",
+        "float",
+        "str",
+    )
 
 
 def _by_arguments(plan: Plan, row: Row, old: Row, now: Bound, then: Bound) -> int | None:
@@ -112,8 +131,11 @@ def _by_arguments(plan: Plan, row: Row, old: Row, now: Bound, then: Bound) -> in
     for (name, node), (before, other) in zip(now.given.items(), then.given.items(), strict=False):
         if name == before or node is not other:
             continue
-        flags = [r.signature.defaults.get(n) in ("True", "False") for r, n in ((row, name), (old, before))
-                 if r.signature is not None]
+        flags = [
+            r.signature.defaults.get(n) in ("True", "False")
+            for r, n in ((row, name), (old, before))
+            if r.signature is not None
+        ]
         kinds = {scalar_type(k) for k in options(plan.analysis.kind(node))}
         if flags[0] != flags[1] and kinds <= {"bool", "int", "float"} and kinds:
             is_flag = kinds == {"bool"}
@@ -123,11 +145,16 @@ def _by_arguments(plan: Plan, row: Row, old: Row, now: Bound, then: Bound) -> in
 
 
 def _doubt(now: Bound, then: Bound) -> str:
-    pairs = [(a, b) for (a, node), (b, other) in zip(now.given.items(), then.given.items(), strict=False)
-             if a != b and node is other]
+    pairs = [
+        (a, b)
+        for (a, node), (b, other) in zip(now.given.items(), then.given.items(), strict=False)
+        if a != b and node is other
+    ]
     new, old = pairs[0] if pairs else ("another argument", "this one")
-    return f"the argument that is `{new}` since version 2 was `{old}` in version 1 of Chainer, and nothing here says " \
+    return (
+        f"the argument that is `{new}` since version 2 was `{old}` in version 1 of Chainer, and nothing here says "
         "which version this was written for; pass it by name, or say --chainer-version"
+    )
 
 
 def number_of_elements(plan: Plan, call: ast.Call) -> None:
@@ -139,37 +166,63 @@ def number_of_elements(plan: Plan, call: ast.Call) -> None:
         return
     argument, function = call.args[0], plan.source.enclosing(call, ast.FunctionDef)
     variables = [isinstance(k, Tensor) and not k.array and k.rank != 1 for k in options(plan.analysis.kind(argument))]
-    computed = isinstance(argument, (ast.Call, ast.BinOp)) or isinstance(argument, ast.Name) and not (
-        isinstance(function, ast.FunctionDef) and argument.id in {a.arg for a in ast.walk(function.args)
-                                                                  if isinstance(a, ast.arg)})
+    computed = (
+        isinstance(argument, (ast.Call, ast.BinOp))
+        or isinstance(argument, ast.Name)
+        and not (
+            isinstance(function, ast.FunctionDef)
+            and argument.id in {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+        )
+    )
     if all(variables) and computed:
         plan.replace(call, "self.numel()", {"self": plan.operand(call.args[0])})
         plan.mark(call, None, "chainer.Variable.__len__", "exact")
     elif any(variables):
-        plan.mark(call, None, "chainer.Variable.__len__", "review", "in version 1 of Chainer this is the number of "
-                  "elements of a Variable, and the length of the first axis of an array; write x.numel() for Variables",
-                  _CODE)
+        plan.mark(
+            call,
+            None,
+            "chainer.Variable.__len__",
+            "review",
+            "in version 1 of Chainer this is the number of "
+            "elements of a Variable, and the length of the first axis of an array; write x.numel() for Variables",
+            _CODE,
+        )
 
 
 def collect_parameters(plan: Plan, node: ast.AST, row: Row) -> None:
     """``optimizer.setup(model.collect_parameters())`` takes the model itself; a pair of lists is made nowhere."""
     call = plan.source.parents.get(node)
     setup = plan.source.parents.get(call) if isinstance(call, ast.Call) and call.func is node else None
-    if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and isinstance(setup, ast.Call) and \
-            isinstance(setup.func, ast.Attribute) and setup.func.attr == "setup" and call in setup.args:
+    if (
+        isinstance(node, ast.Attribute)
+        and isinstance(call, ast.Call)
+        and isinstance(setup, ast.Call)
+        and isinstance(setup.func, ast.Attribute)
+        and setup.func.attr == "setup"
+        and call in setup.args
+    ):
         plan.replace(call, "self", {"self": plan.operand(node.value)})
         plan.mark(node, row, row.name, "exact")
     else:
-        plan.mark(node, row, row.name, "manual", "version 1's pair of lists, of parameters and of gradients, is not "
-                  "made; read the parameters by name from named_parameters(), and their .grad")
+        plan.mark(
+            node,
+            row,
+            row.name,
+            "manual",
+            "version 1's pair of lists, of parameters and of gradients, is not "
+            "made; read the parameters by name from named_parameters(), and their .grad",
+        )
 
 
 def copy_parameters_from(plan: Plan, node: ast.AST, row: Row) -> None:
     """``target.copy_parameters_from(model.parameters)``: whatever their order is, it is the same in both."""
     call = plan.source.parents.get(node)
     if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and (source := _all_parameters(plan, call)):
-        plan.replace(call, "compat.copyparams(target, source, copy_persistent=False)",
-                     {"target": plan.operand(node.value), "source": plan.operand(source)})
+        plan.replace(
+            call,
+            "compat.copyparams(target, source, copy_persistent=False)",
+            {"target": plan.operand(node.value), "source": plan.operand(source)},
+        )
         plan.mark(node, row, row.name, "exact")
     else:
         plan.mark(node, row, row.name, "manual", row.note)
@@ -184,9 +237,15 @@ def parameters(plan: Plan, node: ast.AST, row: Row) -> None:
 
 def _all_parameters(plan: Plan, call: ast.Call) -> ast.expr | None:
     """The model of ``copy_parameters_from(model.parameters)``."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "copy_parameters_from" and len(call.args) == 1 and \
-            not call.keywords and isinstance(call.args[0], ast.Attribute) and call.args[0].attr == "parameters" and all(
-                plan.analysis.is_link(plan.analysis.kind(held)) for held in (call.func.value, call.args[0].value)):
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "copy_parameters_from"
+        and len(call.args) == 1
+        and not call.keywords
+        and isinstance(call.args[0], ast.Attribute)
+        and call.args[0].attr == "parameters"
+        and all(plan.analysis.is_link(plan.analysis.kind(held)) for held in (call.func.value, call.args[0].value))
+    ):
         return call.args[0].value
     return None
 
@@ -194,28 +253,49 @@ def _all_parameters(plan: Plan, call: ast.Call) -> ast.expr | None:
 def call_of_link(plan: Plan, call: ast.Call) -> None:
     """``self.bn(x, test=test)``: version 1 passed the mode to the call, torch's layers keep it."""
     kinds = options(plan.analysis.kind(call.func))
-    if call in plan.edits or any(isinstance(a, ast.Starred) for a in call.args) or any(
-            k.arg is None for k in call.keywords):
+    if (
+        call in plan.edits
+        or any(isinstance(a, ast.Starred) for a in call.args)
+        or any(k.arg is None for k in call.keywords)
+    ):
         return
     if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and _is_looked_up(call.func):
         _call_of_some_link(plan, call)
         return
     if not all(isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k) for k in kinds):
         return
-    own = {name for k in kinds if isinstance(k, Inst) and isinstance(k.cls, str)  # L.SimplifiedDropconnect's train=
-           for row in [plan.rules.member(k.cls, "__call__")] if row is not None and row.signature is not None
-           for name in row.signature.names}
+    own = {
+        name
+        for k in kinds
+        if isinstance(k, Inst) and isinstance(k.cls, str)  # L.SimplifiedDropconnect's train=
+        for row in [plan.rules.member(k.cls, "__call__")]
+        if row is not None and row.signature is not None
+        for name in row.signature.names
+    }
     modes = _MODES.keys() - own
     mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in modes), None)
     args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
     if mode is None:
-        if not (len(args) == 2 and all(
-                isinstance(k, Inst) and isinstance(k.cls, str)
-                and plan.rules.is_subclass(k.cls, "chainer.links.BatchNormalization") for k in kinds)):
+        if not (
+            len(args) == 2
+            and all(
+                isinstance(k, Inst)
+                and isinstance(k.cls, str)
+                and plan.rules.is_subclass(k.cls, "chainer.links.BatchNormalization")
+                for k in kinds
+            )
+        ):
             return
         if plan.era is None:
-            plan.mark(call, None, "chainer.links.BatchNormalization.__call__", "review", "the second argument is "
-                      "`finetune` since version 2 and was `test` in version 1 of Chainer; pass it by name", _CODE)
+            plan.mark(
+                call,
+                None,
+                "chainer.links.BatchNormalization.__call__",
+                "review",
+                "the second argument is "
+                "`finetune` since version 2 and was `test` in version 1 of Chainer; pass it by name",
+                _CODE,
+            )
         if plan.era != 1:
             return
         mode, args = (_MODES["test"], args[1]), args[:1]
@@ -226,9 +306,12 @@ def call_of_link(plan: Plan, call: ast.Call) -> None:
         training = template
     operands = {"layer": plan.operand(call.func), "value": plan.operand(value)}
     plan.edits[call] = Replace(
-        plan.source.span(call), f"compat.call_in_mode(layer, {training}, *args, **kwargs)", operands,
+        plan.source.span(call),
+        f"compat.call_in_mode(layer, {training}, *args, **kwargs)",
+        operands,
         extra=tuple(Operand(plan.source.span(a)) for a in args),
-        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in keywords))
+        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in keywords),
+    )
     plan.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
 
 
@@ -239,20 +322,31 @@ def _is_some_link(kind: Kind) -> bool:
 
 def _is_looked_up(node: ast.expr) -> bool:
     """``getattr(self, name)`` and ``links[name]``: most likely a link."""
-    return isinstance(node, ast.Subscript) or isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and \
-        node.func.id == "getattr"
+    return (
+        isinstance(node, ast.Subscript)
+        or isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+    )
 
 
 def _call_of_some_link(plan: Plan, call: ast.Call) -> None:
     """``self[name](x, test=test)``: a link of the project takes the mode as it did, a layer is put into it."""
     named = any(k.arg in _MODES for k in call.keywords)
     # of a batch normalization the second argument is `test`
-    second = plan.era == 1 and len(call.args) == 2 and not call.keywords and (
-        plan.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
+    second = (
+        plan.era == 1
+        and len(call.args) == 2
+        and not call.keywords
+        and (plan.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
+    )
     if plan.migrated or not plan.imports_chainer or not (named or second):
         return
     plan.edits[call] = Replace(
-        plan.source.span(call), "compat.call_as_version_1(layer, *args, **kwargs)", {"layer": plan.operand(call.func)},
+        plan.source.span(call),
+        "compat.call_as_version_1(layer, *args, **kwargs)",
+        {"layer": plan.operand(call.func)},
         extra=tuple(Operand(plan.source.span(a)) for a in call.args),
-        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in call.keywords))
+        extra_keywords=tuple((str(k.arg), Operand(plan.source.span(k.value))) for k in call.keywords),
+    )
     plan.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)

@@ -1,11 +1,21 @@
 """Operators whose meaning differs between Variables and arrays of Chainer's and tensors of torch."""
+
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import (
-    UNKNOWN, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type,
+    UNKNOWN,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+    scalar_type,
 )
 from chainer2torch.plan.edits import ReplaceStatement, Wrap
 from chainer2torch.plan.passes.host_arrays import tensor_of
@@ -22,11 +32,23 @@ if TYPE_CHECKING:
     from chainer2torch.rules.table import Row
 
 _OPERATORS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Pow: "pow",
-    ast.MatMult: "matmul", ast.Mod: "mod",
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.Mod: "mod",
 }
 _SIGNS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**", ast.MatMult: "@",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Pow: "**",
+    ast.MatMult: "@",
     ast.Mod: "%",
 }
 
@@ -40,8 +62,13 @@ def operator(plan: Plan, node: ast.BinOp) -> None:
     _subtracts_flags(plan, node, node.right, right, left)
     if _truncates(node.op, left, right) or _truncates(node.op, right, left):
         name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
-        plan.mark(node, plan.rules.rows.get(name), name, "review",
-                  "beside a Variable of integers Chainer makes the number an integer (0.5 becomes 0); PyTorch does not")
+        plan.mark(
+            node,
+            plan.rules.rows.get(name),
+            name,
+            "review",
+            "beside a Variable of integers Chainer makes the number an integer (0.5 becomes 0); PyTorch does not",
+        )
     found = _template(plan, node.op, left, right)
     if found is None:
         return
@@ -79,8 +106,12 @@ def _truncates(op: ast.operator, variable: Kind, number: Kind) -> bool:
 
 def _subtracts_flags(plan: Plan, node: ast.BinOp, own: ast.expr, array: Kind, other: Kind) -> None:
     """``1 - mask``: NumPy counts truth values as 0 and 1, PyTorch refuses to subtract them."""
-    if not isinstance(node.op, ast.Sub) or own in plan.wraps or own in plan.edits or not all(
-            isinstance(k, Tensor) and k.array and k.dtype == "bool" for k in options(array)):
+    if (
+        not isinstance(node.op, ast.Sub)
+        or own in plan.wraps
+        or own in plan.edits
+        or not all(isinstance(k, Tensor) and k.array and k.dtype == "bool" for k in options(array))
+    ):
         return
     beside_floats = all(isinstance(k, Tensor) and (k.dtype or "").startswith("float") for k in options(other))
     number = {"int": "long", "float": "double"}.get(scalar_type(other) or "", "byte" if beside_floats else "")
@@ -116,8 +147,11 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
             expression = f"compat.{HELPERS[type(node.op)]}(target, value{option})"
         if expression:
             plan.edits[node] = ReplaceStatement(
-                plan.source.start(node), f"target = {expression}",
-                {"target": plan.operand(node.target), "value": plan.operand(node.value)}, plan.training(node))
+                plan.source.start(node),
+                f"target = {expression}",
+                {"target": plan.operand(node.target), "value": plan.operand(node.value)},
+                plan.training(node),
+            )
             plan.mark(node, None, f"?.__i{_OPERATORS[type(node.op)]}__", "exact", "", "C2T390")
             return
     if sign is None or not _may_be_rebound(target, value):
@@ -125,30 +159,57 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         return
     name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
     if _is_of_a_layer(plan, node.target):
-        plan.mark(node, None, name, "manual", "puts a Variable in the place of a layer's parameter, which PyTorch "
-                  "refuses; change the parameter in place under torch.no_grad() if that is meant", "C2T300")
+        plan.mark(
+            node,
+            None,
+            name,
+            "manual",
+            "puts a Variable in the place of a layer's parameter, which PyTorch "
+            "refuses; change the parameter in place under torch.no_grad() if that is meant",
+            "C2T300",
+        )
         return
     if not _is_simple(node.target):
-        plan.mark(node, None, name, "manual",
-                  "`x += y` makes a new Variable but changes a tensor in place; write it as `x = x + y`", "C2T300")
+        plan.mark(
+            node,
+            None,
+            name,
+            "manual",
+            "`x += y` makes a new Variable but changes a tensor in place; write it as `x = x + y`",
+            "C2T300",
+        )
         return
     _keep_dtype(plan, node.target, target, node.value, value)
     if isinstance(value, HostArray) and _is_variable(plan.analysis.kind(node)):
-        plan.wraps[node.value] = Wrap(plan.source.span(node.value), tensor_of(plan, node.value) + ".to(variable)",
-                                      {"variable": plan.operand(node.target)})
+        plan.wraps[node.value] = Wrap(
+            plan.source.span(node.value),
+            tensor_of(plan, node.value) + ".to(variable)",
+            {"variable": plan.operand(node.target)},
+        )
     found = _template(plan, node.op, target, value)
-    own, other = (node.target, node.value) if _is_variable(target) or not _is_variable(value) else \
-        (node.value, node.target)
+    own, other = (
+        (node.target, node.value) if _is_variable(target) or not _is_variable(value) else (node.value, node.target)
+    )
     if _is_variable(value) and any(isinstance(k, HostArray) for k in options(plan.analysis.kind(node))):
-        first = "torch.as_tensor(target).to(value)" if isinstance(node.value, (ast.Name, ast.Attribute)) else \
-            "torch.as_tensor(target, dtype=torch.get_default_dtype())"
+        first = (
+            "torch.as_tensor(target).to(value)"
+            if isinstance(node.value, (ast.Name, ast.Attribute))
+            else "torch.as_tensor(target, dtype=torch.get_default_dtype())"
+        )
         expression = f"{first} {sign} value"
     else:
         expression = found[1] if found is not None else f"target {sign} value"
     plan.edits[node] = ReplaceStatement(
-        plan.source.start(node), f"target = {expression}",
-        {"target": plan.operand(node.target), "value": plan.operand(node.value),
-         "self": plan.operand(own), "rhs": plan.operand(other)}, plan.training(node))
+        plan.source.start(node),
+        f"target = {expression}",
+        {
+            "target": plan.operand(node.target),
+            "value": plan.operand(node.value),
+            "self": plan.operand(own),
+            "rhs": plan.operand(other),
+        },
+        plan.training(node),
+    )
     plan.mark(node, plan.rules.rows.get(name), name, "exact", "", "C2T300")
 
 
@@ -164,15 +225,31 @@ def _is_of_a_layer(plan: Plan, target: ast.expr) -> bool:
     """Whether it is an attribute of a link of Chainer's own."""
     return isinstance(target, ast.Attribute) and any(
         isinstance(k, Inst) and isinstance(k.cls, str) and plan.analysis.is_link(k)
-        for k in options(plan.analysis.kind(target.value)))
+        for k in options(plan.analysis.kind(target.value))
+    )
 
 
 def _is_simple(target: ast.expr) -> bool:
     """Whether an expression can be evaluated twice."""
     if isinstance(target, ast.Subscript):
         return _is_simple(target.value) and all(
-            isinstance(n, (ast.Name, ast.Constant, ast.Attribute, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator,
-                           ast.unaryop, ast.expr_context, ast.Slice)) for n in ast.walk(target.slice))
+            isinstance(
+                n,
+                (
+                    ast.Name,
+                    ast.Constant,
+                    ast.Attribute,
+                    ast.Tuple,
+                    ast.UnaryOp,
+                    ast.BinOp,
+                    ast.operator,
+                    ast.unaryop,
+                    ast.expr_context,
+                    ast.Slice,
+                ),
+            )
+            for n in ast.walk(target.slice)
+        )
     return isinstance(target, ast.Name) or isinstance(target, ast.Attribute) and _is_simple(target.value)
 
 
@@ -184,9 +261,14 @@ def store(plan: Plan, node: ast.Assign) -> None:
             _into_tensor(plan, node.value, kind)
             if len(node.targets) == 1:
                 _into_host_array(plan, node.value, kind)
-            if kind == UNKNOWN and plan.imports_chainer and isinstance(target.value, ast.Attribute) and \
-                    target.value.attr in ("data", "array") and node.value not in plan.wraps and \
-                    isinstance(plan.analysis.kind(node.value), HostArray):
+            if (
+                kind == UNKNOWN
+                and plan.imports_chainer
+                and isinstance(target.value, ast.Attribute)
+                and target.value.attr in ("data", "array")
+                and node.value not in plan.wraps
+                and isinstance(plan.analysis.kind(node.value), HostArray)
+            ):
                 # of a parameter most likely; a NumPy array takes a tensor, too
                 plan.wraps[node.value] = Wrap(plan.source.span(node.value), tensor_of(plan, node.value))
 
@@ -205,7 +287,8 @@ def _into_host_array(plan: Plan, value: ast.expr, target: Kind) -> bool:
     """Converts a tensor that was an array, where it is written into a NumPy array."""
     kinds = options(plan.analysis.kind(value))
     if not all(isinstance(k, HostArray) for k in options(target)) or not all(
-            isinstance(k, Tensor) and k.array for k in kinds):
+        isinstance(k, Tensor) and k.array for k in kinds
+    ):
         return False
     if value not in plan.wraps:
         plan.wraps[value] = Wrap(plan.source.span(value), "value.cpu().numpy()")

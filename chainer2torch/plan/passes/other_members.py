@@ -1,4 +1,5 @@
 """Members of Chainer's objects for which there is no rule: what the object became may lack them."""
+
 from __future__ import annotations
 
 import ast
@@ -26,9 +27,14 @@ def without_rule(plan: Plan, node: ast.Attribute) -> None:
             row = plan.rules.rows[owner]
             if later(plan, node, row, f"{owner}.{node.attr}"):
                 return
-            plan.mark(node, None, f"{owner}.{node.attr}", "manual",
-                      f"no rule for this member of {owner.rpartition('.')[2]}; what it became may have none of this "
-                      "name", row.code)
+            plan.mark(
+                node,
+                None,
+                f"{owner}.{node.attr}",
+                "manual",
+                f"no rule for this member of {owner.rpartition('.')[2]}; what it became may have none of this name",
+                row.code,
+            )
             return
 
 
@@ -69,22 +75,34 @@ def _owner(plan: Plan, kind: Kind, name: str) -> str | None:
 def _has_subclass_with(plan: Plan, cls: str, name: str) -> bool:
     """Whether an object that is at least of Chainer's class may be of one derived from it that has the member."""
     member = f".{name}"
-    return any(row.endswith(member) and plan.rules.is_subclass(row.removesuffix(member), cls)
-               for row in plan.rules.rows)
+    return any(
+        row.endswith(member) and plan.rules.is_subclass(row.removesuffix(member), cls) for row in plan.rules.rows
+    )
 
 
 def _known_bases(plan: Plan, cls: ClassInfo) -> bool:
     """Whether all that a class inherits is in sight: a decorator or a base from elsewhere may give it any member."""
-    return not cls.node.decorator_list and "__getattr__" not in cls.methods and all(
-        isinstance(b, Class) or isinstance(b, Ref) and (
-            b.name in plan.analysis.libraries or b.name == "builtins.object")
-        for base in cls.bases for b in options(base))
+    return (
+        not cls.node.decorator_list
+        and "__getattr__" not in cls.methods
+        and all(
+            isinstance(b, Class)
+            or isinstance(b, Ref)
+            and (b.name in plan.analysis.libraries or b.name == "builtins.object")
+            for base in cls.bases
+            for b in options(base)
+        )
+    )
 
 
 def stored(analysis: Analysis) -> frozenset[str]:
     """The attributes that the project's files assign."""
-    return frozenset(n.attr for module in analysis.project.modules.values() for n in module.source.of(ast.Attribute)
-                     if isinstance(n.ctx, ast.Store))
+    return frozenset(
+        n.attr
+        for module in analysis.project.modules.values()
+        for n in module.source.of(ast.Attribute)
+        if isinstance(n.ctx, ast.Store)
+    )
 
 
 __all__ = ["stored", "without_rule"]

@@ -1,4 +1,5 @@
 """Methods of links that the project's classes write themselves: what is rewritten elsewhere must not pass them by."""
+
 from __future__ import annotations
 
 import ast
@@ -23,8 +24,12 @@ def is_super(node: ast.AST) -> bool:
 
 def instance(plan: Plan, receiver: ast.expr | None, template: str) -> Operand | None:
     """What a helper gets for ``super()``, which has no attributes of the instance: the instance itself."""
-    if not isinstance(receiver, ast.Call) or not is_super(receiver) or not template.startswith("compat.") or \
-            template.startswith(_ASK_SUPER):
+    if (
+        not isinstance(receiver, ast.Call)
+        or not is_super(receiver)
+        or not template.startswith("compat.")
+        or template.startswith(_ASK_SUPER)
+    ):
         return None
     if len(receiver.args) == 2:
         return plan.operand(receiver.args[1])
@@ -52,8 +57,13 @@ def may_be_own(plan: Plan, node: ast.Attribute, kinds: list[Kind]) -> bool:
     owners = plan.analysis.once(overridden).get(node.attr)
     if not owners or is_super(node.value):
         return False
-    return any(isinstance(kind, Inst) and plan.analysis.is_link(kind) and not _is_made_here(kind) and
-               any(kind.cls in plan.analysis.mro(owner) for owner in owners) for kind in kinds)
+    return any(
+        isinstance(kind, Inst)
+        and plan.analysis.is_link(kind)
+        and not _is_made_here(kind)
+        and any(kind.cls in plan.analysis.mro(owner) for owner in owners)
+        for kind in kinds
+    )
 
 
 def _is_made_here(kind: Inst) -> bool:

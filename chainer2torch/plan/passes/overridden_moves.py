@@ -1,4 +1,5 @@
 """Links with a ``to_gpu`` of their own: PyTorch moves a module without asking those inside."""
+
 from __future__ import annotations
 
 import ast
@@ -31,8 +32,11 @@ def _roots(analysis: Analysis) -> tuple[list[ClassInfo], list[ast.FunctionDef | 
     roots: dict[ClassInfo, None] = {}
     left = []
     for cls in analysis.classes.values():
-        own = [node for name in _METHODS if name in cls.methods
-               and not isinstance(node := cls.methods[name].node, ast.Lambda)]
+        own = [
+            node
+            for name in _METHODS
+            if name in cls.methods and not isinstance(node := cls.methods[name].node, ast.Lambda)
+        ]
         if own and analysis.derives(cls, "chainer.Link"):
             found = [c for c in analysis.mro(cls) if isinstance(c, ClassInfo) and _base(analysis, c) is not None]
             roots.update(dict.fromkeys(found))

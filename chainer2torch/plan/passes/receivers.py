@@ -1,4 +1,5 @@
 """Methods of Chainer's on values whose kind is not known: never rewritten on a guess, never passed over in silence."""
+
 from __future__ import annotations
 
 import ast
@@ -17,12 +18,36 @@ if TYPE_CHECKING:
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
 # unknown kind is most likely one of Chainer's.
-DISTINCTIVE = frozenset({
-    "add_persistent", "addgrad", "addgrads", "array", "cleargrad", "cleargrads", "copydata", "copyparams",
-    "count_params", "disable_update", "enable_update", "from_chx", "grad_var", "namedlinks",
-    "namedparams", "register_persistent", "to_chx", "to_cpu", "to_device", "to_gpu", "to_intel64",
-    "unchain", "unchain_backward", "xp", "zerograd", "zerograds",
-})
+DISTINCTIVE = frozenset(
+    {
+        "add_persistent",
+        "addgrad",
+        "addgrads",
+        "array",
+        "cleargrad",
+        "cleargrads",
+        "copydata",
+        "copyparams",
+        "count_params",
+        "disable_update",
+        "enable_update",
+        "from_chx",
+        "grad_var",
+        "namedlinks",
+        "namedparams",
+        "register_persistent",
+        "to_chx",
+        "to_cpu",
+        "to_device",
+        "to_gpu",
+        "to_intel64",
+        "unchain",
+        "unchain_backward",
+        "xp",
+        "zerograd",
+        "zerograds",
+    }
+)
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
 # methods of arrays that a tensor has, too, with another meaning and without an error
@@ -76,17 +101,30 @@ def unknown_receiver(plan: Plan, node: ast.Attribute) -> None:
         if isinstance(parent, ast.Call) and called:
             plan.call(parent, row, node, receiver=node.value)
             return
-    plan.mark(node, None, f"?.{node.attr}", "review",
-              f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is", "C2T390")
+    plan.mark(
+        node,
+        None,
+        f"?.{node.attr}",
+        "review",
+        f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is",
+        "C2T390",
+    )
 
 
 def _walk(plan: Plan, node: ast.Attribute) -> None:
     """``x.params()``, ``x.copy(mode='init')``: of a link if x is one."""
     call = plan.source.parents.get(node)
-    if isinstance(call, ast.Call) and call.func is node and plan.imports_chainer and \
-            plan.analysis.kind(node.value) == UNKNOWN and (node.attr == "copy" or {
-                k.arg for k in call.keywords} <= _OPTIONS and all(
-                isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args)):
+    if (
+        isinstance(call, ast.Call)
+        and call.func is node
+        and plan.imports_chainer
+        and plan.analysis.kind(node.value) == UNKNOWN
+        and (
+            node.attr == "copy"
+            or {k.arg for k in call.keywords} <= _OPTIONS
+            and all(isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args)
+        )
+    ):
         plan.call(call, plan.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
 
 
@@ -113,7 +151,8 @@ def _method_of_array(plan: Plan, node: ast.Attribute) -> None:
         return
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("array", "data", "grad")
     if plan.analysis.kind(node.value) == UNKNOWN and (
-            held or node.attr in _OTHER_MEANING and among_tensors(plan, call)):
+        held or node.attr in _OTHER_MEANING and among_tensors(plan, call)
+    ):
         plan.wraps[node.value] = Wrap(plan.source.span(node.value), "compat.numpy_methods(value)")
         plan.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
@@ -127,22 +166,37 @@ def _is_host(plan: Plan, node: ast.expr) -> bool:
 def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
     """``z.dtype == np.float32`` and ``z.size > 0`` are false for every tensor: asked through a helper."""
     parent = plan.source.parents.get(node)
-    if node.attr not in ("dtype", "size") or not isinstance(node.ctx, ast.Load) or not plan.imports_chainer or \
-            plan.migrated or not _may_be_tensor(plan, node.value):
+    if (
+        node.attr not in ("dtype", "size")
+        or not isinstance(node.ctx, ast.Load)
+        or not plan.imports_chainer
+        or plan.migrated
+        or not _may_be_tensor(plan, node.value)
+    ):
         return False
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES:
         return False
-    if node.attr == "size" and isinstance(node.value, ast.Attribute) and node.value.attr in _OF_PARTS and not (
-            isinstance(parent, ast.Call) and parent.func is node):
+    if (
+        node.attr == "size"
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr in _OF_PARTS
+        and not (isinstance(parent, ast.Call) and parent.func is node)
+    ):
         plan.replace(node, "compat.size_of(x)", {"x": plan.operand(node.value)})  # of an array or a parameter
         plan.mark(node, None, "?.size", "exact", _AT_RUN_TIME, "C2T390")
         return True
-    compared = isinstance(parent, (ast.Compare, ast.Attribute)) or isinstance(parent, (ast.Tuple, ast.List)) and \
-        isinstance(plan.source.parents.get(parent), ast.Compare)
+    compared = (
+        isinstance(parent, (ast.Compare, ast.Attribute))
+        or isinstance(parent, (ast.Tuple, ast.List))
+        and isinstance(plan.source.parents.get(parent), ast.Compare)
+    )
     if node.attr == "dtype" and compared and (plan.holds_tensors or plan.analysis.kind(node.value) != UNKNOWN):
         plan.replace(node, "compat.dtype_of(x)", {"x": plan.operand(node.value)})
-    elif node.attr == "size" and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and \
-            among_tensors(plan, node):
+    elif (
+        node.attr == "size"
+        and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript))
+        and among_tensors(plan, node)
+    ):
         plan.replace(node, "compat.size_of(x)", {"x": plan.operand(node.value)})
     else:
         return False
@@ -153,15 +207,24 @@ def attribute_of_array(plan: Plan, node: ast.Attribute) -> bool:
 def _may_be_tensor(plan: Plan, node: ast.expr) -> bool:
     """Whether a value is unknown, or one of several kinds of which one is unknown or a tensor."""
     return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(plan.analysis.kind(node)))
+
+
 def _nobody_knows(plan: Plan, kind: Kind) -> bool:
     """Whether a value with one of these attributes may be Chainer's for all that is known.
 
     That is a value of unknown kind; an object of a library on Chainer, whose members no table lists; and an array,
     which has none of them: ``array - x`` was taken for an array and is a Variable if x is one.
     """
-    return all(k == UNKNOWN or isinstance(k, HostArray) or isinstance(k, Tensor) and k.array or
-               isinstance(k, Inst) and isinstance(k.cls, str) and plan.rules.library(k.cls) is not None
-               for k in options(kind))
+    return all(
+        k == UNKNOWN
+        or isinstance(k, HostArray)
+        or isinstance(k, Tensor)
+        and k.array
+        or isinstance(k, Inst)
+        and isinstance(k.cls, str)
+        and plan.rules.library(k.cls) is not None
+        for k in options(kind)
+    )
 
 
 def _astype(plan: Plan, node: ast.Attribute) -> None:
@@ -170,8 +233,13 @@ def _astype(plan: Plan, node: ast.Attribute) -> None:
     Host code has many such calls on values of unknown kind, which are arrays of NumPy and stay as they are.
     """
     call = plan.source.parents.get(node)
-    if isinstance(call, ast.Call) and call.func is node and _may_be_array(plan.analysis.kind(node.value)) and \
-            plan.imports_chainer and among_tensors(plan, call):
+    if (
+        isinstance(call, ast.Call)
+        and call.func is node
+        and _may_be_array(plan.analysis.kind(node.value))
+        and plan.imports_chainer
+        and among_tensors(plan, call)
+    ):
         plan.call(call, plan.rules.rows["?.astype"], node, receiver=node.value)
 
 
@@ -180,8 +248,12 @@ def _backward(plan: Plan, node: ast.Attribute) -> None:
     call = plan.source.parents.get(node)
     if not isinstance(call, ast.Call) or _OF_TORCH & {k.arg for k in call.keywords}:
         return
-    if call.func is node and plan.analysis.kind(node.value) == UNKNOWN and plan.imports_chainer and \
-            graph_use(plan, call) != GraphUse():
+    if (
+        call.func is node
+        and plan.analysis.kind(node.value) == UNKNOWN
+        and plan.imports_chainer
+        and graph_use(plan, call) != GraphUse()
+    ):
         plan.call(call, plan.rules.rows["?.backward"], node, receiver=node.value)
 
 
@@ -205,4 +277,5 @@ def among_tensors(plan: Plan, node: ast.expr) -> bool:
         return True
     function = plan.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     return function is not None and any(
-        isinstance(n, ast.Name) and plan.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function))
+        isinstance(n, ast.Name) and plan.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function)
+    )

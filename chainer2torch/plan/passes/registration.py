@@ -1,4 +1,5 @@
 """Links and parameters that are assigned outside of ``init_scope``: neither trained nor saved in Chainer, so here."""
+
 from __future__ import annotations
 
 import ast
@@ -17,13 +18,21 @@ _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor sav
 _CODE = "C2T203"
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
 _OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
-_AROUND = "goes around the registration: in Chainer the value takes the place of a parameter of that name, a module " \
+_AROUND = (
+    "goes around the registration: in Chainer the value takes the place of a parameter of that name, a module "
     "goes on using its own; torch.func.functional_call runs a module with other parameters"
+)
 _OWN_ACCESS = {
-    "__setattr__": ("review", "assignments to its links pass through this method: PyTorch registers every module that "
-                    "reaches nn.Module's __setattr__, Chainer only those inside init_scope"),
-    "__getattr__": ("manual", "PyTorch finds parameters and modules through nn.Module's own __getattr__, which this "
-                    "one hides; begin it with `try: return super().__getattr__(name)`, `except AttributeError: pass`"),
+    "__setattr__": (
+        "review",
+        "assignments to its links pass through this method: PyTorch registers every module that "
+        "reaches nn.Module's __setattr__, Chainer only those inside init_scope",
+    ),
+    "__getattr__": (
+        "manual",
+        "PyTorch finds parameters and modules through nn.Module's own __getattr__, which this "
+        "one hides; begin it with `try: return super().__getattr__(name)`, `except AttributeError: pass`",
+    ),
 }
 
 
@@ -38,24 +47,43 @@ def unregistered(plan: Plan) -> None:
                 _attribute(plan, node, targets[0], *builders, called)
             else:
                 for target, value in _pairs(targets, node.value):
-                    if _is_ours(plan, target) and (_registers(plan, value) or _is_parameter(plan, value)) and \
-                            target not in plan.edits and (not _in_init_scope(plan, node) or
-                                                          keeps_no_links(plan, target.value)):
-                        plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "review",
-                                  "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
-                                  "it; give it a statement of its own", _CODE)
+                    if (
+                        _is_ours(plan, target)
+                        and (_registers(plan, value) or _is_parameter(plan, value))
+                        and target not in plan.edits
+                        and (not _in_init_scope(plan, node) or keeps_no_links(plan, target.value))
+                    ):
+                        plan.mark(
+                            target,
+                            plan.rules.rows.get("chainer.Chain"),
+                            ast.unparse(target),
+                            "review",
+                            "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
+                            "it; give it a statement of its own",
+                            _CODE,
+                        )
         elif isinstance(node, ast.Call) and node not in plan.edits:
             _by_name(plan, node)
             _around(plan, node)
     for method in plan.source.of(ast.FunctionDef):
-        if method.name in _OWN_ACCESS and (cls := plan.enclosing_class(method)) is not None and \
-                plan.source.parents.get(method) is cls.node and plan.analysis.derives(cls, "chainer.Link"):
+        if (
+            method.name in _OWN_ACCESS
+            and (cls := plan.enclosing_class(method)) is not None
+            and plan.source.parents.get(method) is cls.node
+            and plan.analysis.derives(cls, "chainer.Link")
+        ):
             state, message = _OWN_ACCESS[method.name]
             plan.mark(method, plan.rules.rows.get("chainer.Link"), f"chainer.Link.{method.name}", state, message, _CODE)
 
 
-def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, built: frozenset[str],
-               mixed: frozenset[str], called: dict[ast.ClassDef, frozenset[str]]) -> None:
+def _attribute(
+    plan: Plan,
+    node: ast.Assign | ast.AnnAssign,
+    target: ast.Attribute,
+    built: frozenset[str],
+    mixed: frozenset[str],
+    called: dict[ast.ClassDef, frozenset[str]],
+) -> None:
     assert node.value is not None
     if not _is_ours(plan, target) or _has_own_setattr(plan, target.value):
         return
@@ -67,16 +95,31 @@ def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
     row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = plan.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
-    renamed = target not in plan.edits and target not in plan.sites and (  # `self.l2.W = self.l1.W` ties: not here
-        name == "__init__" and _may_be_parameter(plan, node.value) or _is_parameter(plan, node.value))
-    if not renamed and not _registers(plan, node.value) and \
-            not _is_called_like_a_link(plan, target, node.value, called):
+    renamed = (
+        target not in plan.edits
+        and target not in plan.sites
+        and (  # `self.l2.W = self.l1.W` ties: not here
+            name == "__init__" and _may_be_parameter(plan, node.value) or _is_parameter(plan, node.value)
+        )
+    )
+    if (
+        not renamed
+        and not _registers(plan, node.value)
+        and not _is_called_like_a_link(plan, target, node.value, called)
+    ):
         return
     if name in built and name not in mixed:
         return
     if name in mixed:
-        plan.mark(target, row, symbol, "review", "registered if this method is called inside init_scope, as it is in "
-                  "one place and is not in another; PyTorch registers it always", _CODE)
+        plan.mark(
+            target,
+            row,
+            symbol,
+            "review",
+            "registered if this method is called inside init_scope, as it is in "
+            "one place and is not in another; PyTorch registers it always",
+            _CODE,
+        )
         return
     _leave_out(plan, node, target, _NOT_TRAINED)
 
@@ -84,37 +127,62 @@ def _attribute(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
 def _leave_out(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str) -> None:
     assert node.value is not None
     plan.edits[node] = ReplaceStatement(
-        plan.source.start(node), f"compat.set_unregistered(owner, '{target.attr}', value)",
-        {"owner": plan.operand(target.value), "value": plan.operand(node.value)})
+        plan.source.start(node),
+        f"compat.set_unregistered(owner, '{target.attr}', value)",
+        {"owner": plan.operand(target.value), "value": plan.operand(node.value)},
+    )
     plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
 
 
 def _by_name(plan: Plan, call: ast.Call) -> None:
     """``setattr(self, name, L.Linear(3, 4))``."""
     callee = plan.analysis.kind(call.func)
-    if not (isinstance(callee, Ref) and callee.name == "builtins.setattr" and len(call.args) == 3 and not call.keywords
-            and _is_link(plan, call.args[0]) and _registers(plan, call.args[2])) or _in_init_scope(plan, call) or \
-            _has_own_setattr(plan, call.args[0]):
+    if (
+        not (
+            isinstance(callee, Ref)
+            and callee.name == "builtins.setattr"
+            and len(call.args) == 3
+            and not call.keywords
+            and _is_link(plan, call.args[0])
+            and _registers(plan, call.args[2])
+        )
+        or _in_init_scope(plan, call)
+        or _has_own_setattr(plan, call.args[0])
+    ):
         return
-    plan.replace(call, "compat.set_unregistered(owner, name, value)",
-                 dict(zip(("owner", "name", "value"), map(plan.operand, call.args))))
+    plan.replace(
+        call,
+        "compat.set_unregistered(owner, name, value)",
+        dict(zip(("owner", "name", "value"), map(plan.operand, call.args))),
+    )
     plan.mark(call, plan.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE)
 
 
 def _around(plan: Plan, call: ast.Call) -> None:
     """``super(chainer.Link, link).__setattr__(name, value)``, ``object.__setattr__(link, name, value)``."""
     function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr != "__setattr__" or not plan.imports_chainer or \
-            getattr(plan.source.enclosing(call, ast.FunctionDef), "name", "") == "__setattr__":
+    if (
+        not isinstance(function, ast.Attribute)
+        or function.attr != "__setattr__"
+        or not plan.imports_chainer
+        or getattr(plan.source.enclosing(call, ast.FunctionDef), "name", "") == "__setattr__"
+    ):
         return
     base, given = function.value, list(call.args)
-    if isinstance(base, ast.Call) and len(base.args) == 2 and plan.analysis.kind(base.func) == Ref("builtins.super") \
-            and plan.analysis.derives((plan.reference(base.args[0]) or ""), "chainer.Link"):
+    if (
+        isinstance(base, ast.Call)
+        and len(base.args) == 2
+        and plan.analysis.kind(base.func) == Ref("builtins.super")
+        and plan.analysis.derives((plan.reference(base.args[0]) or ""), "chainer.Link")
+    ):
         given.insert(0, base.args[1])
     elif plan.analysis.kind(base) != Ref("builtins.object"):
         return
-    if len(given) == 3 and (plan.analysis.kind(given[0]) == UNKNOWN or _is_link(plan, given[0])) and \
-            (not isinstance(given[1], ast.Constant) or given[1].value in _OF_CHAINER):
+    if (
+        len(given) == 3
+        and (plan.analysis.kind(given[0]) == UNKNOWN or _is_link(plan, given[0]))
+        and (not isinstance(given[1], ast.Constant) or given[1].value in _OF_CHAINER)
+    ):
         plan.mark(call, plan.rules.rows.get("chainer.Link"), "chainer.Link.__setattr__", "review", _AROUND, _CODE)
 
 
@@ -124,8 +192,11 @@ def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attri
     for target in targets:
         if isinstance(target, ast.Attribute):
             found.append((target, value))
-        elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)) and \
-                len(target.elts) == len(value.elts):
+        elif (
+            isinstance(target, (ast.Tuple, ast.List))
+            and isinstance(value, (ast.Tuple, ast.List))
+            and len(target.elts) == len(value.elts)
+        ):
             found += [pair for t, v in zip(target.elts, value.elts) for pair in _pairs([t], v)]
     return found
 
@@ -135,15 +206,19 @@ def _is_ours(plan: Plan, target: ast.Attribute) -> bool:
 
 
 def _is_link(plan: Plan, node: ast.expr) -> bool:
-    return all(isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link")
-               for k in options(plan.analysis.kind(node)))
+    return all(
+        isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link") for k in options(plan.analysis.kind(node))
+    )
 
 
 def _has_own_setattr(plan: Plan, node: ast.expr) -> bool:
     """Whether a class of the project decides itself what an assignment to its links does."""
-    return any(isinstance(cls, ClassInfo) and "__setattr__" in cls.methods
-               for k in options(plan.analysis.kind(node)) if isinstance(k, Inst)
-               for cls in plan.analysis.mro(k.cls))
+    return any(
+        isinstance(cls, ClassInfo) and "__setattr__" in cls.methods
+        for k in options(plan.analysis.kind(node))
+        if isinstance(k, Inst)
+        for cls in plan.analysis.mro(k.cls)
+    )
 
 
 def _registers(plan: Plan, value: ast.expr) -> bool:
@@ -160,12 +235,23 @@ def _is_parameter(plan: Plan, value: ast.expr) -> bool:
     """
     if isinstance(value, ast.Name):
         function = plan.source.enclosing(value, ast.FunctionDef)
-        return isinstance(function, ast.FunctionDef) and _may_be_parameter(plan, value) and any(
-            _is_parameter(plan, n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)
-            and not isinstance(n.value, ast.Name)
-            and any(isinstance(t, ast.Name) and t.id == value.id for t in n.targets))
-    return isinstance(value, ast.Attribute) and _is_link(plan, value.value) and _may_be_parameter(plan, value) and \
-        value.attr in plan.analysis.once(_parameters)
+        return (
+            isinstance(function, ast.FunctionDef)
+            and _may_be_parameter(plan, value)
+            and any(
+                _is_parameter(plan, n.value)
+                for n in nodes_of(function)
+                if isinstance(n, ast.Assign)
+                and not isinstance(n.value, ast.Name)
+                and any(isinstance(t, ast.Name) and t.id == value.id for t in n.targets)
+            )
+        )
+    return (
+        isinstance(value, ast.Attribute)
+        and _is_link(plan, value.value)
+        and _may_be_parameter(plan, value)
+        and value.attr in plan.analysis.once(_parameters)
+    )
 
 
 def _parameters(analysis: Analysis) -> frozenset[str]:
@@ -180,8 +266,12 @@ def _parameters(analysis: Analysis) -> frozenset[str]:
             elif isinstance(node.value, ast.Attribute) and targets:
                 renamed.append((node.value.attr, targets))
         for call in module.source.of(ast.Call):
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_param" and call.args and \
-                    isinstance(call.args[0], ast.Constant):
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr == "add_param"
+                and call.args
+                and isinstance(call.args[0], ast.Constant)
+            ):
                 found.add(str(call.args[0].value))
     for name, targets in renamed:  # in the order of the source, in which one name follows from another
         if name in found:
@@ -192,15 +282,21 @@ def _parameters(analysis: Analysis) -> frozenset[str]:
 def _may_be_parameter(plan: Plan, value: ast.expr) -> bool:
     """A Variable that a constructor is given or takes from another link: most likely that link's parameter."""
     return isinstance(value, (ast.Name, ast.Attribute)) and all(
-        isinstance(k, Tensor) and not k.array for k in options(plan.analysis.kind(value)))
+        isinstance(k, Tensor) and not k.array for k in options(plan.analysis.kind(value))
+    )
 
 
-def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr,
-                           called: dict[ast.ClassDef, frozenset[str]]) -> bool:
+def _is_called_like_a_link(
+    plan: Plan, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
+) -> bool:
     """A value that nobody knows may be a link, too, when the class calls it like one."""
     cls = plan.enclosing_class(target)
-    if cls is None or plan.analysis.kind(value) != UNKNOWN or not isinstance(value, ast.Name) or \
-            target.attr in cls.methods:
+    if (
+        cls is None
+        or plan.analysis.kind(value) != UNKNOWN
+        or not isinstance(value, ast.Name)
+        or target.attr in cls.methods
+    ):
         return False
     if cls.node not in called:
         called[cls.node] = _called_attributes(cls.node)
@@ -208,8 +304,11 @@ def _is_called_like_a_link(plan: Plan, target: ast.Attribute, value: ast.expr,
 
 
 def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
-    return frozenset(n.func.attr for n in nodes_of(node) if isinstance(n, ast.Call)
-                     and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name))
+    return frozenset(
+        n.func.attr
+        for n in nodes_of(node)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name)
+    )
 
 
 def _in_init_scope(plan: Plan, node: ast.AST) -> bool:
@@ -217,8 +316,12 @@ def _in_init_scope(plan: Plan, node: ast.AST) -> bool:
 
 
 def _is_scope(node: ast.With) -> bool:
-    return any(isinstance(i.context_expr, ast.Call) and isinstance(i.context_expr.func, ast.Attribute)
-               and i.context_expr.func.attr == "init_scope" for i in node.items)
+    return any(
+        isinstance(i.context_expr, ast.Call)
+        and isinstance(i.context_expr.func, ast.Attribute)
+        and i.context_expr.func.attr == "init_scope"
+        for i in node.items
+    )
 
 
 def _builders(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
@@ -229,15 +332,15 @@ def _builders(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
     methods = plan.analysis.once(_methods_of_links)
     calls: dict[bool, set[str]] = {True: set(), False: set()}
     for node in plan.source.of(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in methods and \
-                isinstance(node.func.value, ast.Name):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in methods and isinstance(node.func.value, ast.Name):
             calls[_in_init_scope(plan, node)].add(node.func.attr)
     return frozenset(calls[True]), frozenset(calls[True] & calls[False])
 
 
 def _methods_of_links(analysis: Analysis) -> frozenset[str]:
-    return frozenset(name for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link")
-                     for name in cls.methods)
+    return frozenset(
+        name for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link") for name in cls.methods
+    )
 
 
 __all__ = ["unregistered"]

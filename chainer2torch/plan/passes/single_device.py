@@ -1,4 +1,5 @@
 """``--parallel-updater single``: updaters that divide a batch over devices work on the first of them alone."""
+
 from __future__ import annotations
 
 import ast
@@ -9,8 +10,9 @@ from chainer2torch.plan.sites import Plan
 from chainer2torch.rules.signature import BindError
 
 _UPDATERS = ("chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater")
-ON_ONE_DEVICE = ("works for all shares on the first device, one after the other: the learning is the same, "
-                 "no time is won")
+ON_ONE_DEVICE = (
+    "works for all shares on the first device, one after the other: the learning is the same, no time is won"
+)
 _NOT_HERE = "asked for on one device, but the call does not name its devices here; give every model the same device"
 
 

@@ -1,4 +1,5 @@
 """Calls with ``*args`` or ``**kwargs``: they become calls of what takes the very same arguments, or nothing."""
+
 from __future__ import annotations
 
 import ast

@@ -4,6 +4,7 @@ Chainer makes the variables themselves forget how they were computed. A tensor o
 used again behind the cut is passed through ``compat.live``, which detaches a tensor whose graph was cut and leaves
 every other one alone.
 """
+
 from __future__ import annotations
 
 import ast
@@ -44,7 +45,8 @@ def _names_behind(plan: Plan, call: ast.Call) -> None:
         del plan.edits[call]
         lines = [edit.template, *(f"{name} = compat.live({name})" for name in kept)]
         plan.edits[statement] = ReplaceStatement(
-            plan.source.start(statement), "\n".join(lines), edit.operands, edit.training)
+            plan.source.start(statement), "\n".join(lines), edit.operands, edit.training
+        )
     for node in use.later if edit is not None else ():
         if node not in plan.wraps:
             plan.wraps[node] = Wrap(plan.source.span(node), "compat.live(value)")
@@ -59,8 +61,12 @@ def _attributes_of_link(plan: Plan, cls: ClassInfo) -> None:
             continue
         arguments = method.node.args.args
         for node in ast.walk(method.node):
-            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and arguments
-                    and node.value.id == arguments[0].arg):
+            if not (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and arguments
+                and node.value.id == arguments[0].arg
+            ):
                 continue
             if not any(may_hold_graph(k) for k in options(plan.analysis.kind(node))):
                 continue
@@ -69,8 +75,12 @@ def _attributes_of_link(plan: Plan, cls: ClassInfo) -> None:
             elif isinstance(node.ctx, ast.Store):
                 computed.add(node.attr)
     for node in reads:
-        if node.attr in computed and not asked_only(plan.source, node) and node not in plan.wraps and \
-                not _is_called(plan, node):
+        if (
+            node.attr in computed
+            and not asked_only(plan.source, node)
+            and node not in plan.wraps
+            and not _is_called(plan, node)
+        ):
             plan.wraps[node] = Wrap(plan.source.span(node), "compat.live(value)")
 
 

@@ -1,5 +1,6 @@
 """Chainer in texts that are code: annotations in quotes change with the others, what runs as a text keeps what it
 needs."""
+
 from __future__ import annotations
 
 import ast
@@ -14,8 +15,9 @@ from chainer2torch.plan.stages import later
 
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _RUN = "named in a text that runs; the text is kept as it is and needs Chainer"
-_UNKNOWN_TEXT = "runs a text that is not known here: where it names Chainer, or what this file imports of it, it " \
-    "needs another text"
+_UNKNOWN_TEXT = (
+    "runs a text that is not known here: where it names Chainer, or what this file imports of it, it needs another text"
+)
 _WITHIN = "named in an annotation in quotes that holds more than this name"
 
 
@@ -62,8 +64,13 @@ def texts(plan: Plan) -> None:
             elif plan.imports_chainer and not plan.migrated and not _is_known(plan, node):
                 plan.mark(node, None, f"builtins.{ast.unparse(node.func)}", "review", _UNKNOWN_TEXT)
             continue
-        annotation = node.returns if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else \
-            node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
+        annotation = (
+            node.returns
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            else node.annotation
+            if isinstance(node, (ast.arg, ast.AnnAssign))
+            else None
+        )
         for string, text in _quoted(annotation) if annotation is not None else ():
             _annotation(plan, aliases, string, text)
 
@@ -116,5 +123,8 @@ def _given(plan: Plan, call: ast.Call) -> Iterator[str]:
             if isinstance(part.value, str):
                 yield part.value
         elif isinstance(part, ast.expr):
-            yield from (kind.value for kind in options(plan.analysis.kind(part))
-                        if isinstance(kind, Const) and isinstance(kind.value, str))
+            yield from (
+                kind.value
+                for kind in options(plan.analysis.kind(part))
+                if isinstance(kind, Const) and isinstance(kind.value, str)
+            )

@@ -1,4 +1,5 @@
 """Hard cases of modes: ``using_config('train', False)`` becomes the mode of the modules that run inside."""
+
 from __future__ import annotations
 
 import ast
@@ -46,8 +47,9 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
         _leave_out(plan, config, row)
         given = bound.given["value"]
         is_bool = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
-        plan.replace(call, f"torch.set_grad_enabled({'value' if is_bool else 'bool(value)'})",
-                     {"value": plan.operand(given)})
+        plan.replace(
+            call, f"torch.set_grad_enabled({'value' if is_bool else 'bool(value)'})", {"value": plan.operand(given)}
+        )
         plan.use(node)
         plan.mark(node, row, row.name, "exact")
     elif name == "train":
@@ -56,8 +58,14 @@ def using_config(plan: Plan, node: ast.AST, row: Row) -> None:
         inside = ModulesInside(plan, plan.source.statement(node))
         called = inside.unnamed or inside.computed or not inside.expressions
         if inside.unnamed or not inside.expressions:
-            plan.mark(node, row, row.name, "review", "a module that may run inside has no name here, and is switched "
-                      "when it is called; name it where another method of its own asks for the mode")
+            plan.mark(
+                node,
+                row,
+                row.name,
+                "review",
+                "a module that may run inside has no name here, and is switched "
+                "when it is called; name it where another method of its own asks for the mode",
+            )
         train = plan.operand(bound.given["value"]) if value is UNDECIDED else None
         _replace(plan, call, node, row, helper, inside.expressions, train, called)
     elif choose(question)[0] is not None:
@@ -84,8 +92,16 @@ def _leave_out(plan: Plan, config: ast.expr | None, row: Row) -> None:
         plan.mark(config, row, "chainer.config", "exact")
 
 
-def _replace(plan: Plan, call: ast.Call, site: ast.AST, row: Row, target: str, modules: list[str],
-             train: Operand | None = None, called: bool = False) -> None:
+def _replace(
+    plan: Plan,
+    call: ast.Call,
+    site: ast.AST,
+    row: Row,
+    target: str,
+    modules: list[str],
+    train: Operand | None = None,
+    called: bool = False,
+) -> None:
     """``train`` is the mode where it is known at run time only; ``called`` says that some modules have no name."""
     names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
     operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
@@ -117,11 +133,20 @@ def _set_train(plan: Plan, node: ast.expr, row: Row) -> None:
         return
     names = "".join(f", m{i}" for i in range(len(modules)))
     operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
-    plan.edits[statement] = ReplaceStatement(plan.source.start(statement), f"compat.set_train(value{names})",
-                                             {"value": plan.operand(statement.value), **operands})
+    plan.edits[statement] = ReplaceStatement(
+        plan.source.start(statement),
+        f"compat.set_train(value{names})",
+        {"value": plan.operand(statement.value), **operands},
+    )
     plan.use(node)
-    plan.mark(node, row, row.name, "review", "Chainer's switch is one for all modules: here every module is switched "
-              "when it is called; name one where another method of its own asks for the mode")
+    plan.mark(
+        node,
+        row,
+        row.name,
+        "review",
+        "Chainer's switch is one for all modules: here every module is switched "
+        "when it is called; name one where another method of its own asks for the mode",
+    )
 
 
 __all__ = ["Inst", "options", "train_value", "using_config"]

@@ -1,4 +1,5 @@
 """A last look: names that an import of Chainer binds, but of which the analysis could not say what they are."""
+
 from __future__ import annotations
 
 import ast
@@ -13,18 +14,30 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 def unresolved(plan: Plan) -> None:
     """Marks them: the file binds such a name more than once, and nobody knows which value it has where it is used."""
     bindings = plan.analysis.bindings
-    imported = {alias.asname or alias.name.split(".")[0]: kind.name for alias in plan.source.of(ast.alias)
-                if isinstance(kind := bindings.get(alias), Ref)
-                and kind.name in plan.analysis.libraries}
+    imported = {
+        alias.asname or alias.name.split(".")[0]: kind.name
+        for alias in plan.source.of(ast.alias)
+        if isinstance(kind := bindings.get(alias), Ref) and kind.name in plan.analysis.libraries
+    }
     if not imported:
         return
     known = plan.consumed | {_root(site) for site in (*plan.sites, *plan.kept)}
     local: dict[ast.AST, frozenset[str]] = {}
     for node in plan.source.of(ast.Name):
-        if node.id in imported and not isinstance(node.ctx, ast.Store) and \
-                node not in known and plan.analysis.kind(node) == UNKNOWN and not _is_local(plan, node, local):
-            plan.mark(node, None, imported[node.id], "manual",
-                      f"the name stands for different things: {imported[node.id]}, or something else")
+        if (
+            node.id in imported
+            and not isinstance(node.ctx, ast.Store)
+            and node not in known
+            and plan.analysis.kind(node) == UNKNOWN
+            and not _is_local(plan, node, local)
+        ):
+            plan.mark(
+                node,
+                None,
+                imported[node.id],
+                "manual",
+                f"the name stands for different things: {imported[node.id]}, or something else",
+            )
 
 
 def _root(node: ast.AST) -> ast.AST:

@@ -1,4 +1,5 @@
 """Where tensors become Python numbers."""
+
 from __future__ import annotations
 
 import ast

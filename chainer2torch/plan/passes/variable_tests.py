@@ -5,6 +5,7 @@ it mean the same all the same: an assertion that it is a Variable, which arrays 
 array out of a Variable, since an array that is taken out of an array is the same array. Code that makes a Variable of
 what is none yet asks whether a tensor takes gradients instead: one that does is a Variable.
 """
+
 from __future__ import annotations
 
 import ast
@@ -28,8 +29,9 @@ def harmless(source: Source, test: ast.Call) -> bool:
     if isinstance(test.args[1], ast.Tuple):
         return False
     of_variable, of_array = _branches_of(source, test)
-    return bool(of_variable or of_array) and \
-        _without_taking_out(of_variable, test.args[0]) == _without_taking_out(of_array, test.args[0])
+    return bool(of_variable or of_array) and _without_taking_out(of_variable, test.args[0]) == _without_taking_out(
+        of_array, test.args[0]
+    )
 
 
 def wraps(source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], bool]) -> bool:
@@ -41,9 +43,16 @@ def wraps(source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], b
         return False
     of_variable, of_array = _branches_of(source, test)
     name = ast.unparse(test.args[0])
-    made = [node for branch in of_array for node in ast.walk(branch)
-            if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
-            and ast.unparse(node.args[0]) == name and makes_variable(node.func)]
+    made = [
+        node
+        for branch in of_array
+        for node in ast.walk(branch)
+        if isinstance(node, ast.Call)
+        and len(node.args) == 1
+        and not node.keywords
+        and ast.unparse(node.args[0]) == name
+        and makes_variable(node.func)
+    ]
     return len(made) == 1 and _without(of_variable, test.args[0], made) == _without(of_array, test.args[0], made)
 
 
@@ -68,24 +77,35 @@ def _branches(source: Source, node: ast.If | ast.IfExp) -> tuple[list[Any], list
     if not node.orelse and isinstance(node.body[-1], ast.Return):
         block = next(b for _, b in ast.iter_fields(source.parents[node]) if isinstance(b, list) and node in b)
         behind = block.index(node) + 1
-        return node.body, block[behind:behind + 1]
+        return node.body, block[behind : behind + 1]
     return node.body, node.orelse
 
 
 def _without_taking_out(code: list[Any], value: ast.expr) -> list[Any]:
     """The code as nested tuples: ``x.array`` and ``x.data`` are ``x``; what then does nothing (``x = x``) is gone."""
     text = ast.unparse(value)
-    inside = [node for part in code for node in ast.walk(part)
-              if isinstance(node, ast.Attribute) and node.attr in _INSIDE and ast.unparse(node.value) == text]
+    inside = [
+        node
+        for part in code
+        for node in ast.walk(part)
+        if isinstance(node, ast.Attribute) and node.attr in _INSIDE and ast.unparse(node.value) == text
+    ]
     return _without(code, value, inside)
 
 
 def _without(code: list[Any], value: ast.expr, same: list[Any]) -> list[Any]:
     """The code as nested tuples, in which the nodes in ``same`` are ``value``, without what then does nothing."""
     plain = _plain(value, value, ())
-    return [_plain(node, value, same) for node in code if not (
-        isinstance(node, ast.Pass) or isinstance(node, ast.Assign) and len(node.targets) == 1
-        and _plain(node.targets[0], value, ()) == plain == _plain(node.value, value, same))]
+    return [
+        _plain(node, value, same)
+        for node in code
+        if not (
+            isinstance(node, ast.Pass)
+            or isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and _plain(node.targets[0], value, ()) == plain == _plain(node.value, value, same)
+        )
+    ]
 
 
 def _plain(node: Any, value: ast.expr, same: Collection[Any]) -> Any:

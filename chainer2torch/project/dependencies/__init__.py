@@ -3,6 +3,7 @@
 ``named`` finds the files, ``places`` and ``python_places`` the requirements in a file, ``editing`` replaces them and
 leaves every other character, ``moving`` decides for a project what goes, what comes and what has to stay.
 """
+
 from __future__ import annotations
 
 import posixpath
@@ -24,7 +25,10 @@ def move(project: Project, load_libraries: Callable[[], Mapping[str, Library]], 
     for tree in project.trees:
         found = list(dependency_files(tree, project.problems)) if tree.place else []
         if found or tree.place and any(posixpath.basename(path) == "setup.py" for path in tree.results):
-            from chainer2torch.project.dependencies.moving import move_tree  # a hook that finds no Chainer should cost no time
+            from chainer2torch.project.dependencies.moving import (
+                move_tree,
+            )  # a hook that finds no Chainer should cost no time
+
             move_tree(tree, found, load_libraries, rewrite, project.problems)
 
 

@@ -1,4 +1,5 @@
 """Requirements as places in a text, and their replacement."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -8,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PEP508 = re.compile(
     rf"\s*({_NAME.pattern})\s*(\[[^\]]*\])?\s*(\(?\s*(?:(?:[<>=!~]=?=?|===)[^;,()]+,?\s*)*\)?|@\s*\S+)\s*(;.*)?$",
-    re.DOTALL)
+    re.DOTALL,
+)
 _URL = re.compile(r"(?:git|hg|svn|bzr)\+\S+|https?://\S+")
 _EGG = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)|/([A-Za-z0-9._-]+?)(?:\.git)?(?:@[^/]*)?$")
 
@@ -134,7 +136,7 @@ def _line_end(text: str) -> str:
 
 def _line_joint(text: str, group: Group, item: Item) -> str:
     start = max(text.rfind("\n", 0, item.start), text.rfind("\r", 0, item.start)) + 1
-    return _line_end(text) + (text[start:item.start] if group.indent is None else group.indent)
+    return _line_end(text) + (text[start : item.start] if group.indent is None else group.indent)
 
 
 def _array_joint(text: str, group: Group) -> str:

@@ -1,4 +1,5 @@
 """Decides what a project's dependency files ask for once its code is migrated."""
+
 from __future__ import annotations
 
 import ast
@@ -12,7 +13,16 @@ from chainer2torch.project import files
 from chainer2torch.vendor import compat_file
 from chainer2torch.project.dependencies import requirement_places, python_places
 from chainer2torch.project.dependencies.editing import (
-    Change, Group, Item, Wanted, added, apply, canonical, line_of, parse, replaced,
+    Change,
+    Group,
+    Item,
+    Wanted,
+    added,
+    apply,
+    canonical,
+    line_of,
+    parse,
+    replaced,
 )
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.scan import ResultLike, Tree
@@ -23,15 +33,25 @@ CODE = "C2T016"
 _IMPORTS_TORCH = re.compile(rb"^[ \t\"]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
 # import name -> package and the oldest version with which the helpers and rules are proved; the order of the new lines
 _PACKAGES = {
-    "torch": Wanted("torch", "2.13"), "torchvision": Wanted("torchvision", ""), "pfrl": Wanted("pfrl", "0.4"),
-    "ignite": Wanted("pytorch-ignite", "0.5.5"), "pytorch_pfn_extras": Wanted("pytorch-pfn-extras", "0.9"),
+    "torch": Wanted("torch", "2.13"),
+    "torchvision": Wanted("torchvision", ""),
+    "pfrl": Wanted("pfrl", "0.4"),
+    "ignite": Wanted("pytorch-ignite", "0.5.5"),
+    "pytorch_pfn_extras": Wanted("pytorch-pfn-extras", "0.9"),
     # these came with Chainer
-    "numpy": Wanted("numpy", "1.26"), "six": Wanted("six", ""), "filelock": Wanted("filelock", ""),
+    "numpy": Wanted("numpy", "1.26"),
+    "six": Wanted("six", ""),
+    "filelock": Wanted("filelock", ""),
     "typing_extensions": Wanted("typing-extensions", ""),
 }
 # what conda's channels call them; the others come from pip there
-_ON_CONDA = {"torch": "pytorch", "numpy": "numpy", "six": "six", "filelock": "filelock",
-             "typing-extensions": "typing-extensions"}
+_ON_CONDA = {
+    "torch": "pytorch",
+    "numpy": "numpy",
+    "six": "six",
+    "filelock": "filelock",
+    "typing-extensions": "typing-extensions",
+}
 
 
 @dataclasses.dataclass
@@ -47,10 +67,10 @@ class Moved:
 class _Needs:
     """What the code below a folder imports once it is migrated."""
 
-    migrated: bool            # whether it was Chainer code, or is PyTorch code by now
-    imports: frozenset[str]   # top-level modules and, for libraries, dotted ones
-    left: int                 # references to Chainer that it still has
-    kept: bool = False        # whether some of them were left to another stage
+    migrated: bool  # whether it was Chainer code, or is PyTorch code by now
+    imports: frozenset[str]  # top-level modules and, for libraries, dotted ones
+    left: int  # references to Chainer that it still has
+    kept: bool = False  # whether some of them were left to another stage
 
     def stays(self, package: str, libraries: Mapping[str, Library]) -> bool:
         """Whether a package of Chainer's is still needed."""
@@ -68,15 +88,22 @@ class _Needs:
         return [wanted for name, wanted in _PACKAGES.items() if name in self.imports]
 
 
-def move_tree(tree: Tree, found: Iterable[tuple[Entry, str, bytes]],
-              load_libraries: Callable[[], Mapping[str, Library]], rewrite: bool, problems: list[FileError]) -> None:
+def move_tree(
+    tree: Tree,
+    found: Iterable[tuple[Entry, str, bytes]],
+    load_libraries: Callable[[], Mapping[str, Library]],
+    rewrite: bool,
+    problems: list[FileError],
+) -> None:
     """Edits the dependency files that were found in a folder, and its setup.py (see ``dependencies.move``)."""
     for entry, kind, raw in found:
         try:
             needs = _needs(tree, entry.relative, rewrite)
             if needs.migrated:
                 source = files.decode(raw, entry.path)
-                text, sites = _edited(source.text, requirement_places.groups(kind, source.text), needs, load_libraries(), kind)
+                text, sites = _edited(
+                    source.text, requirement_places.groups(kind, source.text), needs, load_libraries(), kind
+                )
                 tree.requirements[entry.relative] = Moved(source, text if rewrite else source.text, sites)
         except FileError as error:
             problems.append(error)
@@ -96,17 +123,28 @@ def _setup_py(tree: Tree, path: str, result: ResultLike, libraries: Mapping[str,
     for line, text in stray:
         found = parse(text)
         if found is not None and _ours(found.name, libraries):
-            sites.append(SiteRow(line, 1, found.name, "manual", CODE,
-                                 "asks for it in a form that is not understood here; "
-                                 "change it by hand"))
+            sites.append(
+                SiteRow(
+                    line,
+                    1,
+                    found.name,
+                    "manual",
+                    CODE,
+                    "asks for it in a form that is not understood here; change it by hand",
+                )
+            )
     if not sites or not dataclasses.is_dataclass(result):
         return
     code = result.code
     if rewrite:
         code, _ = _edited(code, python_places.groups(code)[0], needs, libraries, "pip")
         ast.parse(code)
-    tree.results = {**tree.results, path: dataclasses.replace(
-        result, code=code, sites=sorted([*result.sites, *sites], key=lambda site: (site.line, site.column)))}
+    tree.results = {
+        **tree.results,
+        path: dataclasses.replace(
+            result, code=code, sites=sorted([*result.sites, *sites], key=lambda site: (site.line, site.column))
+        ),
+    }
 
 
 def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
@@ -151,19 +189,28 @@ def _imports(code: str) -> frozenset[str]:
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     return frozenset(
-        name.split(".")[0] for node in ast.walk(tree)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
-                     [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else ()))
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom) and not node.level
+            else ()
+        )
+    )
 
 
 def _ours(package: str, libraries: Mapping[str, Library]) -> bool:
     """Whether a package is Chainer, CuPy or a library on Chainer."""
     return re.fullmatch(r"chainer|chainermn|cupy(?:-(?:cuda|rocm)[\w-]*)?", package) is not None or any(
-        canonical(library.package) == package for library in libraries.values())
+        canonical(library.package) == package for library in libraries.values()
+    )
 
 
-def _edited(text: str, groups: Iterable[Group], needs: _Needs, libraries: Mapping[str, Library],
-            kind: str) -> tuple[str, list[SiteRow]]:
+def _edited(
+    text: str, groups: Iterable[Group], needs: _Needs, libraries: Mapping[str, Library], kind: str
+) -> tuple[str, list[SiteRow]]:
     """The new text of a file, and a site for each requirement that is Chainer's."""
     changes: list[Change] = []
     sites: list[SiteRow] = []
@@ -205,8 +252,16 @@ def _from_pip(text: str, groups: list[Group], wanted: list[Wanted]) -> Iterable[
         yield added(text, last, [*pip, f"{depth}- pip:", *(f"{depth}  - {package}" for package in new)])
 
 
-def _sites(text: str, group: Group, mine: list[Item], gone: list[Item], new: list[Wanted],
-           libraries: Mapping[str, Library], kind: str, kept: bool) -> Iterable[SiteRow]:
+def _sites(
+    text: str,
+    group: Group,
+    mine: list[Item],
+    gone: list[Item],
+    new: list[Wanted],
+    libraries: Mapping[str, Library],
+    kind: str,
+    kept: bool,
+) -> Iterable[SiteRow]:
     names = ", ".join(wanted.package for wanted in new)
     for item in mine:
         name = item.requirement.name
@@ -225,11 +280,22 @@ def _sites(text: str, group: Group, mine: list[Item], gone: list[Item], new: lis
         yield _site(text, item, state, said)
     for item in group.items:
         if item.requirement.name == "numpy" and item.requirement.capped and mine:
-            yield _site(text, item, "review", "kept as it is; the migrated code is proved with NumPy 1.26 and newer: "
-                        "see that this version goes with PyTorch")
+            yield _site(
+                text,
+                item,
+                "review",
+                "kept as it is; the migrated code is proved with NumPy 1.26 and newer: "
+                "see that this version goes with PyTorch",
+            )
 
 
 def _site(text: str, item: Item, state: str, message: str) -> SiteRow:
     start = max(text.rfind("\n", 0, item.start), text.rfind("\r", 0, item.start)) + 1
-    return SiteRow(line_of(text, item.start), len(text[start:item.start].encode(errors="replace")) + 1,
-                   item.requirement.name, state, CODE, message)
+    return SiteRow(
+        line_of(text, item.start),
+        len(text[start : item.start].encode(errors="replace")) + 1,
+        item.requirement.name,
+        state,
+        CODE,
+        message,
+    )

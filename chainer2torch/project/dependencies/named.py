@@ -1,4 +1,5 @@
 """Which dependency files name Chainer at all: decided on names and bytes, before anything heavier is imported."""
+
 from __future__ import annotations
 
 import posixpath
@@ -15,8 +16,9 @@ _MENTIONS = re.compile(rb"(?i)chainer|cupy")
 def kind_of(path: str) -> str | None:
     """What kind of dependency file a path is, by its name: pip, cfg, toml, conda; None: it is none."""
     folder, name = posixpath.split(path)
-    if name.endswith((".txt", ".in")) and ("requirements" in name or name.startswith("constraints")
-                                           or posixpath.basename(folder) == "requirements"):
+    if name.endswith((".txt", ".in")) and (
+        "requirements" in name or name.startswith("constraints") or posixpath.basename(folder) == "requirements"
+    ):
         return "pip"
     if name in ("pyproject.toml", "Pipfile"):
         return "toml"

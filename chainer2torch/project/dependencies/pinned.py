@@ -1,4 +1,5 @@
 """Which major version of Chainer a project asks for, as its dependency files pin it."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -29,8 +30,10 @@ class Pin:
         as that version already (1), or where no difference was measured (5 and 6)."""
         if not 2 <= self.major <= 4:
             return ""
-        return (f"{self.path} asks for Chainer {self.major}, and this reads calls as Chainer {LAST_VERSION} does; "
-                f"--chainer-version {self.major} keeps what that version computed")
+        return (
+            f"{self.path} asks for Chainer {self.major}, and this reads calls as Chainer {LAST_VERSION} does; "
+            f"--chainer-version {self.major} keeps what that version computed"
+        )
 
 
 def pinned(tree: Tree) -> Pin | None:
@@ -43,7 +46,7 @@ def pinned(tree: Tree) -> Pin | None:
     found = inside or list(_in(folder) if not tree.place else ())
     above = [folder, *folder.parents]
     top = next((i for i, path in enumerate(above) if (path / ".git").exists()), 0)
-    for path in above[1:top + 1]:
+    for path in above[1 : top + 1]:
         found = found or list(_in(path))
     return found[0] if len({pin.major for pin in found}) == 1 and found[0].major < LAST_VERSION else None
 
@@ -80,7 +83,11 @@ def _majors(kind: str, text: str) -> Iterator[int]:
     """For each requirement on Chainer in a file, the highest major version that it allows."""
     if "chainer" not in text.lower():
         return
-    from chainer2torch.project.dependencies import requirement_places, python_places  # only where there is something to read
+    from chainer2torch.project.dependencies import (
+        requirement_places,
+        python_places,
+    )  # only where there is something to read
+
     try:
         groups = python_places.groups(text)[0] if kind == "setup.py" else requirement_places.groups(kind, text)
     except (ValueError, SyntaxError):

@@ -1,4 +1,5 @@
 """Where requirements stand in setup.py: the strings of the lists that ``setup()`` gets."""
+
 from __future__ import annotations
 
 import ast
@@ -32,9 +33,15 @@ def groups(text: str) -> tuple[list[Group], list[tuple[int, str]]]:
         items = tuple(item for element in node.elts if (item := _item(source, element)) is not None)
         if items:
             found.append(Group(items, array=True))
-    stray = [(node.lineno, node.value) for node in source.nodes
-             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in known
-             and parse(node.value) is not None and _asks(source, node)]
+    stray = [
+        (node.lineno, node.value)
+        for node in source.nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node not in known
+        and parse(node.value) is not None
+        and _asks(source, node)
+    ]
     return found, stray
 
 
@@ -81,4 +88,5 @@ def _asks(source: Source, node: ast.Constant) -> bool:
     """Whether a string is in a list, or is added to one."""
     parent = source.parents.get(node)
     return isinstance(parent, (ast.List, ast.Tuple, ast.Set)) or (
-        isinstance(parent, ast.Call) and _name(parent.func) in ("append", "extend", "insert", "add"))
+        isinstance(parent, ast.Call) and _name(parent.func) in ("append", "extend", "insert", "add")
+    )

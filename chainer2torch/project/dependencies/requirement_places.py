@@ -1,4 +1,5 @@
 """Where requirements stand in requirements.txt, setup.cfg, pyproject.toml, Pipfile and environment.yml."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -9,11 +10,25 @@ from chainer2torch.project.dependencies import toml_places
 from chainer2torch.project.dependencies.editing import Group, Item, Requirement, canonical, parse, table
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_ARRAYS = ("project.dependencies", "project.optional-dependencies.*", "build-system.requires", "dependency-groups.*",
-           "tool.pdm.dev-dependencies.*", "tool.uv.dev-dependencies", "tool.hatch.envs.*.dependencies",
-           "tool.hatch.envs.*.extra-dependencies", "tool.flit.metadata.requires", "tool.poetry.extras.*")
-_TABLES = ("tool.poetry.dependencies", "tool.poetry.dev-dependencies", "tool.poetry.group.*.dependencies", "packages",
-           "dev-packages")
+_ARRAYS = (
+    "project.dependencies",
+    "project.optional-dependencies.*",
+    "build-system.requires",
+    "dependency-groups.*",
+    "tool.pdm.dev-dependencies.*",
+    "tool.uv.dev-dependencies",
+    "tool.hatch.envs.*.dependencies",
+    "tool.hatch.envs.*.extra-dependencies",
+    "tool.flit.metadata.requires",
+    "tool.poetry.extras.*",
+)
+_TABLES = (
+    "tool.poetry.dependencies",
+    "tool.poetry.dev-dependencies",
+    "tool.poetry.group.*.dependencies",
+    "packages",
+    "dev-packages",
+)
 _CFG_KEYS = frozenset({"install_requires", "setup_requires", "tests_require"})
 
 
@@ -68,7 +83,7 @@ def _cfg(text: str) -> Iterator[Group]:
             if header or not wanted or not entry:
                 key = ""
                 continue
-            item = _item(line[entry.end():], start + entry.end())
+            item = _item(line[entry.end() :], start + entry.end())
             if item:
                 items, indent = [item], "    "
         elif key and line[:1].isspace():
@@ -84,15 +99,19 @@ def _toml(text: str) -> Iterator[Group]:
         path = ".".join(entry.path)
         if entry.strings is not None and any(fnmatch.fnmatchcase(path, pattern) for pattern in _ARRAYS):
             found = [(parse(string.value), string) for string in entry.strings]
-            items = tuple(Item(requirement, string.start, string.end, string.quote)
-                          for requirement, string in found if requirement is not None)
+            items = tuple(
+                Item(requirement, string.start, string.end, string.quote)
+                for requirement, string in found
+                if requirement is not None
+            )
             if items:
                 yield Group(items, array=True)
         elif any(fnmatch.fnmatchcase(".".join(entry.path[:-1]), pattern) for pattern in _TABLES):
-            version = text[entry.value_start:entry.end]
+            version = text[entry.value_start : entry.end]
             plain = version.strip("\"'") if version[:1] in "\"'" else "*"
             tables.setdefault(entry.path[:-1], []).append(
-                Item(Requirement(canonical(entry.path[-1]), plain), entry.start, entry.end))
+                Item(Requirement(canonical(entry.path[-1]), plain), entry.start, entry.end)
+            )
     for listed in tables.values():
         yield Group(tuple(listed), write=table)
 
@@ -101,7 +120,7 @@ def _conda(text: str) -> Iterator[Group]:
     """Conda's own list is one group (there is one at least), the list of its ``pip`` another."""
     conda: list[Item] = []
     inner: list[Item] = []
-    depth: int | None = None     # how far the list of conda is indented
+    depth: int | None = None  # how far the list of conda is indented
     listed = False
     for start, line in _lines(text):
         if re.match(r"dependencies[ \t]*:", line):

@@ -1,4 +1,5 @@
 """Where keys and strings of a TOML text lie; the values themselves are read by tomllib."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,5 @@
 """Where the values of a JSON text lie, so that one of them can be replaced and every other byte stays."""
+
 from __future__ import annotations
 
 import dataclasses

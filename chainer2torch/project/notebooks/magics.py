@@ -4,6 +4,7 @@ Each is replaced by a call of a name that nobody has, so that the rest is Python
 character: ``!pip list`` is ``__c2t_magic__(0)`` for the time being. What follows a magic that runs a statement of
 Python's (``%time model(x)``) stays, behind a semicolon, and so does the body of a cell magic that runs it (``%%time``).
 """
+
 from __future__ import annotations
 
 import ast
@@ -73,10 +74,10 @@ def hide(source: str, magics: list[Magic]) -> Hidden:
         while line.rstrip("\r\n").endswith("\\") and at < len(lines):
             line += lines[at]
             at += 1
-        before, magic, after = found if number == at else (found[0], line[len(found[0]):].rstrip("\r\n"), "")
+        before, magic, after = found if number == at else (found[0], line[len(found[0]) :].rstrip("\r\n"), "")
         if before.isspace() and not state.begun:  # IPython takes the indentation of a cell's first line away
             before, magic = "", before + magic
-        end = line[len(line.rstrip("\r\n")):]
+        end = line[len(line.rstrip("\r\n")) :]
         hidden.add(before + _put(magics, magic, number) + (f"; {after}" if after else "") + end, number)
     return hidden
 
@@ -98,15 +99,15 @@ def _magic(line: str) -> tuple[str, str, str] | None:
     """What stands before a magic, the magic, and the Python behind it, when the line (where a statement may begin) has
     one."""
     text = line.rstrip("\r\n")
-    indent = text[:len(text) - len(text.lstrip())]
+    indent = text[: len(text) - len(text.lstrip())]
     if _ESCAPE.match(text):
         runs = _PYTHON_LINES.match(text, len(indent))
-        rest = text[runs.end():] if runs else ""
+        rest = text[runs.end() :] if runs else ""
         if runs and rest and _is_python(rest):
             return indent, runs[0], rest
-        return indent, text[len(indent):], ""
+        return indent, text[len(indent) :], ""
     if _QUESTION.match(text):
-        return indent, text[len(indent):], ""
+        return indent, text[len(indent) :], ""
     assigned = _ASSIGNED.match(text)
     return (assigned[1], assigned[2], "") if assigned else None
 

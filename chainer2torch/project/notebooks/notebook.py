@@ -1,4 +1,5 @@
 """A notebook as one Python text: its code cells in order, with a line between any two of them."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -79,9 +80,9 @@ class Notebook(Source):
         for _ in range(line - 1):
             start = self.text.index("\n", start) + 1
         end = self.text.find("\n", start)
-        text = self.text[start:end if end >= 0 else len(self.text)]
+        text = self.text[start : end if end >= 0 else len(self.text)]
         index = self.lines[line - 1][0] if line <= len(self.lines) else 0
-        return column - magics.shift(text[:column - 1], self.cells[index].magics)
+        return column - magics.shift(text[: column - 1], self.cells[index].magics)
 
     def place_problem(self, problem: FileError) -> FileError:
         """A syntax error of ``text`` at the cell in which it is."""
@@ -90,8 +91,12 @@ class Notebook(Source):
 
     def mentions(self) -> list[tuple[Place, str]]:
         """Magics that name Chainer or CuPy; they are not changed."""
-        return [(self._place(cell, magic.line), magic.library) for cell in self.cells for magic in cell.magics
-                if magic.library]
+        return [
+            (self._place(cell, magic.line), magic.library)
+            for cell in self.cells
+            for magic in cell.magics
+            if magic.library
+        ]
 
     def sources(self, text: str) -> tuple[str, ...]:
         """The cells' sources out of a new text. FileError when it cannot be told which line belongs to which cell."""
@@ -108,7 +113,7 @@ class Notebook(Source):
         result, last = [], 0
         for cell, new in zip(self.cells, self.sources(text)):
             if new != cell.source:
-                result += [self.json_text[last:cell.node.start], self._literal(cell, new)]
+                result += [self.json_text[last : cell.node.start], self._literal(cell, new)]
                 last = cell.node.end
         return "".join([*result, self.json_text[last:]]).encode(self.encoding)
 
@@ -116,15 +121,18 @@ class Notebook(Source):
         """A cell's source in the JSON style of the notebook: an array of lines or one string, indented as before."""
         if not isinstance(cell.node.value, list):
             return self._string(source)
-        spelled = {element.text(): self.json_text[element.start:element.end] for element in cell.node.items()}
+        spelled = {element.text(): self.json_text[element.start : element.end] for element in cell.node.items()}
         lines = [spelled.get(line) or self._string(line) for line in re.findall(r"[^\n]*\n|[^\n]+", source)]
         if not lines:
             return "[]"
         elements = cell.node.items()
-        before = self.json_text[cell.node.start + 1:elements[0].start]
-        after = self.json_text[elements[-1].end:cell.node.end - 1]
-        between = self.json_text[elements[0].end:elements[1].start] if len(elements) > 1 else \
-            "," + (before if "\n" in before else " ")
+        before = self.json_text[cell.node.start + 1 : elements[0].start]
+        after = self.json_text[elements[-1].end : cell.node.end - 1]
+        between = (
+            self.json_text[elements[0].end : elements[1].start]
+            if len(elements) > 1
+            else "," + (before if "\n" in before else " ")
+        )
         return "[" + before + between.join(lines) + after + "]"
 
     def _string(self, text: str) -> str:
@@ -137,12 +145,13 @@ def _restored(cell: Cell, part: str) -> str:
         lines = re.findall(r"[^\n]*\n|[^\n]+", part)
         at = next(i for i, line in enumerate(lines) if magics.NAME in line)
         above = [line for line in lines[:at] if line.strip()]
-        part = "".join([lines[at], *above, *lines[at + 1:]]) if above else part
+        part = "".join([lines[at], *above, *lines[at + 1 :]]) if above else part
     try:
         text = magics.show(part, cell.magics)
     except ValueError:
-        raise FileError("C2T011", "", f"a magic of cell {cell.number} has got lost in the new text; the notebook is "
-                        "left as it is") from None
+        raise FileError(
+            "C2T011", "", f"a magic of cell {cell.number} has got lost in the new text; the notebook is left as it is"
+        ) from None
     return text
 
 
@@ -158,11 +167,20 @@ def read(raw: bytes, path: str | Path) -> Notebook:
         text = raw.decode(encoding)
         root = json_places.parse(text)
     except UnicodeDecodeError as error:
-        raise FileError("C2T003", path, f"a notebook is UTF-8, and this one is not (byte 0x{raw[error.start]:02x})",
-                        raw.count(b"\n", 0, error.start) + 1) from None
+        raise FileError(
+            "C2T003",
+            path,
+            f"a notebook is UTF-8, and this one is not (byte 0x{raw[error.start]:02x})",
+            raw.count(b"\n", 0, error.start) + 1,
+        ) from None
     except json.JSONDecodeError as error:
-        raise FileError(CODE, path, f"is not a notebook: invalid JSON ({error.msg}, column {error.colno}); open and "
-                        "save it in Jupyter, or correct that line", error.lineno) from None
+        raise FileError(
+            CODE,
+            path,
+            f"is not a notebook: invalid JSON ({error.msg}, column {error.colno}); open and "
+            "save it in Jupyter, or correct that line",
+            error.lineno,
+        ) from None
     except RecursionError:
         raise FileError(CODE, path, "is not a notebook: its JSON is nested too deeply") from None
     if "__c2t_" in text:
@@ -191,8 +209,11 @@ def _code_cells(root: json_places.Node, path: str | Path) -> list[tuple[int, jso
         raise FileError(CODE, path, "is not a notebook: it has no list of cells")
     if not _speaks_python(root):
         return []
-    cells = found.items() if found is not None else [
-        cell for sheet in (sheets.items() if sheets else []) for cell in (sheet.get("cells") or sheet).items()]
+    cells = (
+        found.items()
+        if found is not None
+        else [cell for sheet in (sheets.items() if sheets else []) for cell in (sheet.get("cells") or sheet).items()]
+    )
     result = []
     for number, cell in enumerate(cells, 1):
         kind = cell.get("cell_type")

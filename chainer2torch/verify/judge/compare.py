@@ -1,4 +1,5 @@
 """Compares what Chainer and PyTorch computed: arrays by dtype, nested outputs, and samples by their moments."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -34,8 +35,9 @@ class Difference:
         return self.reason is None
 
 
-def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance | None = None,
-                   *, any_float: bool = False) -> Difference:
+def compare_arrays(
+    name: str, expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance | None = None, *, any_float: bool = False
+) -> Difference:
     """Compares two arrays: shape, kind and width of a float dtype, and the values; NaN equals NaN, inf the same inf.
 
     Integers of different width are equal when their values are (Chainer's int32 labels are int64 in PyTorch).
@@ -57,9 +59,14 @@ def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, toleranc
             return Difference(name, dtype, 0.0, 0.0, None)
         at = np.unravel_index(int(np.argmax(wrong)), expected.shape)
         gap = float(np.max(np.abs(expected.astype(np.float64) - actual.astype(np.float64))))
-        return Difference(name, dtype, gap, math.inf,
-                          f"{int(wrong.sum())} of {expected.size} values differ, first at {_index(at)}: "
-                          f"{actual[at]} instead of {expected[at]}")
+        return Difference(
+            name,
+            dtype,
+            gap,
+            math.inf,
+            f"{int(wrong.sum())} of {expected.size} values differ, first at {_index(at)}: "
+            f"{actual[at]} instead of {expected[at]}",
+        )
     return _compare_floats(name, expected, actual, tolerance or tolerances.for_dtype(dtype))
 
 
@@ -70,7 +77,7 @@ def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, toleran
     max_abs = max_rel = worst = 0.0
     count, at = 0, 0
     for start in range(0, x.size, _PART):
-        gap, relative, bad = _gaps(x[start:start + _PART], y[start:start + _PART], tolerance)
+        gap, relative, bad = _gaps(x[start : start + _PART], y[start : start + _PART], tolerance)
         max_abs, max_rel = max(max_abs, float(gap.max())), max(max_rel, float(relative.max()))
         if bad.any():
             place = int(np.argmax(np.where(bad, gap, -1.0)))
@@ -79,9 +86,14 @@ def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, toleran
             count += int(bad.sum())
     if not count:
         return Difference(name, dtype, max_abs, max_rel, None)
-    return Difference(name, dtype, max_abs, max_rel,
-                      f"{count} of {x.size} values differ, most at {_index(np.unravel_index(at, expected.shape))}: "
-                      f"{y[at]:.8g} instead of {x[at]:.8g} ({tolerance})")
+    return Difference(
+        name,
+        dtype,
+        max_abs,
+        max_rel,
+        f"{count} of {x.size} values differ, most at {_index(np.unravel_index(at, expected.shape))}: "
+        f"{y[at]:.8g} instead of {x[at]:.8g} ({tolerance})",
+    )
 
 
 def _gaps(expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,8 +112,9 @@ def _gaps(expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance) -> tup
     return gap, relative, bad
 
 
-def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray,
-                    samples: int = tolerances.MOMENT_SAMPLES) -> Difference:
+def compare_moments(
+    name: str, expected: np.ndarray, actual: np.ndarray, samples: int = tolerances.MOMENT_SAMPLES
+) -> Difference:
     """Compares two large samples of a random value: mean and variance, each within its standard error, and the
     distribution by the largest gap between the two cumulative frequencies (Kolmogorov-Smirnov).
     """
@@ -119,12 +132,22 @@ def compare_moments(name: str, expected: np.ndarray, actual: np.ndarray,
         gap = abs(x.mean() - y.mean())
         worst = max(worst, gap)
         if gap > tolerances.MOMENT_SIGMAS * error:
-            return Difference(name, dtype, gap, gap / max(abs(y.mean()), 1e-30),
-                              f"{what} {x.mean():.6g} instead of {y.mean():.6g} (standard error {error:.2g})")
+            return Difference(
+                name,
+                dtype,
+                gap,
+                gap / max(abs(y.mean()), 1e-30),
+                f"{what} {x.mean():.6g} instead of {y.mean():.6g} (standard error {error:.2g})",
+            )
     gap, limit = _kolmogorov_smirnov(a, b), tolerances.KS_LIMIT * math.sqrt(1 / a.size + 1 / b.size)
     if gap > limit:
-        return Difference(name, dtype, gap, gap,
-                          f"the distributions differ: cumulative frequencies are {gap:.4f} apart (limit {limit:.4f})")
+        return Difference(
+            name,
+            dtype,
+            gap,
+            gap,
+            f"the distributions differ: cumulative frequencies are {gap:.4f} apart (limit {limit:.4f})",
+        )
     return Difference(name, dtype, worst, 0.0, None)
 
 
@@ -140,9 +163,13 @@ def compare_initial(name: str, expected: np.ndarray, actual: np.ndarray) -> Diff
         return compare_arrays(name, expected, actual, any_float=True)
     fixed, other = (np.all(a == a[:1], axis=0) for a in (expected, actual))
     if not np.array_equal(fixed, other):
-        return _different(name, dtype, "initial values are random on one side and fixed on the other: "
-                                       f"{actual[0][fixed != other][0]:.6g} instead of "
-                                       f"{expected[0][fixed != other][0]:.6g}")
+        return _different(
+            name,
+            dtype,
+            "initial values are random on one side and fixed on the other: "
+            f"{actual[0][fixed != other][0]:.6g} instead of "
+            f"{expected[0][fixed != other][0]:.6g}",
+        )
     difference = compare_arrays(name, expected[0][fixed], actual[0][fixed], any_float=True)
     if not difference.equal or fixed.all():
         return difference
@@ -155,8 +182,12 @@ def compare_initial(name: str, expected: np.ndarray, actual: np.ndarray) -> Diff
 def _kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:
     a, b = np.sort(np.round(a, 6)), np.sort(np.round(b, 6))
     # the gap only changes at a value of either sample
-    return max(float(np.max(np.abs(np.searchsorted(a, points, "right") / a.size
-                                   - np.searchsorted(b, points, "right") / b.size))) for points in (a, b))
+    return max(
+        float(
+            np.max(np.abs(np.searchsorted(a, points, "right") / a.size - np.searchsorted(b, points, "right") / b.size))
+        )
+        for points in (a, b)
+    )
 
 
 def compare_trees(expected: Any, actual: Any, name: str = "output") -> list[str]:
@@ -173,13 +204,19 @@ def compare_trees(expected: Any, actual: Any, name: str = "output") -> list[str]
     if expected["t"] == "list":
         if len(expected["items"]) != len(actual["items"]):
             return [f"{name}: {len(actual['items'])} items instead of {len(expected['items'])}"]
-        return [reason for i, (x, y) in enumerate(zip(expected["items"], actual["items"], strict=True))
-                for reason in compare_trees(x, y, f"{name}[{i}]")]
+        return [
+            reason
+            for i, (x, y) in enumerate(zip(expected["items"], actual["items"], strict=True))
+            for reason in compare_trees(x, y, f"{name}[{i}]")
+        ]
     if expected["t"] == "dict":
         if set(expected["items"]) != set(actual["items"]):
             return [f"{name}: keys {sorted(actual['items'])} instead of {sorted(expected['items'])}"]
-        return [reason for key in expected["items"]
-                for reason in compare_trees(expected["items"][key], actual["items"][key], f"{name}[{key!r}]")]
+        return [
+            reason
+            for key in expected["items"]
+            for reason in compare_trees(expected["items"][key], actual["items"][key], f"{name}[{key!r}]")
+        ]
     if expected["t"] == "value":
         return _compare_values(expected["v"], actual["v"], name)
     return []

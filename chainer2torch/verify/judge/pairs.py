@@ -1,4 +1,5 @@
 """Runs pairs of snippets, one under Chainer and one under PyTorch, hundreds in one process each, and compares them."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -27,8 +28,17 @@ from chainer2torch.verify.worker_process import CHAINER_WORKER, TORCH_WORKER, ru
 
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 # Errors that a broken migration raises whatever the input: they are never the error that Chainer raises on purpose.
-_BROKEN = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError", "SyntaxError", "LookupError",
-                     "UnboundLocalError"})
+_BROKEN = frozenset(
+    {
+        "NameError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "AttributeError",
+        "SyntaxError",
+        "LookupError",
+        "UnboundLocalError",
+    }
+)
 _RULES_ARE_ABOUT = "7.8"
 _WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
 _COMPAT_DIR = Path(__file__).resolve().parents[2] / "compat"
@@ -99,13 +109,20 @@ class Batch:
     problems: list[str]
 
 
-def run_pairs(pairs: Sequence[Pair], *, chainer_python: str | None = None, torch_python: str | None = None,
-              device: str = "cpu", timeout: float = 600) -> Batch:
+def run_pairs(
+    pairs: Sequence[Pair],
+    *,
+    chainer_python: str | None = None,
+    torch_python: str | None = None,
+    device: str = "cpu",
+    timeout: float = 600,
+) -> Batch:
     """Runs every pair and compares outputs, gradients, and the parameters and state afterwards.
 
     Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not
     reached as failed, and its problem in ``problems``.
     """
+
     def run(part: Sequence[Pair]) -> Batch:
         root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
         try:
@@ -127,29 +144,56 @@ def _joined(pairs: Sequence[Pair], batches: Sequence[Batch]) -> Batch:
     return Batch([by_id[pair.id] for pair in pairs], batches[0].versions, list(problems))
 
 
-def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_python: str | None, device: str,
-         timeout: float) -> Batch:
+def _run(
+    pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_python: str | None, device: str, timeout: float
+) -> Batch:
     folders = {name: root / name for name in ("chainer", "torch")}
     for folder in folders.values():
         folder.mkdir()
     inputs: dict[str, np.ndarray] = {}
     # An index out of range ends the GPU's context in PyTorch and goes unnoticed in CuPy.
-    skipped = [Outcome(pair, UNVERIFIED, ["errors are compared on the CPU only"])
-               for pair in pairs if pair.raises and device != "cpu"]
+    skipped = [
+        Outcome(pair, UNVERIFIED, ["errors are compared on the CPU only"])
+        for pair in pairs
+        if pair.raises and device != "cpu"
+    ]
     pairs = [pair for pair in pairs if not pair.raises or device == "cpu"]
     cases = [case_of(pair, inputs, device) for pair in pairs]
     for folder in folders.values():
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
-    left = run_cases(CHAINER_WORKER, folders["chainer"], {
-        "kind": "snippets", "device": device,
-        "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)],
-    }, python=chainer_python, timeout=timeout)
-    right = run_cases(TORCH_WORKER, folders["torch"], {
-        "kind": "snippets", "device": device, "compat_dir": str(_COMPAT_DIR), "reference": str(folders["chainer"]),
-        "cases": [dict(case, source=pair.torch, weights=left.records.get(pair.id, {}).get("weights", {}),
-                       differentiated=left.records.get(pair.id, {}).get("differentiated", []))
-                  for pair, case in zip(pairs, cases, strict=True) if pair.id in left.records],
-    }, python=torch_python, timeout=timeout)
+    left = run_cases(
+        CHAINER_WORKER,
+        folders["chainer"],
+        {
+            "kind": "snippets",
+            "device": device,
+            "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)],
+        },
+        python=chainer_python,
+        timeout=timeout,
+    )
+    right = run_cases(
+        TORCH_WORKER,
+        folders["torch"],
+        {
+            "kind": "snippets",
+            "device": device,
+            "compat_dir": str(_COMPAT_DIR),
+            "reference": str(folders["chainer"]),
+            "cases": [
+                dict(
+                    case,
+                    source=pair.torch,
+                    weights=left.records.get(pair.id, {}).get("weights", {}),
+                    differentiated=left.records.get(pair.id, {}).get("differentiated", []),
+                )
+                for pair, case in zip(pairs, cases, strict=True)
+                if pair.id in left.records
+            ],
+        },
+        python=torch_python,
+        timeout=timeout,
+    )
     problems = [result.problem for result in (left, right) if result.problem]
     outcomes = skipped
     for pair in pairs:
@@ -159,8 +203,14 @@ def _run(pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_py
         elif pair.id not in right.records:
             outcome.leave("PyTorch: the worker ended before this case")
         elif not _too_old(outcome, left.records[pair.id], left.versions.get("chainer", "")):
-            judge(outcome, left.records[pair.id], right.records[pair.id],
-                  left.arrays(pair.id), right.arrays(pair.id), device)
+            judge(
+                outcome,
+                left.records[pair.id],
+                right.records[pair.id],
+                left.arrays(pair.id),
+                right.arrays(pair.id),
+                device,
+            )
         outcomes.append(outcome)
     return Batch(outcomes, versions_of(left, right), problems)
 
@@ -175,24 +225,41 @@ def case_of(pair: Pair, inputs: dict[str, np.ndarray], device: str = "cpu") -> d
     spec = given_specs.draw(pair.given, pair.seed or pair.row, pair.dtype, drawn, key)
     inputs.update(drawn)
     sizes = [max(1, array.size) for array in drawn.values() if array.dtype.kind == "f"] or [1]
-    return {"id": pair.id, "inputs": spec, "dtype": pair.dtype, "mode": pair.mode, "compare": pair.compare,
-            "grad": pair.grad, "arrays": list(pair.arrays), "strided": pair.strided,
-            "initial": tolerances.INITIAL_BUILDS if pair.initial and device == "cpu" else 0,
-            "seed": wire.seed_of(pair.seed or pair.row),
-            "repeat": max(1, min(2000, max(wire.SAMPLE // max(sizes), 4000 // min(sizes))))}
+    return {
+        "id": pair.id,
+        "inputs": spec,
+        "dtype": pair.dtype,
+        "mode": pair.mode,
+        "compare": pair.compare,
+        "grad": pair.grad,
+        "arrays": list(pair.arrays),
+        "strided": pair.strided,
+        "initial": tolerances.INITIAL_BUILDS if pair.initial and device == "cpu" else 0,
+        "seed": wire.seed_of(pair.seed or pair.row),
+        "repeat": max(1, min(2000, max(wire.SAMPLE // max(sizes), 4000 // min(sizes)))),
+    }
 
 
 def _too_old(outcome: Outcome, x: Mapping[str, Any], version: str) -> bool:
     """Whether another Chainer than the one that the rules are about cannot run an example, or raises no error in it."""
     if version.startswith(_RULES_ARE_ABOUT) or outcome.pair.raises == (x["status"] != "ok"):
         return False
-    outcome.leave(f"Chainer {version} does not raise" if outcome.pair.raises else
-                  f"Chainer {version}: {x['type']} in {x['phase']}: {_first_line(x['message'])}")
+    outcome.leave(
+        f"Chainer {version} does not raise"
+        if outcome.pair.raises
+        else f"Chainer {version}: {x['type']} in {x['phase']}: {_first_line(x['message'])}"
+    )
     return True
 
 
-def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: Mapping[str, Any],
-          b: Mapping[str, Any], device: str = "cpu") -> None:
+def judge(
+    outcome: Outcome,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    device: str = "cpu",
+) -> None:
     """Compares the two records (x, a: Chainer's; y, b: PyTorch's)."""
     pair = outcome.pair
     if pair.raises:
@@ -217,8 +284,10 @@ def judge(outcome: Outcome, x: dict[str, Any], y: dict[str, Any], a: Mapping[str
         return
     for side, record in (("Chainer", x), ("PyTorch", y)):
         if record["status"] != "ok":
-            outcome.fail(f"{side}: {record['type']} in {record['phase']}: {_first_line(record['message'])}"
-                         f"\n{_last_frame(record)}")
+            outcome.fail(
+                f"{side}: {record['type']} in {record['phase']}: {_first_line(record['message'])}"
+                f"\n{_last_frame(record)}"
+            )
     if outcome.status == FAILED:
         return
     if pair.compare == "moments":
@@ -264,8 +333,13 @@ def _judge_gradients(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any
                 zeros = np.zeros_like(actual if expected is None else expected)
                 expected, actual = (zeros, actual) if expected is None else (expected, zeros)
             assert expected is not None and actual is not None
-            note(outcome, compare_arrays(name, expected, actual, _tolerance(outcome.pair, expected),
-                                          any_float=prefix == "state/"), gradient=prefix != "state/")
+            note(
+                outcome,
+                compare_arrays(
+                    name, expected, actual, _tolerance(outcome.pair, expected), any_float=prefix == "state/"
+                ),
+                gradient=prefix != "state/",
+            )
 
 
 def _judge_initial(outcome: Outcome, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:

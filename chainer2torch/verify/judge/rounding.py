@@ -1,4 +1,5 @@
 """Tells rounding from a difference of meaning: where float32 differs, the float64 pass of the same case decides."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +40,10 @@ def explain(outcomes: Sequence[Outcome], chainer: Arrays, torch: Arrays) -> None
             continue
         notes = _only_rounding(outcome, chainer, torch, f"{case}@float64")
         if notes is None:
-            outcome.reasons.append(f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like "
-                                   "rounding, of more than float32 explains")
+            outcome.reasons.append(
+                f"float64 is equal within {tolerances.for_dtype('float64')}: this looks like "
+                "rounding, of more than float32 explains"
+            )
         else:
             outcome.notes += notes
             outcome.status, outcome.reasons, outcome.rounded = PASSED, [], True
@@ -54,8 +57,10 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
     steps = [name for name in outcome.differing if name.startswith("step/")]
     others = [name for name in outcome.differing if name not in steps]
     if steps:
-        notes.append(f"{label}: after steps of training values differ in float32 and not in float64: rounding, which "
-                     f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})")
+        notes.append(
+            f"{label}: after steps of training values differ in float32 and not in float64: rounding, which "
+            f"training amplifies ({steps[0]}: {outcome.differing[steps[0]]})"
+        )
     expected, actual, exact = chainer(outcome.pair.id), torch(outcome.pair.id), chainer(double)
     worst, cancelling = (-1.0, ""), 0
     backward, zero = _of_gradients(expected, exact) if others else (0.0, 0.0)
@@ -78,10 +83,14 @@ def _only_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays, double: str
     if others:
         about = [f"{cancelling} are sums that cancel, as far away under Chainer"] if cancelling else []
         if worst[1]:
-            about.insert(0, f"PyTorch's float32 is at most {worst[0]:.1e} of an array's largest value away from "
-                            f"float64: {worst[1]}")
-        notes.append(f"{label}: {len(others)} arrays differ in float32 and not in float64: rounding "
-                     f"({'; '.join(about)})")
+            about.insert(
+                0,
+                f"PyTorch's float32 is at most {worst[0]:.1e} of an array's largest value away from "
+                f"float64: {worst[1]}",
+            )
+        notes.append(
+            f"{label}: {len(others)} arrays differ in float32 and not in float64: rounding ({'; '.join(about)})"
+        )
     return notes
 
 

@@ -4,6 +4,7 @@ Training can amplify the last bit of a weight to any size. (The bias of a convol
 is the usual case: its gradient is zero but for rounding, and Adam divides by its size.) Such values say nothing about
 the migration. They are found by running Chainer once more, from initial weights that are changed in their last bit.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,8 +28,9 @@ class Compared(Protocol):
         ...
 
 
-def decided_by_rounding(different: Iterable[str], steps: Sequence[Compared], nudged: Sequence[Compared]
-                        ) -> Mapping[str, tuple[float, float]]:
+def decided_by_rounding(
+    different: Iterable[str], steps: Sequence[Compared], nudged: Sequence[Compared]
+) -> Mapping[str, tuple[float, float]]:
     """The names among ``different`` whose values Chainer itself does not repeat.
 
     Args:
@@ -52,9 +54,11 @@ def _worst(steps: Iterable[Compared], name: str) -> float:
 
 def lines(found: Mapping[str, tuple[float, float]]) -> list[str]:
     """What a report says of them."""
-    return [f"{name}: rounding decides it (in float64 PyTorch differs by {ours:.2e}, and Chainer from itself by "
-            f"{its_own:.2e} when its initial weights change in the last bit)" for name, (ours, its_own) in
-            sorted(found.items())]
+    return [
+        f"{name}: rounding decides it (in float64 PyTorch differs by {ours:.2e}, and Chainer from itself by "
+        f"{its_own:.2e} when its initial weights change in the last bit)"
+        for name, (ours, its_own) in sorted(found.items())
+    ]
 
 
 __all__ = ["FACTOR", "decided_by_rounding", "lines"]

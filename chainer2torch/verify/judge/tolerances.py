@@ -1,4 +1,5 @@
 """How close two results must be, by dtype: ``|a - b| <= atol + rtol * |b|``, as in ``torch.testing``."""
+
 from __future__ import annotations
 
 import dataclasses

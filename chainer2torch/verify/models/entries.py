@@ -1,4 +1,5 @@
 """Which models ``verify models`` runs, and with what: the tables of ``pyproject.toml``."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -44,8 +45,10 @@ class ModelEntry:
         """The snippet that makes the model and calls it; the same on both sides."""
         module = self.target.partition(":")[0]
         given = ", ".join(self.inputs)
-        return (f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
-                f"def run({given}):\n    return model({given})\n")
+        return (
+            f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
+            f"def run({given}):\n    return model({given})\n"
+        )
 
 
 def _settings(src: Path) -> Mapping[str, Any]:
@@ -69,20 +72,24 @@ def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) ->
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, sorted(known), 1)
-            raise ModelsError(f"{where}: unknown key `{key}`; " + (
-                f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"))
+            raise ModelsError(
+                f"{where}: unknown key `{key}`; "
+                + (f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}")
+            )
 
 
 def read_names(src: Path) -> Mapping[str, Any]:
-    """The names that a port written by hand uses: ``[tool.chainer2torch.verify.worker.name_map]``, for all models, and tables in
-    it for one: ``[tool.chainer2torch.verify.worker.name_map."net:MLP"]``. Raises ModelsError.
+    """The names that a port written by hand uses: ``[tool.chainer2torch.verify.names]``, for all models, and tables in
+    it for one: ``[tool.chainer2torch.verify.names."net:MLP"]``. Raises ModelsError.
     """
     table = _settings(src).get("names", {})
     flat = [*table.items(), *(item for inner in table.values() if isinstance(inner, dict) for item in inner.items())]
     for key, value in flat:
         if not isinstance(value, str) and not (isinstance(value, dict) and ":" in key):
-            raise ModelsError(f"{src / 'pyproject.toml'}: [tool.chainer2torch.verify.worker.name_map]: `{key}` must be a text: "
-                              'the name of a module or parameter of the port, such as "features.0"')
+            raise ModelsError(
+                f"{src / 'pyproject.toml'}: [tool.chainer2torch.verify.names]: `{key}` must be a text: "
+                'the name of a module or parameter of the port, such as "features.0"'
+            )
     return table
 
 
@@ -107,6 +114,6 @@ def read_entries(src: Path) -> list[ModelEntry]:
                 raise ModelsError(f"{where}: `{key}` is {meaning} of what the model is made from")
         modes = table.get("modes", ["train", "eval"])
         if not isinstance(modes, list) or not all(mode in ("train", "eval") for mode in modes):
-            raise ModelsError(f"{where}: `modes` is a list of \"train\" and \"eval\"")
+            raise ModelsError(f'{where}: `modes` is a list of "train" and "eval"')
         entries.append(ModelEntry(table["target"], table.get("args", []), table.get("kwargs", {}), named, modes))
     return entries

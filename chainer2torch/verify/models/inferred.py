@@ -2,6 +2,7 @@
 
 The classes are found by the analysis that the migration uses; nothing is imported here.
 """
+
 from __future__ import annotations
 
 import ast
@@ -47,9 +48,13 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[list[Model
         except Unclear as why:
             left.append(_left(reader, calls, cls, target, str(why)))
             continue
-        entry = ModelEntry(target, *_split(reader, cls, arguments),
-                           {f"x{i}": array for i, array in enumerate(inputs.values())}, ["train", "eval"],
-                           inferred=True)
+        entry = ModelEntry(
+            target,
+            *_split(reader, cls, arguments),
+            {f"x{i}": array for i, array in enumerate(inputs.values())},
+            ["train", "eval"],
+            inferred=True,
+        )
         found.append(variants(entry, _side(cls)))
     return found, left
 
@@ -131,8 +136,9 @@ def _must_be_importable(cls: ClassInfo, out: Path) -> None:
         return  # the comparison says so
     bound = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     bound += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    bound += [(name.asname or name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-              for name in node.names]
+    bound += [
+        (name.asname or name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names
+    ]
     if cls.name not in bound:
         raise Unclear(f"{cls.module.path} of {out.name} has no class of this name")
 
@@ -142,11 +148,17 @@ def _first_action(body: list[ast.stmt]) -> int | None:
     for node in body:
         if isinstance(node, (ast.For, ast.While, ast.With)):
             return node.lineno
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not ast.unparse(
-                node.value.func).startswith(_HARMLESS_CALLS):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and not ast.unparse(node.value.func).startswith(_HARMLESS_CALLS)
+        ):
             return node.lineno
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(
-                node.value.func).endswith(("parse_args", "parse_known_args", "input")):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and ast.unparse(node.value.func).endswith(("parse_args", "parse_known_args", "input"))
+        ):
             return node.lineno
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
             continue
@@ -154,5 +166,3 @@ def _first_action(body: list[ast.stmt]) -> int | None:
         if line is not None:
             return line
     return None
-
-

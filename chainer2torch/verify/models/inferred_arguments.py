@@ -2,6 +2,7 @@
 
 Nothing is imported or run.
 """
+
 from __future__ import annotations
 
 import ast
@@ -15,21 +16,24 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 _MOST_CALLS = 3
 # Parameters by their usual names; the first that fits. What is none of these is not guessed.
-_BY_NAME: Sequence[tuple[re.Pattern[str], Any]] = tuple((re.compile(pattern), value) for pattern, value in (
-    (r"vocab|n_words", 20),
-    (r"class|label|n_pos$", 10),
-    (r"layers?$|n_loop|n_blocks?$|n_head", 2),
-    (r"ksize|kernel|filter_size", 3),
-    (r"stride|dilat|^pad$", 1),
-    (r"drop|ratio$", 0.5),
-    (r"ignore", -1),
-    (r"scale$|^beta$|^gamma$|temperature", 1.0),
-    (r"hidden_sizes|n_(hidden_)?channels_list", (8, 8)),
-    (r"^(use|with|is|no|do)_", False),
-    (r"^(min|low)(_|$)", -1),
-    (r"^(max|high)(_|$)", 1),
-    (r"(^|_)(n|in|out|mid|num|dim|ch|size|units?|hidden|width|channels?|embed|latent|features?)(_|\d|$)", 8),
-))
+_BY_NAME: Sequence[tuple[re.Pattern[str], Any]] = tuple(
+    (re.compile(pattern), value)
+    for pattern, value in (
+        (r"vocab|n_words", 20),
+        (r"class|label|n_pos$", 10),
+        (r"layers?$|n_loop|n_blocks?$|n_head", 2),
+        (r"ksize|kernel|filter_size", 3),
+        (r"stride|dilat|^pad$", 1),
+        (r"drop|ratio$", 0.5),
+        (r"ignore", -1),
+        (r"scale$|^beta$|^gamma$|temperature", 1.0),
+        (r"hidden_sizes|n_(hidden_)?channels_list", (8, 8)),
+        (r"^(use|with|is|no|do)_", False),
+        (r"^(min|low)(_|$)", -1),
+        (r"^(max|high)(_|$)", 1),
+        (r"(^|_)(n|in|out|mid|num|dim|ch|size|units?|hidden|width|channels?|embed|latent|features?)(_|\d|$)", 8),
+    )
+)
 
 
 class Calls:
@@ -50,10 +54,13 @@ class Calls:
         """
         seen: list[dict[str, Any]] = []
         for call in self._by_class.get(id(cls), ()):
-            module = next((m for m in self._analysis.project.modules.values()
-                           if call in m.source.parents), None)
-            if module is None or len(call.args) > len(positional) or any(
-                    isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
+            module = next((m for m in self._analysis.project.modules.values() if call in m.source.parents), None)
+            if (
+                module is None
+                or len(call.args) > len(positional)
+                or any(isinstance(arg, ast.Starred) for arg in call.args)
+                or any(k.arg is None for k in call.keywords)
+            ):
                 continue
             defaults = self._argparse(module.tree)
             given = dict(zip(positional, call.args, strict=False))
@@ -88,10 +95,14 @@ class Calls:
         if id(tree) not in self._defaults:
             found = {}
             for node in ast.walk(tree):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
-                        node.func.attr == "add_argument"):
-                    words = [arg.value for arg in node.args if isinstance(arg, ast.Constant)
-                             and isinstance(arg.value, str)]
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and (node.func.attr == "add_argument")
+                ):
+                    words = [
+                        arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+                    ]
                     more = {k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
                     name = more.get("dest") or next((w for w in words if w.startswith("--")), (words or [""])[0])
                     if isinstance(more.get("default"), (int, float)):

@@ -2,6 +2,7 @@
 
 Nothing is imported or run. Whatever the code leaves open raises :class:`Unclear` with the reason.
 """
+
 from __future__ import annotations
 
 import ast
@@ -21,10 +22,27 @@ _MAX_DEPTH = 6
 # Parameters of Chainer's links that any small number fits.
 _SIZE_PARAMETERS = frozenset({"in_size", "out_size", "in_channels", "out_channels", "size", "in_out_size"})
 # Called with an array first, these give one of the same shape, whatever it holds.
-_KEEP_SHAPE = frozenset("chainer.functions." + name for name in (
-    "relu", "leaky_relu", "elu", "sigmoid", "tanh", "softplus", "clipped_relu", "hard_sigmoid", "dropout", "softmax",
-    "log_softmax", "absolute", "square", "gaussian_noise", "swish", "selu")) | {"chainer.Variable",
-                                                                                "chainer.as_variable"}
+_KEEP_SHAPE = frozenset(
+    "chainer.functions." + name
+    for name in (
+        "relu",
+        "leaky_relu",
+        "elu",
+        "sigmoid",
+        "tanh",
+        "softplus",
+        "clipped_relu",
+        "hard_sigmoid",
+        "dropout",
+        "softmax",
+        "log_softmax",
+        "absolute",
+        "square",
+        "gaussian_noise",
+        "swish",
+        "selu",
+    )
+) | {"chainer.Variable", "chainer.as_variable"}
 _TAKE_LABELS = frozenset({"chainer.functions.softmax_cross_entropy", "chainer.functions.accuracy"})
 _SAY_NOTHING = frozenset({"shape", "ndim", "dtype", "size"})
 
@@ -174,8 +192,11 @@ class Reader:
             if isinstance(callee, Ref):
                 if parameter_at(self._bound(callee.name, outer), node) in _SIZE_PARAMETERS:
                     return True
-            target = self._method(callee.info, "__init__") if isinstance(callee, Class) else (
-                callee.info if isinstance(callee, Func) and callee.info.name == "__init__" else None)
+            target = (
+                self._method(callee.info, "__init__")
+                if isinstance(callee, Class)
+                else (callee.info if isinstance(callee, Func) and callee.info.name == "__init__" else None)
+            )
             if target is not None:
                 inner = parameter_at(bind(target, outer), node)
                 if inner is not None:
@@ -193,8 +214,13 @@ class Reader:
         # In the order in which they run: a statement reads before it binds.
         uses = list(_names(func.node, None))
         statement = func.module.source.statement
-        uses.sort(key=lambda n: (n.lineno, n.col_offset, 0) if isinstance(n.ctx, ast.Load)
-                  else (statement(n).end_lineno or 0, statement(n).end_col_offset or 0, 1))
+        uses.sort(
+            key=lambda n: (
+                (n.lineno, n.col_offset, 0)
+                if isinstance(n.ctx, ast.Load)
+                else (statement(n).end_lineno or 0, statement(n).end_col_offset or 0, 1)
+            )
+        )
         for node in uses:
             if node.id not in names:
                 continue
@@ -227,8 +253,9 @@ class Reader:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 names.add(node.targets[0].id)
                 return None
-            if isinstance(node, ast.BinOp) and isinstance(node.right if node.left is inner else node.left,
-                                                          ast.Constant):
+            if isinstance(node, ast.BinOp) and isinstance(
+                node.right if node.left is inner else node.left, ast.Constant
+            ):
                 continue
             if not isinstance(node, ast.Call) or inner is node.func:
                 raise Unclear(f"what line {start.lineno} does with it comes before any layer")
@@ -240,8 +267,7 @@ class Reader:
                 continue
             return self._call(scope, func, node, argument, callee, depth)
 
-    def _call(self, scope: _Scope, func: FuncInfo, call: ast.Call, argument: ast.AST, callee: Kind,
-              depth: int) -> str:
+    def _call(self, scope: _Scope, func: FuncInfo, call: ast.Call, argument: ast.AST, callee: Kind, depth: int) -> str:
         if isinstance(callee, Ref):
             given = self._bound(callee.name, call)
             if callee.name in _TAKE_LABELS and parameter_at(given, argument) == "t":
@@ -266,8 +292,14 @@ class Reader:
         if depth > _MAX_DEPTH:
             raise Unclear("the number of classes is not known")
         if isinstance(node, (ast.Name, ast.Attribute)):
-            before = [n for n in ast.walk(func.node) if isinstance(n, ast.Assign) and n.lineno < node.lineno
-                      and len(n.targets) == 1 and ast.unparse(n.targets[0]) == ast.unparse(node)]
+            before = [
+                n
+                for n in ast.walk(func.node)
+                if isinstance(n, ast.Assign)
+                and n.lineno < node.lineno
+                and len(n.targets) == 1
+                and ast.unparse(n.targets[0]) == ast.unparse(node)
+            ]
             if before:
                 return self._classes(scope, func, max(before, key=lambda n: n.lineno).value, depth + 1)
         if isinstance(node, ast.Call):
@@ -300,8 +332,13 @@ class Reader:
         init = self._method(callee.cls, "__init__")
         env = dict(defaults(init))
         if init is not None:
-            env.update({name: self._number(scope, made, node) for name, node in bind(init, made).given.items()
-                        if self._is_number(scope, made, node)})
+            env.update(
+                {
+                    name: self._number(scope, made, node)
+                    for name, node in bind(init, made).given.items()
+                    if self._is_number(scope, made, node)
+                }
+            )
         return _Scope(callee.cls, env), self._forward(callee.cls)
 
     def _layer(self, callee: Kind) -> Layer | None:
@@ -328,14 +365,23 @@ class Reader:
     def _number(self, scope: _Scope, made: ast.Call, node: ast.expr) -> int | None:
         """An argument of the call that makes a layer, an integer or None. Raises Unclear."""
         init = self._method(scope.cls, "__init__")
-        if isinstance(node, ast.Name) and init is not None and node.id in scope.env and any(
-                n is made for n in ast.walk(init.node)):
+        if (
+            isinstance(node, ast.Name)
+            and init is not None
+            and node.id in scope.env
+            and any(n is made for n in ast.walk(init.node))
+        ):
             return scope.env[node.id]
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.FloorDiv)):
             left, right = self._number(scope, made, node.left), self._number(scope, made, node.right)
             if left is not None and right:
-                return (left * right if isinstance(node.op, ast.Mult) else
-                        left + right if isinstance(node.op, ast.Add) else left // right)
+                return (
+                    left * right
+                    if isinstance(node.op, ast.Mult)
+                    else left + right
+                    if isinstance(node.op, ast.Add)
+                    else left // right
+                )
         kind = self._analysis.kind(node)
         value = node.value if isinstance(node, ast.Constant) else kind.value if isinstance(kind, Const) else ...
         if value is None or type(value) is int:

@@ -1,4 +1,5 @@
 """The parameters of a project's own functions, and what a call gives them."""
+
 from __future__ import annotations
 
 import ast
@@ -19,8 +20,9 @@ def bound(signature: Signature, call: ast.Call) -> Bound:
 
 def bind(func: FuncInfo, call: ast.Call) -> Bound:
     """A call of a method of the project, without its receiver."""
-    names = ", ".join(name if default is None else f"{name}={ast.unparse(default)}"
-                      for name, default in parameters(func, every=True))
+    names = ", ".join(
+        name if default is None else f"{name}={ast.unparse(default)}" for name, default in parameters(func, every=True)
+    )
     return bound(Signature.parse(f"({names})"), call)
 
 
@@ -36,7 +38,7 @@ def parameters(func: FuncInfo, every: bool = False) -> Sequence[tuple[str, ast.e
     a = func.node.args
     positional = [p.arg for p in [*a.posonlyargs, *a.args]]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
-    found = list(zip(positional, defaults, strict=True))[0 if func.is_static else 1:]
+    found = list(zip(positional, defaults, strict=True))[0 if func.is_static else 1 :]
     by_keyword = [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     if every:
         return [*found, *([("*_rest", None)] if a.kwonlyargs else []), *by_keyword]

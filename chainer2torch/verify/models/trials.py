@@ -3,6 +3,7 @@
 An attempt is a guess, and only ever one at what to *run*: both sides get what Chainer took, and the report says what
 that was. Nothing is taken to be equal because of it.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -49,13 +50,18 @@ class Left:
 
     def table(self) -> list[str]:
         """The table for pyproject.toml that settles it, to be filled in."""
+
         def comment(names: Sequence[str]) -> str:
             return "  # " + ", ".join(names) if names else ""
+
         labels = {name: _LABELS.search(name) is not None for name in self.inputs}
         arrays = ", ".join('"i32[4]<10"' if labels[name] else '"f32[4,8]"' for name in self.inputs)
-        return ["[[tool.chainer2torch.verify.model]]", f'target = "{self.target}"',
-                f"args = [{', '.join('...' for _ in self.arguments)}]{comment(self.arguments)}",
-                f"inputs = [{arrays}]{comment(self.inputs)}"]
+        return [
+            "[[tool.chainer2torch.verify.model]]",
+            f'target = "{self.target}"',
+            f"args = [{', '.join('...' for _ in self.arguments)}]{comment(self.arguments)}",
+            f"inputs = [{arrays}]{comment(self.inputs)}",
+        ]
 
 
 def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
@@ -63,28 +69,43 @@ def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
     words one by one instead of in rows, rows of vectors instead of vectors. How often a model halves an image, or which
     axes a layer keeps, its code does not say.
     """
+
     def changed(pattern: re.Pattern[str], text: str) -> list[ModelEntry]:
-        inputs = {name: pattern.sub(text, array) if isinstance(array, str) else array
-                  for name, array in entry.inputs.items()}
+        inputs = {
+            name: pattern.sub(text, array) if isinstance(array, str) else array for name, array in entry.inputs.items()
+        }
         return [dataclasses.replace(entry, inputs=inputs)] if inputs != entry.inputs else []
+
     if any(isinstance(array, str) and _IMAGE.search(array) for array in entry.inputs.values()):
         sides = dict.fromkeys([side or _SIDES[0], *_SIDES])
-        return [dataclasses.replace(entry, inputs={
-            name: _IMAGE.sub(f",{side},{side}]", array) if isinstance(array, str) else array
-            for name, array in entry.inputs.items()}) for side in sides]
+        return [
+            dataclasses.replace(
+                entry,
+                inputs={
+                    name: _IMAGE.sub(f",{side},{side}]", array) if isinstance(array, str) else array
+                    for name, array in entry.inputs.items()
+                },
+            )
+            for side in sides
+        ]
     return [entry, *changed(_ROWS, r"i32[\1]<"), *changed(_VECTORS, r"f32[2,\1]")]
 
 
-def attempts(target: str, made: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
-             known: Mapping[str, str | None], side: int | None = None) -> list[ModelEntry]:
+def attempts(
+    target: str,
+    made: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
+    known: Mapping[str, str | None],
+    side: int | None = None,
+) -> list[ModelEntry]:
     """What to try for a model: its constructor arguments, of its inputs those arrays that the code tells, and the size
     of images that its class names.
     """
     found = []
     for inputs in _inputs(known):
         for args, kwargs in made:
-            entry = ModelEntry(target, args, kwargs, {f"x{i}": spec for i, spec in enumerate(inputs)},
-                               ["train", "eval"], inferred=True)
+            entry = ModelEntry(
+                target, args, kwargs, {f"x{i}": spec for i, spec in enumerate(inputs)}, ["train", "eval"], inferred=True
+            )
             found.append(entry)
     # Other sizes come after everything else: large images take longest.
     several = [variants(entry, side) for entry in found]
@@ -117,12 +138,21 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
         for label in labels if any(_LABELS.search(name) for name in open_) else labels[:1]:
             if batch is not None and isinstance(label, str):
                 label = re.sub(r"\[\d+", f"[{batch}", label)
-            yield [array if array is not None else label if _LABELS.search(name) and len(known) > 1 else other
-                   for name, array in known.items()]
+            yield [
+                array if array is not None else label if _LABELS.search(name) and len(known) > 1 else other
+                for name, array in known.items()
+            ]
 
 
-def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Path, out: Path, *,
-           python: str | None = None, timeout: float = 600) -> tuple[list[ModelEntry], list[Left]]:
+def choose(
+    found: Sequence[Sequence[ModelEntry]],
+    left: Sequence[Left],
+    src: Path,
+    out: Path,
+    *,
+    python: str | None = None,
+    timeout: float = 600,
+) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
     Args:
@@ -138,12 +168,32 @@ def choose(found: Sequence[Sequence[ModelEntry]], left: Sequence[Left], src: Pat
         return [], list(left)
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
-        result = worker_process.run_cases(worker_process.CHAINER_WORKER, root, {
-            "kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": [
-                {"id": f"m{i}", "module": (module := target.partition(":")[0]), "root": helpers_root(out, module),
-                 "attempts": [{"source": entry.text(), "inputs": {
-                    name: _plain(spec) for name, spec in entry.inputs.items()}} for entry in entries]}
-                for i, (target, entries, _) in enumerate(groups)]}, python=python, timeout=timeout)
+        result = worker_process.run_cases(
+            worker_process.CHAINER_WORKER,
+            root,
+            {
+                "kind": "trials",
+                "tree": str(src),
+                "seconds": SECONDS,
+                "cases": [
+                    {
+                        "id": f"m{i}",
+                        "module": (module := target.partition(":")[0]),
+                        "root": helpers_root(out, module),
+                        "attempts": [
+                            {
+                                "source": entry.text(),
+                                "inputs": {name: _plain(spec) for name, spec in entry.inputs.items()},
+                            }
+                            for entry in entries
+                        ],
+                    }
+                    for i, (target, entries, _) in enumerate(groups)
+                ],
+            },
+            python=python,
+            timeout=timeout,
+        )
     finally:
         shutil.rmtree(root, ignore_errors=True)
     chosen, still = [], [what for what in left if not what.attempts]
@@ -174,8 +224,9 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
         return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
     missing = re.search(r"No module named '([\w.]+)'", record["message"])
     if missing and record["type"] in ("ImportError", "ModuleNotFoundError"):
-        return dataclasses.replace(what, package=missing[1], settled_by_table=False,
-                                   why=f"Chainer's side lacks a package: {record['message']}")
+        return dataclasses.replace(
+            what, package=missing[1], settled_by_table=False, why=f"Chainer's side lacks a package: {record['message']}"
+        )
     arrays = ", ".join(map(str, entries[0].inputs.values()))
     said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
     said += f" (attempt 1 of {record.get('tried', 1)}: {entries[0].call()} of {arrays})"

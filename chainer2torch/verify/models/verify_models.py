@@ -1,4 +1,5 @@
 """``verify models``: each model of the project in both frameworks, from the same weights and inputs."""
+
 from __future__ import annotations
 
 import math
@@ -26,10 +27,21 @@ __all__ = ["ModelEntry", "ModelsError", "read_entries", "read_names", "verify_mo
 _RATE = 0.01
 
 
-def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: Sequence[ModelEntry] | None = None,
-                  steps: int = 3, seed: int = 0, chainer_python: str | None = None, torch_python: str | None = None,
-                  device: str = "cpu", timeout: float = 600, junit: Path | None = None,
-                  trace: Path | None = None) -> VerifyReport:
+def verify_models(
+    src: Path,
+    out: Path,
+    names: Sequence[str] = (),
+    *,
+    entries: Sequence[ModelEntry] | None = None,
+    steps: int = 3,
+    seed: int = 0,
+    chainer_python: str | None = None,
+    torch_python: str | None = None,
+    device: str = "cpu",
+    timeout: float = 600,
+    junit: Path | None = None,
+    trace: Path | None = None,
+) -> VerifyReport:
     """Runs the models of ``src`` under Chainer and their namesakes of ``out`` under PyTorch, and compares.
 
     They are those of ``src/pyproject.toml``, of ``trace``, and every other Chain of ``src`` whose arguments and inputs
@@ -55,37 +67,60 @@ def verify_models(src: Path, out: Path, names: Sequence[str] = (), *, entries: S
     if trace is not None:
         from chainer2torch.verify.trace import entries as traced_entries
         from chainer2torch.verify.trace import read
+
         traced, whats = traced_entries(read(trace), src)
         seen = [Left(what.partition(": ")[0], what.partition(": ")[2]) for what in whats]
         found += [e for e in traced if e.target not in {entry.target for entry in found}]
     inferred: list[list[ModelEntry]] = []
     if entries is None:
         from chainer2torch.verify.models.inferred import infer
+
         inferred, unclear = infer(src, out, {*(entry.target for entry in found), *(what.target for what in seen)})
     if names:
-        targets = [*(entry.target for entry in found), *(some[0].target for some in inferred),
-                   *(what.target for what in unclear)]
+        targets = [
+            *(entry.target for entry in found),
+            *(some[0].target for some in inferred),
+            *(what.target for what in unclear),
+        ]
         unknown = [name for name in names if not any(_named(target, [name]) for target in targets)]
         if unknown:
             raise ModelsError(f"{src / 'pyproject.toml'}: no model is named {unknown[0]}")
         found = [entry for entry in found if _named(entry.target, names)]
         inferred = [some for some in inferred if _named(some[0].target, names)]
         unclear = [what for what in unclear if _named(what.target, names)]
-    chosen, unclear = choose(inferred, unclear, src.resolve(), out.resolve(), python=chainer_python,
-                             timeout=timeout)
+    chosen, unclear = choose(inferred, unclear, src.resolve(), out.resolve(), python=chainer_python, timeout=timeout)
     found += chosen
     # What was inferred runs apart: a worker that it ends takes nothing with it that was given.
-    reports = [_run_apart(part, src.resolve(), out.resolve(), steps, seed,
-                          {"chainer": chainer_python, "torch": torch_python}, device, timeout)
-               for part in ([e for e in found if not e.inferred], [e for e in found if e.inferred])]
-    report = VerifyReport([o for r in reports for o in r.outcomes], [p for r in reports for p in r.problems],
-                          {**reports[1].versions, **reports[0].versions}, device)
-    report.outcomes += [Outcome(Pair(f"t{i}", what.target, label, "", ""), UNVERIFIED, [what.why])
-                        for label, whats in (("trace", seen), ("inferred", unclear)) for i, what in enumerate(whats)]
+    reports = [
+        _run_apart(
+            part,
+            src.resolve(),
+            out.resolve(),
+            steps,
+            seed,
+            {"chainer": chainer_python, "torch": torch_python},
+            device,
+            timeout,
+        )
+        for part in ([e for e in found if not e.inferred], [e for e in found if e.inferred])
+    ]
+    report = VerifyReport(
+        [o for r in reports for o in r.outcomes],
+        [p for r in reports for p in r.problems],
+        {**reports[1].versions, **reports[0].versions},
+        device,
+    )
+    report.outcomes += [
+        Outcome(Pair(f"t{i}", what.target, label, "", ""), UNVERIFIED, [what.why])
+        for label, whats in (("trace", seen), ("inferred", unclear))
+        for i, what in enumerate(whats)
+    ]
     report.hints = _hints(src, [*seen, *unclear])
     if not found:
-        report.problems.append(f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
-                               "target, args and inputs, where the code does not tell them")
+        report.problems.append(
+            f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
+            "target, args and inputs, where the code does not tell them"
+        )
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report
@@ -97,9 +132,11 @@ def _hints(src: Path, left: Sequence[Left]) -> list[str]:
     hints = [f"the original imports what is not here: {', '.join(missing)}"] if missing else []
     first = next((what for what in left if what.settled_by_table), None)
     if first is not None:
-        hints += ["to verify them: `chainer2torch trace`, or what they are made from and called with, in "
-                  f"{src / 'pyproject.toml'} (a target may be a function that makes and returns the model):",
-                  *("    " + line for line in first.table())]
+        hints += [
+            "to verify them: `chainer2torch trace`, or what they are made from and called with, in "
+            f"{src / 'pyproject.toml'} (a target may be a function that makes and returns the model):",
+            *("    " + line for line in first.table()),
+        ]
     return hints
 
 
@@ -107,8 +144,16 @@ def _named(target: str, names: Sequence[str]) -> bool:
     return target in names or target.split(":")[1] in names
 
 
-def _run_apart(entries: Sequence[ModelEntry], src: Path, out: Path, steps: int, seed: int,
-               pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
+def _run_apart(
+    entries: Sequence[ModelEntry],
+    src: Path,
+    out: Path,
+    steps: int,
+    seed: int,
+    pythons: Mapping[str, str | None],
+    device: str,
+    timeout: float,
+) -> VerifyReport:
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
         return _run(entries, src, out, root, steps, seed, pythons, device, timeout)
@@ -116,19 +161,49 @@ def _run_apart(entries: Sequence[ModelEntry], src: Path, out: Path, steps: int, 
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps: int, seed: int,
-         pythons: Mapping[str, str | None], device: str, timeout: float) -> VerifyReport:
+def _run(
+    entries: Sequence[ModelEntry],
+    src: Path,
+    out: Path,
+    root: Path,
+    steps: int,
+    seed: int,
+    pythons: Mapping[str, str | None],
+    device: str,
+    timeout: float,
+) -> VerifyReport:
     names = read_names(src)
-    pairs = [Pair(f"m{i}-{mode}@{dtype}", entry.target, f"{dtype}, {mode}" + ", inferred" * entry.inferred,
-                  entry.text(), entry.text(), entry.inputs, dtype=dtype, mode=mode, seed=f"{entry.target}/{seed}")
-             for i, entry in enumerate(entries) for mode in entry.modes for dtype in ("float32", "float64")]
+    pairs = [
+        Pair(
+            f"m{i}-{mode}@{dtype}",
+            entry.target,
+            f"{dtype}, {mode}" + ", inferred" * entry.inferred,
+            entry.text(),
+            entry.text(),
+            entry.inputs,
+            dtype=dtype,
+            mode=mode,
+            seed=f"{entry.target}/{seed}",
+        )
+        for i, entry in enumerate(entries)
+        for mode in entry.modes
+        for dtype in ("float32", "float64")
+    ]
     if not pairs:
         return VerifyReport([], [], {}, device)
     inputs: dict[str, np.ndarray] = {}
     try:
-        cases = [dict(case_of(pair, inputs), steps=steps, rate=_RATE, source=pair.chainer,
-                      module=pair.row.partition(":")[0],
-                      root=helpers_root(out, pair.row.partition(":")[0])) for pair in pairs]
+        cases = [
+            dict(
+                case_of(pair, inputs),
+                steps=steps,
+                rate=_RATE,
+                source=pair.chainer,
+                module=pair.row.partition(":")[0],
+                root=helpers_root(out, pair.row.partition(":")[0]),
+            )
+            for pair in pairs
+        ]
     except GivenError as error:
         raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
     folders = {name: root / name for name in ("chainer", "torch")}
@@ -136,20 +211,43 @@ def _run(entries: Sequence[ModelEntry], src: Path, out: Path, root: Path, steps:
         folder.mkdir()
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     job = {"kind": "models", "device": device, "seed": seed}
-    left = worker_process.run_cases(worker_process.CHAINER_WORKER, folders["chainer"], {**job, "cases": cases, "tree": str(src)},
-                          python=pythons["chainer"], timeout=timeout)
-    own = {pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items()
-                     if isinstance(value, str)} for pair in pairs}
-    ready = [dict(case, weights=record["weights"], differentiated=record.get("differentiated", []),
-                  names=own[case["id"]], called=[call["path"] for call in record["calls"]])
-             for case in cases if (record := left.records.get(case["id"], {})).get("status") == "ok"]
-    right = worker_process.run_cases(worker_process.TORCH_WORKER, folders["torch"], {
-        **job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
-        python=pythons["torch"], timeout=timeout)
+    left = worker_process.run_cases(
+        worker_process.CHAINER_WORKER,
+        folders["chainer"],
+        {**job, "cases": cases, "tree": str(src)},
+        python=pythons["chainer"],
+        timeout=timeout,
+    )
+    own = {
+        pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items() if isinstance(value, str)}
+        for pair in pairs
+    }
+    ready = [
+        dict(
+            case,
+            weights=record["weights"],
+            differentiated=record.get("differentiated", []),
+            names=own[case["id"]],
+            called=[call["path"] for call in record["calls"]],
+        )
+        for case in cases
+        if (record := left.records.get(case["id"], {})).get("status") == "ok"
+    ]
+    right = worker_process.run_cases(
+        worker_process.TORCH_WORKER,
+        folders["torch"],
+        {**job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
+        python=pythons["torch"],
+        timeout=timeout,
+    )
     outcomes = [_outcome(pair, left, right, device) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
-    given = {entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
-                           f"{', '.join(map(str, entry.inputs.values()))}" for entry in entries if entry.inferred}
+    given = {
+        entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
+        f"{', '.join(map(str, entry.inputs.values()))}"
+        for entry in entries
+        if entry.inferred
+    }
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
     # An original that ends its worker, once that runs, has refused what was inferred.
@@ -163,8 +261,14 @@ def _outcome(pair: Pair, left: worker_process.WorkerResult, right: worker_proces
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
         name, ended = ("Chainer", left) if x is None else ("PyTorch", right)
-        outcome.leave(f"{name}: " + ("the worker ended before this case" if ended.status is not None else
-                                     "its time was up before this case (--timeout, or name the models one by one)"))
+        outcome.leave(
+            f"{name}: "
+            + (
+                "the worker ended before this case"
+                if ended.status is not None
+                else "its time was up before this case (--timeout, or name the models one by one)"
+            )
+        )
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
@@ -197,8 +301,12 @@ def _outcome(pair: Pair, left: worker_process.WorkerResult, right: worker_proces
     return outcome
 
 
-def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray],
-                      b: Mapping[str, np.ndarray]) -> str:
+def _first_divergence(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> str:
     """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
     before, missing = "the inputs", ""
     for x, y in _calls(xs, ys):
@@ -206,22 +314,27 @@ def _first_divergence(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str,
             missing = missing or f"; the first link that PyTorch did not call is {_call(x)}"
             continue
         for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
-            other = b.get(y["key"] + name[len(x["key"]):])
+            other = b.get(y["key"] + name[len(x["key"]) :])
             if other is None:
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
             difference = compare_arrays(x["path"], a[name], other)
             if not difference.equal and x["path"] == "/":
-                return (f"every link's output is equal, the model's own is not: the difference comes after {before}"
-                        f"{missing}: {difference.reason}; largest error {difference.max_abs:.3g}")
+                return (
+                    f"every link's output is equal, the model's own is not: the difference comes after {before}"
+                    f"{missing}: {difference.reason}; largest error {difference.max_abs:.3g}"
+                )
             if not difference.equal:
-                return (f"first diverging link: {_place(x, y)}: {difference.reason}; "
-                        f"largest error {difference.max_abs:.3g}; equal up to {before}")
+                return (
+                    f"first diverging link: {_place(x, y)}: {difference.reason}; "
+                    f"largest error {difference.max_abs:.3g}; equal up to {before}"
+                )
         before = _call(x)
     return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
 
 
-def _calls(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]]
-           ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
+def _calls(
+    xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
     """Each call of a link with its counterpart: the calls of one link are paired one by one."""
     waiting: dict[str, list[Mapping[str, Any]]] = {}
     for call in ys:
@@ -231,8 +344,12 @@ def _calls(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]]
         yield x, partners.pop(0) if partners else None
 
 
-def _layers(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray],
-            b: Mapping[str, np.ndarray]) -> list[tuple[str, float]]:
+def _layers(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> list[tuple[str, float]]:
     """The largest relative error of each link's output, in the order of the calls; infinite where it has no
     counterpart.
     """
@@ -240,7 +357,7 @@ def _layers(xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]], a:
     for x, y in _calls(xs, ys):
         errors = [math.inf] if y is None else [0.0]
         for name in sorted(name for name in a if y and (name == x["key"] or name.startswith(x["key"] + "/"))):
-            other = b.get(y["key"] + name[len(x["key"]):]) if y else None
+            other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
             errors.append(math.inf if other is None else compare_arrays(x["path"], a[name], other).max_rel)
         found.append((_call(x), max(errors)))
     return found

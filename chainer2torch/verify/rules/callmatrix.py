@@ -1,4 +1,5 @@
 """The call matrix: the ways to write one call, made from an example's own call and the row's signature."""
+
 from __future__ import annotations
 
 import ast
@@ -46,8 +47,9 @@ def variants(name: str, signature: Signature | None, setup: str, before: str, gi
             return found  # an example of an error that Chainer raises
         if bound.starred or bound.extra_args:
             return found
-        for label, args, keywords, values in _ways(signature, bound, copy.copy(call), receiver is not None, part,
-                                                   given):
+        for label, args, keywords, values in _ways(
+            signature, bound, copy.copy(call), receiver is not None, part, given
+        ):
             call.args, call.keywords = args, keywords
             texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
             if _normal(*texts) not in seen:
@@ -69,8 +71,12 @@ def find_call(tree: ast.AST, name: str, signature: Signature) -> tuple[ast.Call,
         dotted = _dotted(node.func)
         if dotted == name:
             return node, None
-        if signature.is_method and isinstance(node.func, ast.Attribute) and node.func.attr == name.rsplit(".", 1)[1] \
-                and not _is_module(node.func.value):
+        if (
+            signature.is_method
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == name.rsplit(".", 1)[1]
+            and not _is_module(node.func.value)
+        ):
             return node, node.func.value
     return None
 
@@ -89,8 +95,9 @@ def _is_module(node: ast.expr) -> bool:
 _Way = tuple[str, list[ast.expr], list[ast.keyword], dict[str, Any]]
 
 
-def _ways(signature: Signature, bound: Bound, original: ast.Call, method: bool, part: str,
-          given: Sequence[str]) -> Iterator[_Way]:
+def _ways(
+    signature: Signature, bound: Bound, original: ast.Call, method: bool, part: str, given: Sequence[str]
+) -> Iterator[_Way]:
     positional = [p.name for p in signature.parameters if p.kind == "positional" and not (method and p.name == "self")]
     keyword_only = [p.name for p in signature.parameters if p.kind == "keyword"]
     values = {name: node for name, node in bound.given.items() if not (method and name == "self")}
@@ -103,12 +110,12 @@ def _ways(signature: Signature, bound: Bound, original: ast.Call, method: bool, 
     by_order = [name for name in positional if name in values]
     last = max((positional.index(name) for name in by_order), default=-1)
     filled = dict(values)
-    for name in positional[:last + 1]:
+    for name in positional[: last + 1]:
         if name not in filled and name in defaults:
             filled[name] = ast.parse(defaults[name], mode="eval").body
     rest = [name for name in keyword_only if name in values]
-    if all(name in filled for name in positional[:last + 1]):
-        yield "positional", [copy.deepcopy(filled[name]) for name in positional[:last + 1]], keywords(rest, values), {}
+    if all(name in filled for name in positional[: last + 1]):
+        yield "positional", [copy.deepcopy(filled[name]) for name in positional[: last + 1]], keywords(rest, values), {}
     named = by_order + rest
     yield "by keyword", [], keywords(named, values), {}
     yield "shuffled keywords", [], keywords(named[1::2] + named[::2][::-1], values), {}
@@ -117,13 +124,21 @@ def _ways(signature: Signature, bound: Bound, original: ast.Call, method: bool, 
     everything = {**{name: ast.parse(text, mode="eval").body for name, text in defaults.items()}, **values}
     order = [name for name in positional + keyword_only if name in everything]
     required = [name for name in by_order if name not in signature.defaults]
-    yield ("defaults written out", [copy.deepcopy(values[name]) for name in required],
-           keywords([name for name in order if name not in required], everything), {})
+    yield (
+        "defaults written out",
+        [copy.deepcopy(values[name]) for name in required],
+        keywords([name for name in order if name not in required], everything),
+        {},
+    )
     hoisted: dict[str, Any] = {}
     variables = {id(node): _hoist(name, node, hoisted, given) for name, node in values.items()}
     if hoisted and part == "before":
-        yield ("values in variables", [variables[id(node)] for node in original.args],
-               [ast.keyword(k.arg, variables.get(id(k.value), k.value)) for k in original.keywords], hoisted)
+        yield (
+            "values in variables",
+            [variables[id(node)] for node in original.args],
+            [ast.keyword(k.arg, variables.get(id(k.value), k.value)) for k in original.keywords],
+            hoisted,
+        )
 
 
 def _hoist(name: str, node: ast.expr, hoisted: dict[str, Any], given: Sequence[str]) -> ast.expr:
@@ -147,8 +162,11 @@ def _is_json(value: Any) -> bool:
 
 def _is_plain(text: str) -> bool:
     """Whether a default can be written in a snippet: only literals and names that it imports."""
-    return all(node.id in _MODULES or hasattr(builtins, node.id)
-               for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name))
+    return all(
+        node.id in _MODULES or hasattr(builtins, node.id)
+        for node in ast.walk(ast.parse(text, mode="eval"))
+        if isinstance(node, ast.Name)
+    )
 
 
 def _equals_default(node: ast.expr, default: str | None) -> bool:

@@ -1,4 +1,5 @@
 """Draws the inputs of an example from a seed: the ``given`` specifications of docs/adding-a-rule.md."""
+
 from __future__ import annotations
 
 import ast
@@ -12,12 +13,22 @@ import numpy as np
 from chainer2torch.verify.worker import wire
 
 _DTYPES = {
-    "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool",
-    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bool": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
 }
-_SPEC = re.compile(r"""^\s*(?P<dtype>[a-z]+\d*)\s*\[(?P<shape>[\d,\s]*)\]\s*
+_SPEC = re.compile(
+    r"""^\s*(?P<dtype>[a-z]+\d*)\s*\[(?P<shape>[\d,\s]*)\]\s*
     (?:(?P<op>>=|<=|>|<)\s*(?P<bound>-?[\d.e+-]+)
-     |in\s*(?P<left>[\[(])\s*(?P<low>-?[\d.e+-]+)\s*,\s*(?P<high>-?[\d.e+-]+)\s*(?P<right>[\])]))?\s*$""", re.VERBOSE)
+     |in\s*(?P<left>[\[(])\s*(?P<low>-?[\d.e+-]+)\s*,\s*(?P<high>-?[\d.e+-]+)\s*(?P<right>[\])]))?\s*$""",
+    re.VERBOSE,
+)
 
 
 class GivenError(ValueError):
@@ -60,8 +71,9 @@ def parse(text: str) -> Spec:
     """Parses ``"f32[3,4]"``, ``"f32[3,4]>0"``, ``"f32[3] in (-1,1)"``, ``"i32[5]<10"``, ``"i32[5] in [-1,10)"``."""
     match = _SPEC.match(text)
     if not match or match["dtype"] not in _DTYPES:
-        raise GivenError(f"`{text}` is not an input: write it as \"f32[3,4]\", \"i32[5]<10\", \"f32[3] in (-1,1)\" "
-                         'or "=<Python literal>"')
+        raise GivenError(
+            f'`{text}` is not an input: write it as "f32[3,4]", "i32[5]<10", "f32[3] in (-1,1)" or "=<Python literal>"'
+        )
     dtype = _DTYPES[match["dtype"]]
     try:
         shape = tuple(int(part) for part in match["shape"].split(",") if part.strip())
@@ -101,12 +113,14 @@ def is_float(spec: Any) -> bool:
     return isinstance(spec, (list, tuple)) and any(map(is_float, spec))
 
 
-def draw(given: Mapping[str, Any], seed: str, float_dtype: str, arrays: dict[str, np.ndarray],
-         prefix: str) -> dict[str, Any]:
+def draw(
+    given: Mapping[str, Any], seed: str, float_dtype: str, arrays: dict[str, np.ndarray], prefix: str
+) -> dict[str, Any]:
     """The inputs in the form the workers read (see wire.decode_inputs); the arrays go to ``arrays`` under ``prefix``.
 
     The draw depends on ``seed``, the input's name and its place only, not on the other inputs or the dtype.
     """
+
     def one(spec: Any, path: str) -> Any:
         if isinstance(spec, (list, tuple)):
             return [one(item, f"{path}/{i}") for i, item in enumerate(spec)]

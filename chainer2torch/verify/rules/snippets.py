@@ -1,4 +1,5 @@
 """Turns an example of a rule into a module text, migrates it, and reads the emitted expression back."""
+
 from __future__ import annotations
 
 import ast
@@ -38,7 +39,7 @@ def build(variant: Variant, given: Mapping[str, Any]) -> str:
     last = ast.parse(body).body[-1]
     lines = body.splitlines()
     if isinstance(last, ast.Expr):
-        lines[last.lineno - 1] = " " * last.col_offset + "return " + lines[last.lineno - 1][last.col_offset:]
+        lines[last.lineno - 1] = " " * last.col_offset + "return " + lines[last.lineno - 1][last.col_offset :]
     head = f"{IMPORTS}\n{setup}\n\n" if setup else f"{IMPORTS}\n"
     return f"{head}\ndef run({', '.join(names)}):\n{textwrap.indent(chr(10).join(lines), '    ')}\n"
 
@@ -70,8 +71,11 @@ def after(example: Any, migrate_source: Callable[..., Any], rules: Any) -> str:
     """The emitted text of one example of a row, its inputs being what ``given`` says."""
     source = build(Variant("as written", example.options.get("setup", ""), example.before), example.given)
     result = migrate(source, migrate_source, rules, hints(example.given, example.options.get("arrays", ())))
-    made = [ast.get_source_segment(result.code, node) or "" for node in ast.parse(result.code).body
-            if not isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
+    made = [
+        ast.get_source_segment(result.code, node) or ""
+        for node in ast.parse(result.code).body
+        if not isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))
+    ]
     return "\n".join([*made, result.after])
 
 
@@ -79,17 +83,18 @@ def emitted(code: str) -> str:
     """The text of the body of ``run``, as ``after`` states it: without the indent and the ``return``."""
     tree = ast.parse(code)
     run = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "run")
-    lines = code.splitlines()[run.body[0].lineno - 1:run.end_lineno]
+    lines = code.splitlines()[run.body[0].lineno - 1 : run.end_lineno]
     lines = textwrap.dedent("\n".join(lines)).splitlines()
     last = run.body[-1]
     if isinstance(last, ast.Return):
         at = last.lineno - run.body[0].lineno
         if lines[at].startswith("return "):
-            lines[at] = lines[at][len("return "):]
+            lines[at] = lines[at][len("return ") :]
     return "\n".join(lines).strip()
 
 
 def same_text(after: str, emitted_text: str) -> bool:
     """Whether the emitted text is the one that the example states, up to white space at the ends of lines."""
     return [line.rstrip() for line in after.strip().splitlines()] == [
-        line.rstrip() for line in emitted_text.strip().splitlines()]
+        line.rstrip() for line in emitted_text.strip().splitlines()
+    ]

@@ -1,4 +1,5 @@
 """``verify rules``: every example of every row, migrated and executed in both frameworks, with its call matrix."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -24,10 +25,18 @@ _WORTH_FORKING = 100  # examples
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
-def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python: str | None = None,
-                 torch_python: str | None = None, device: str = "cpu", timeout: float = 600,
-                 junit: Path | None = None, matrix: bool = True,
-                 migrate_source: Callable[..., Any] | None = None) -> VerifyReport:
+def verify_rules(
+    names: Sequence[str] = (),
+    *,
+    rules: Any = None,
+    chainer_python: str | None = None,
+    torch_python: str | None = None,
+    device: str = "cpu",
+    timeout: float = 600,
+    junit: Path | None = None,
+    matrix: bool = True,
+    migrate_source: Callable[..., Any] | None = None,
+) -> VerifyReport:
     """Migrates and runs the examples of the named rows (all rows when none is named) and compares.
 
     A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``matrix=False`` leaves out the
@@ -41,6 +50,7 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
     worker_process.check_device(device, chainer_python, torch_python)
     if rules is None:
         from chainer2torch.rules.table import load_rules
+
         rules = load_rules()
     if migrate_source is None:
         from chainer2torch.engine import migrate_source
@@ -48,12 +58,16 @@ def verify_rules(names: Sequence[str] = (), *, rules: Any = None, chainer_python
     rows = list(select(rules, names))
     plan = _planned(rows, rules, migrate_source, matrix)
     if plan.pairs:
-        batch = run_pairs(plan.pairs, chainer_python=chainer_python, torch_python=torch_python, device=device,
-                          timeout=timeout)
+        batch = run_pairs(
+            plan.pairs, chainer_python=chainer_python, torch_python=torch_python, device=device, timeout=timeout
+        )
     else:
         batch = Batch([], {}, [])
-    without = sorted(row.name for row in rows if not row.examples and not row.alias and row.state in ("exact", "close")
-                     and not row.name.endswith(".__call__"))  # calling a link is in the examples of its class
+    without = sorted(
+        row.name
+        for row in rows
+        if not row.examples and not row.alias and row.state in ("exact", "close") and not row.name.endswith(".__call__")
+    )  # calling a link is in the examples of its class
     report = VerifyReport(plan.outcomes + batch.outcomes, batch.problems, batch.versions, device, without)
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
@@ -88,8 +102,7 @@ def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:
     for name in names:
         short, _, rest = name.partition(".")
         name = f"{_SHORT[short]}.{rest}" if short in _SHORT and rest else name
-        fits = {full for full in rules.rows
-                if full == name or full.endswith("." + name) or full.startswith(name + ".")}
+        fits = {full for full in rules.rows if full == name or full.endswith("." + name) or full.startswith(name + ".")}
         if not fits:
             raise LookupError(f"no rule is named {name}")
         wanted |= fits
@@ -128,19 +141,25 @@ class Plan:
             emitted = self._migrate(row, label, source, known, may_be_left)
             if emitted is not None:
                 if first and example.after is not None and not snippets.same_text(example.after, emitted.after):
-                    self._note(row, label, FAILED, f"the emitted text is\n    {emitted.after}\nand the example says\n"
-                                                   f"    {example.after.strip()}")
+                    self._note(
+                        row,
+                        label,
+                        FAILED,
+                        f"the emitted text is\n    {emitted.after}\nand the example says\n    {example.after.strip()}",
+                    )
                 self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
             # Methods and attributes: without the receiver's kind nothing says that they are Chainer's.
             blind_too = known and not row.name.startswith(_METHODS)
             if blind_too and (first or way.label == "values in variables"):
                 blind = self._migrate(row, f"{label}, kinds unknown", source, {}, True)
                 if blind is not None and (emitted is None or blind.code != emitted.code):
-                    self._add_pairs(row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options,
-                                    True)
+                    self._add_pairs(
+                        row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options, True
+                    )
 
-    def _migrate(self, row: Any, label: str, source: str, known: Mapping[str, str],
-                 may_be_left: bool) -> snippets.Migrated | None:
+    def _migrate(
+        self, row: Any, label: str, source: str, known: Mapping[str, str], may_be_left: bool
+    ) -> snippets.Migrated | None:
         """The migrated snippet, or None, with an outcome noted, when it still needs Chainer."""
         try:
             migrated = snippets.migrate(source, self.migrate_source, self.rules, known)
@@ -152,21 +171,44 @@ class Plan:
         self._note(row, label, UNVERIFIED if may_be_left else FAILED, f"not migrated: {migrated.left}")
         return None
 
-    def _add_pairs(self, row: Any, index: str, label: str, source: str, code: str, given: Mapping[str, Any],
-                   options: Mapping[str, Any], short: bool) -> None:
+    def _add_pairs(
+        self,
+        row: Any,
+        index: str,
+        label: str,
+        source: str,
+        code: str,
+        given: Mapping[str, Any],
+        options: Mapping[str, Any],
+        short: bool,
+    ) -> None:
         """One pair a dtype and mode; ``short``: generated ways run in one dtype, on arrays that are not contiguous."""
         floats = "setup" in options or any(map(is_float, given.values()))
         dtypes = options.get("dtypes", ["float32", "float64"]) if floats else ["float32"]
         for dtype in dtypes[:1] if short else dtypes:
             for mode in _MODES[options.get("mode", "train")]:
-                self.pairs.append(Pair(
-                    id=f"c{len(self.pairs)}", row=row.name, label=f"{label}, {dtype}, {mode}", chainer=source,
-                    torch=code, given=given, dtype=dtype, mode=mode, compare=options.get("compare", "allclose"),
-                    grad=options.get("grad", True), raises=options.get("raises", False),
-                    arrays=tuple(options.get("arrays", ())), rtol=options.get("rtol", row.bound),
-                    atol=options.get("atol"), seed=f"{row.name}/{index}", strided=short,
-                    initial=not short and dtype == dtypes[0],
-                    may_not_be_a_call=short and row.name.startswith(_POSITIONAL)))
+                self.pairs.append(
+                    Pair(
+                        id=f"c{len(self.pairs)}",
+                        row=row.name,
+                        label=f"{label}, {dtype}, {mode}",
+                        chainer=source,
+                        torch=code,
+                        given=given,
+                        dtype=dtype,
+                        mode=mode,
+                        compare=options.get("compare", "allclose"),
+                        grad=options.get("grad", True),
+                        raises=options.get("raises", False),
+                        arrays=tuple(options.get("arrays", ())),
+                        rtol=options.get("rtol", row.bound),
+                        atol=options.get("atol"),
+                        seed=f"{row.name}/{index}",
+                        strided=short,
+                        initial=not short and dtype == dtypes[0],
+                        may_not_be_a_call=short and row.name.startswith(_POSITIONAL),
+                    )
+                )
 
     def _note(self, row: Any, label: str, status: str, reason: str) -> None:
         pair = Pair(f"n{len(self.outcomes)}", row.name, label, "", "")

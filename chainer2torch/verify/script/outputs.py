@@ -1,4 +1,5 @@
 """What two runs of one script have written: the names of the files, and the values of logs, entry by entry."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +16,13 @@ def is_time(name: str) -> bool:
     return name.rsplit("/", 1)[-1] in _TIMES
 
 
-def compare(chainer: Mapping[str, Entries | None], torch: Mapping[str, Entries | None],
-            step: Callable[[int, int, str, float | None, float | None], None], problems: list[str],
-            unverified: list[str]) -> None:
+def compare(
+    chainer: Mapping[str, Entries | None],
+    torch: Mapping[str, Entries | None],
+    step: Callable[[int, int, str, float | None, float | None], None],
+    problems: list[str],
+    unverified: list[str],
+) -> None:
     """Compares the files that both runs have written, by relative path; of logs the entries, of others None.
 
     Logs, keys and entries of logs that one side only has go to ``problems``, other files of one side only to
@@ -33,8 +38,13 @@ def compare(chainer: Mapping[str, Entries | None], torch: Mapping[str, Entries |
         named.append(f"{path}: written by {side} only")
 
 
-def _log(path: str, left: Entries | None, right: Entries | None,
-         step: Callable[[int, int, str, float | None, float | None], None], problems: list[str]) -> None:
+def _log(
+    path: str,
+    left: Entries | None,
+    right: Entries | None,
+    step: Callable[[int, int, str, float | None, float | None], None],
+    problems: list[str],
+) -> None:
     if left is None or right is None:
         if left is not right:
             problems.append(f"{path}: a list of entries under {'PyTorch' if left is None else 'Chainer'} only")
@@ -50,8 +60,13 @@ def _log(path: str, left: Entries | None, right: Entries | None,
             if is_time(key):
                 continue
             if _is_number(x[key]) and _is_number(y[key]):
-                step(iteration if isinstance(iteration, int) else i + 1, 0, f"log {path}: {key}",
-                     float(x[key]), float(y[key]))
+                step(
+                    iteration if isinstance(iteration, int) else i + 1,
+                    0,
+                    f"log {path}: {key}",
+                    float(x[key]),
+                    float(y[key]),
+                )
             elif x[key] != y[key]:
                 problems.append(f"{path}: entry {i}: {key} is {x[key]!r} under Chainer and {y[key]!r} under PyTorch")
 

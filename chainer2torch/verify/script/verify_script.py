@@ -1,4 +1,5 @@
 """``verify script``: the user's training script and its migration in lockstep, iteration by iteration."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -16,8 +17,18 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 
 _LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".hg", ".svn", ".venv", "venv", "__pycache__", "*.pyc", "node_modules", ".mypy_cache", ".pytest_cache",
-    ".tox")
+    ".git",
+    ".hg",
+    ".svn",
+    ".venv",
+    "venv",
+    "__pycache__",
+    "*.pyc",
+    "node_modules",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".tox",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +107,10 @@ class ScriptReport:
             out.append(f"{'iteration':>9}  {'value':<28} {'Chainer':>14} {'PyTorch':>14} {'rel. diff.':>11}")
             for step in _shown(losses, self):
                 mark = "  <- differs" if self.differs(step) else ""
-                out.append(f"{step.iteration:>9}  {_named(step):<28} {_figure(step.chainer):>14} "
-                           f"{_figure(step.torch):>14} {step.relative:>11.2e}{mark}")
+                out.append(
+                    f"{step.iteration:>9}  {_named(step):<28} {_figure(step.chainer):>14} "
+                    f"{_figure(step.torch):>14} {step.relative:>11.2e}{mark}"
+                )
         others = sorted({step.name for step in self.steps} - {step.name for step in losses})
         for name in others:
             worst = max((step for step in self.steps if step.name == name), key=lambda step: step.relative)
@@ -105,8 +118,10 @@ class ScriptReport:
             out.append(f"reported  {name}: {count} values, largest relative difference {worst.relative:.2e}")
         first = self.first_difference
         if first is not None:
-            out.append(f"DIFFERENT: first at iteration {first.iteration}, {_named(first)}: "
-                       f"Chainer {_figure(first.chainer)}, PyTorch {_figure(first.torch)}")
+            out.append(
+                f"DIFFERENT: first at iteration {first.iteration}, {_named(first)}: "
+                f"Chainer {_figure(first.chainer)}, PyTorch {_figure(first.torch)}"
+            )
         out += [f"ERROR: {problem}" for problem in self.problems]
         out += [f"not verified: {what}" for what in self.unverified]
         if not losses:
@@ -115,8 +130,10 @@ class ScriptReport:
             out += self._double_lines(self.double)
         elif self.ok:
             worst_loss = max(step.relative for step in losses)
-            out.append(f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
-                       f"largest relative difference of a loss {worst_loss:.2e}")
+            out.append(
+                f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
+                f"largest relative difference of a loss {worst_loss:.2e}"
+            )
         out.append(f"tolerance: rtol {self.rtol:g}, atol {self.atol:g}")
         out.append("; ".join(f"{name} {value}" for name, value in self.facts.items()))
         return out
@@ -129,32 +146,56 @@ class ScriptReport:
         if double.ok:
             worst = max(step.relative for step in losses)
             count = sum(step.name not in double.undecided for step in double.steps)
-            return [*undecided, f"EQUAL in float64: {count} values, of which {len(losses)} losses; largest relative "
-                    f"difference of a loss {worst:.2e} (rtol {double.rtol:g}). The difference in float32 is "
-                    "rounding, which training amplifies.", *self._whose_rounding(double, losses)]
+            return [
+                *undecided,
+                f"EQUAL in float64: {count} values, of which {len(losses)} losses; largest relative "
+                f"difference of a loss {worst:.2e} (rtol {double.rtol:g}). The difference in float32 is "
+                "rounding, which training amplifies.",
+                *self._whose_rounding(double, losses),
+            ]
         if first is None and undecided:
             return [*undecided, "FAILED: rounding decides all losses; compare fewer iterations"]
         if first is None:
             return ["the float64 pass could not be made: " + "; ".join(double.problems or ["no loss was compared"])]
-        return [*undecided, f"float64 differs too, first at iteration {first.iteration}, {_named(first)}: Chainer "
-                f"{_figure(first.chainer)}, PyTorch {_figure(first.torch)}: the difference is one of meaning"]
+        return [
+            *undecided,
+            f"float64 differs too, first at iteration {first.iteration}, {_named(first)}: Chainer "
+            f"{_figure(first.chainer)}, PyTorch {_figure(first.torch)}: the difference is one of meaning",
+        ]
 
     def _whose_rounding(self, double: ScriptReport, losses: Sequence[Step]) -> list[str]:
         """How far each framework's float32 is from float64, where both runs made the same updates."""
         single = [step for step in self.steps if step.name.startswith("loss")]
         if [(s.iteration, s.optimizer) for s in single] != [(s.iteration, s.optimizer) for s in losses]:
             return []
-        chainer, torch = (max(Step(d.iteration, d.optimizer, d.name, d.chainer, value).relative
-                              for d, value in zip(losses, values, strict=True))
-                          for values in ([s.chainer for s in single], [s.torch for s in single]))
-        return [f"largest relative difference of a loss in float32 from Chainer's float64: Chainer {chainer:.2e}, "
-                f"PyTorch {torch:.2e}"]
+        chainer, torch = (
+            max(
+                Step(d.iteration, d.optimizer, d.name, d.chainer, value).relative
+                for d, value in zip(losses, values, strict=True)
+            )
+            for values in ([s.chainer for s in single], [s.torch for s in single])
+        )
+        return [
+            f"largest relative difference of a loss in float32 from Chainer's float64: Chainer {chainer:.2e}, "
+            f"PyTorch {torch:.2e}"
+        ]
 
 
-def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int = 20, seed: int = 0,
-                  chainer_python: str | None = None, torch_python: str | None = None, device: str = "cpu",
-                  timeout: float = 600, rtol: float = tolerances.SCRIPT_RTOL,
-                  atol: float = tolerances.SCRIPT_ATOL, float64: bool = True) -> ScriptReport:
+def verify_script(
+    src: Path,
+    out: Path,
+    argv: Sequence[str],
+    *,
+    iterations: int = 20,
+    seed: int = 0,
+    chainer_python: str | None = None,
+    torch_python: str | None = None,
+    device: str = "cpu",
+    timeout: float = 600,
+    rtol: float = tolerances.SCRIPT_RTOL,
+    atol: float = tolerances.SCRIPT_ATOL,
+    float64: bool = True,
+) -> ScriptReport:
     """Runs ``argv`` (a script of ``src`` and its arguments) under Chainer and its namesake in ``out`` under PyTorch.
 
     Both run unedited, in scratch copies of their trees, with the copies as working directories, from the same initial
@@ -181,11 +222,14 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
         left, right = _run_both({**job, "dtype": dtype}, trees, pythons, timeout)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
         report = _compare(left, right, " ".join(argv), *close, device)
-        report.facts.update({"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)})
+        report.facts.update(
+            {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
+        )
         if dtype == "float64" and report.first_difference is not None and not report.problems:
-            again, = _run_both({**job, "dtype": dtype, "nudge": True}, {"chainer": src}, pythons, timeout)
+            (again,) = _run_both({**job, "dtype": dtype, "nudge": True}, {"chainer": src}, pythons, timeout)
             report.undecided = sensitivity.decided_by_rounding(
-                {step.name for step in report.steps if report.differs(step)}, report.steps, _all_steps(left, again))
+                {step.name for step in report.steps if report.differs(step)}, report.steps, _all_steps(left, again)
+            )
         return report
 
     report = compared("float32")
@@ -194,8 +238,9 @@ def verify_script(src: Path, out: Path, argv: Sequence[str], *, iterations: int 
     return report
 
 
-def _run_both(job: Mapping[str, Any], trees: Mapping[str, Path], pythons: Mapping[str, str | None],
-              timeout: float) -> list[worker_process.WorkerResult]:
+def _run_both(
+    job: Mapping[str, Any], trees: Mapping[str, Path], pythons: Mapping[str, str | None], timeout: float
+) -> list[worker_process.WorkerResult]:
     """The results of Chainer's run and of PyTorch's, which starts from the weights that the first one kept.
 
     Of the two those that ``trees`` names are made.
@@ -213,8 +258,17 @@ def _run_both(job: Mapping[str, Any], trees: Mapping[str, Path], pythons: Mappin
                 extra["reference"] = str(results[0].folder)
                 notes = results[0].records.get("end", {}).get("notes", {})
                 extra.update({"targets": notes.get("targets", {}), "others": notes.get("others", [])})
-            results.append(worker_process.run_worker(worker, folder, {**job, **extra}, python=pythons[name], timeout=timeout,
-                                          cwd=copy, env=_environment()))
+            results.append(
+                worker_process.run_worker(
+                    worker,
+                    folder,
+                    {**job, **extra},
+                    python=pythons[name],
+                    timeout=timeout,
+                    cwd=copy,
+                    env=_environment(),
+                )
+            )
         return results
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -225,8 +279,14 @@ def _environment() -> Mapping[str, str]:
     return {"CHAINER_DATASET_ROOT": str(Path(root).absolute())} if root else {}
 
 
-def _compare(left: worker_process.WorkerResult, right: worker_process.WorkerResult, script: str, rtol: float, atol: float,
-             device: str) -> ScriptReport:
+def _compare(
+    left: worker_process.WorkerResult,
+    right: worker_process.WorkerResult,
+    script: str,
+    rtol: float,
+    atol: float,
+    device: str,
+) -> ScriptReport:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
     ends = [result.records.get("end") for result in (left, right)]
@@ -245,8 +305,10 @@ def _compare(left: worker_process.WorkerResult, right: worker_process.WorkerResu
     steps: list[Step] = []
     for x, y in zip(*updates, strict=False):
         if x["optimizer"] != y["optimizer"]:
-            problems.append(f"after {len(steps)} compared values Chainer updates optimizer {x['optimizer']} "
-                            f"and PyTorch optimizer {y['optimizer']}")
+            problems.append(
+                f"after {len(steps)} compared values Chainer updates optimizer {x['optimizer']} "
+                f"and PyTorch optimizer {y['optimizer']}"
+            )
             break
         steps += _steps(x, y, x["iteration"], x["optimizer"], unverified)
     if not problems and len(updates[0]) != len(updates[1]):
@@ -260,10 +322,16 @@ def _compare(left: worker_process.WorkerResult, right: worker_process.WorkerResu
     if ends[0] and ends[1]:
         _compare_ends(ends[0], ends[1], steps, problems, unverified)
         if device != "cpu":
-            places = {"Chainer": any(target.get("on_gpu") for target in ends[0]["notes"]["targets"].values()),
-                      "PyTorch": bool(ends[1]["notes"]["on_gpu"])}
-            problems += [f"--device {device}, but under {side} no parameter was on the GPU: give the script its own "
-                         "option for it (such as -g 0)" for side, there in places.items() if not there]
+            places = {
+                "Chainer": any(target.get("on_gpu") for target in ends[0]["notes"]["targets"].values()),
+                "PyTorch": bool(ends[1]["notes"]["on_gpu"]),
+            }
+            problems += [
+                f"--device {device}, but under {side} no parameter was on the GPU: give the script its own "
+                "option for it (such as -g 0)"
+                for side, there in places.items()
+                if not there
+            ]
     others = ends[1]["notes"]["others"] if ends[1] else []
     facts = {"weights": ", ".join(sorted({*loaded.values(), *others})) or "none"}
     return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
@@ -282,12 +350,12 @@ def _all_steps(left: worker_process.WorkerResult, right: worker_process.WorkerRe
 
 
 def _updates(left: worker_process.WorkerResult, right: worker_process.WorkerResult) -> list[list[dict[str, Any]]]:
-    return [[record for key, record in result.records.items() if key.startswith("update-")]
-            for result in (left, right)]
+    return [[record for key, record in result.records.items() if key.startswith("update-")] for result in (left, right)]
 
 
-def _steps(x: Mapping[str, Any], y: Mapping[str, Any], iteration: int, optimizer: int,
-           unverified: list[str]) -> list[Step]:
+def _steps(
+    x: Mapping[str, Any], y: Mapping[str, Any], iteration: int, optimizer: int, unverified: list[str]
+) -> list[Step]:
     """The compared values of one update: losses in order, reported values by name and order."""
     steps = []
     for i in range(max(len(x["losses"]), len(y["losses"]))):
@@ -308,12 +376,16 @@ def _steps(x: Mapping[str, Any], y: Mapping[str, Any], iteration: int, optimizer
     return steps
 
 
-def _compare_ends(x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step], problems: list[str],
-                  unverified: list[str]) -> None:
+def _compare_ends(
+    x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step], problems: list[str], unverified: list[str]
+) -> None:
     if x["how"]["status"] == y["how"]["status"] == "finished" and steps:
         last = steps[-1]
-        steps += [step for step in _steps({**x, "losses": []}, {**y, "losses": []}, last.iteration, last.optimizer, [])
-                  if not step.name.startswith("loss")]
+        steps += [
+            step
+            for step in _steps({**x, "losses": []}, {**y, "losses": []}, last.iteration, last.optimizer, [])
+            if not step.name.startswith("loss")
+        ]
     outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
 
 
@@ -353,7 +425,16 @@ def _indent(text: str) -> str:
 
 def as_json(report: ScriptReport) -> str:
     """The report as JSON."""
-    return json.dumps({
-        "script": report.script, "ok": report.ok, "iterations": report.iterations, "problems": report.problems,
-        "unverified": report.unverified, "facts": report.facts, "rtol": report.rtol, "atol": report.atol,
-        "steps": [dataclasses.asdict(step) for step in report.steps]})
+    return json.dumps(
+        {
+            "script": report.script,
+            "ok": report.ok,
+            "iterations": report.iterations,
+            "problems": report.problems,
+            "unverified": report.unverified,
+            "facts": report.facts,
+            "rtol": report.rtol,
+            "atol": report.atol,
+            "steps": [dataclasses.asdict(step) for step in report.steps],
+        }
+    )

@@ -1,4 +1,5 @@
 """One run of the original program: what its functions, call sites and classes were given, and what follows from it."""
+
 from __future__ import annotations
 
 from chainer2torch.verify.trace.record import TraceError, entries, hints, read, run_trace

@@ -1,4 +1,5 @@
 """Makes a trace and reads it: hints for the migration, models for ``verify models``."""
+
 from __future__ import annotations
 
 import json
@@ -19,8 +20,9 @@ class TraceError(Exception):
     """A trace cannot be made or read; the message says why."""
 
 
-def run_trace(tree: Path, argv: Sequence[str], *, iterations: int = 0, chainer_python: str | None = None,
-              timeout: float = 600) -> dict[str, Any]:
+def run_trace(
+    tree: Path, argv: Sequence[str], *, iterations: int = 0, chainer_python: str | None = None, timeout: float = 600
+) -> dict[str, Any]:
     """Runs ``argv`` (a script below ``tree`` and its arguments) once under Chainer, in place, and returns the trace.
 
     ``iterations`` ends the run after so many updates of an optimizer; 0 lets it run to its end. A script that fails
@@ -33,16 +35,32 @@ def run_trace(tree: Path, argv: Sequence[str], *, iterations: int = 0, chainer_p
     if not argv or not (tree / argv[0]).is_file():
         raise TraceError(f"{tree / argv[0] if argv else tree}: no such script: trace -- train.py ARGS")
     with tempfile.TemporaryDirectory(prefix="chainer2torch-") as folder:
-        result = worker_process.run_worker(worker_process.CHAINER_WORKER, Path(folder), {
-            "kind": "trace", "tree": str(tree.resolve()), "argv": list(argv), "iterations": iterations,
-        }, python=chainer_python, timeout=timeout, cwd=tree)
+        result = worker_process.run_worker(
+            worker_process.CHAINER_WORKER,
+            Path(folder),
+            {
+                "kind": "trace",
+                "tree": str(tree.resolve()),
+                "argv": list(argv),
+                "iterations": iterations,
+            },
+            python=chainer_python,
+            timeout=timeout,
+            cwd=tree,
+        )
     record = result.records.get("trace")
     if record is None:
         raise TraceError(result.problem or "the Chainer worker gave no trace")
     how = record["how"]
-    return {"format": FORMAT, "argv": list(argv), "versions": result.versions,
-            "problem": f"{how['type']}: {how['message']}" if how["status"] == "error" else None,
-            "functions": record["functions"], "calls": record["calls"], "classes": record["classes"]}
+    return {
+        "format": FORMAT,
+        "argv": list(argv),
+        "versions": result.versions,
+        "problem": f"{how['type']}: {how['message']}" if how["status"] == "error" else None,
+        "functions": record["functions"],
+        "calls": record["calls"],
+        "classes": record["classes"],
+    }
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -94,6 +112,7 @@ def _hint(kinds: Sequence[str], forward: bool) -> str | None:
 def entries(trace: Mapping[str, Any], tree: Path) -> tuple[list[Any], list[str]]:
     """The models of a trace for ``verify models``, and the links that it cannot make again, with the reason."""
     from chainer2torch.verify.models.verify_models import ModelEntry
+
     found, left = [], []
     for target, record in sorted(trace["classes"].items()):
         why = record.get("why")
@@ -107,9 +126,15 @@ def entries(trace: Mapping[str, Any], tree: Path) -> tuple[list[Any], list[str]]
             left.append(f"{target}: {why}")
             continue
         inputs = {f"x{i}": spec for i, spec in enumerate(record["inputs"])}
-        found.append(ModelEntry(target, [_value(a) for a in record["args"]],
-                                {key: _value(value) for key, value in record["kwargs"].items()}, inputs,
-                                ["train", "eval"]))
+        found.append(
+            ModelEntry(
+                target,
+                [_value(a) for a in record["args"]],
+                {key: _value(value) for key, value in record["kwargs"].items()},
+                inputs,
+                ["train", "eval"],
+            )
+        )
     return found, left
 
 

@@ -1,4 +1,5 @@
 """``migrate --trace``: what one run showed decides what the code leaves open, and the report says where it did."""
+
 from __future__ import annotations
 
 import ast
@@ -17,9 +18,15 @@ NOTE = "decided by a trace of one run"
 _Place = tuple[int, int]
 
 
-def migrate_with_trace(sources: Mapping[str, str], hints: Mapping[str, str], *, rules: Rules,
-                       rewrite: bool = True, options: engine.Options | None = None,
-                       **settings: Any) -> dict[str, engine.FileResult]:
+def migrate_with_trace(
+    sources: Mapping[str, str],
+    hints: Mapping[str, str],
+    *,
+    rules: Rules,
+    rewrite: bool = True,
+    options: engine.Options | None = None,
+    **settings: Any,
+) -> dict[str, engine.FileResult]:
     """``engine.migrate_sources`` with the hints of a trace.
 
     A site whose decision would be another one without them says so in its message, and is ``close`` at best: it holds
@@ -42,8 +49,9 @@ def _noted(site: Any, changed: set[_Place]) -> Any:
     return dataclasses.replace(site, state="close", message=message)
 
 
-def _decisions(sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str],
-               options: engine.Options | None) -> dict[str, dict[_Place, str]]:
+def _decisions(
+    sources: Mapping[str, str], rules: Rules, hints: Mapping[str, str], options: engine.Options | None
+) -> dict[str, dict[_Place, str]]:
     """What is done at each place of each file, in words that can be compared."""
     start = {path for path, text in sources.items() if engine.mentions_chainer(text.encode("utf-8", "surrogatepass"))}
     trees = {}

@@ -3,6 +3,7 @@
 It tells rounding, which float64 makes a billion times smaller, from a difference of meaning, which stays. Written for
 Python 3.6 and Chainer 3 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import chainer
@@ -29,6 +30,7 @@ def install():
     def wrap(call):
         def double_call(self, *args, **kwargs):
             return call(self, *[double(arg) for arg in args], **{key: double(arg) for key, arg in kwargs.items()})
+
         return double_call
 
     chainer_legacy.around_calls(wrap)

@@ -3,15 +3,36 @@
 Everything here also works without CuPy, as long as the device is the CPU. Written for Python 3.6 and Chainer 3 and
 newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import chainer
 import numpy
 
 # The generators that CuPy shares with NumPy.
-_RANDOM = ("rand", "randn", "random", "random_sample", "ranf", "sample", "uniform", "normal", "standard_normal",
-           "randint", "permutation", "choice", "binomial", "laplace", "gumbel", "exponential", "gamma", "beta",
-           "poisson", "lognormal", "geometric")
+_RANDOM = (
+    "rand",
+    "randn",
+    "random",
+    "random_sample",
+    "ranf",
+    "sample",
+    "uniform",
+    "normal",
+    "standard_normal",
+    "randint",
+    "permutation",
+    "choice",
+    "binomial",
+    "laplace",
+    "gumbel",
+    "exponential",
+    "gamma",
+    "beta",
+    "poisson",
+    "lognormal",
+    "geometric",
+)
 
 
 def use(device):
@@ -42,8 +63,11 @@ def describe(device):
     if device == "cpu":
         return {}
     cupy = chainer.cuda.cupy
-    found = {"cupy": cupy.__version__, "CUDA of CuPy": str(cupy.cuda.runtime.runtimeGetVersion()),
-             "cuDNN of Chainer": "on" if chainer.cuda.cudnn_enabled else "off"}
+    found = {
+        "cupy": cupy.__version__,
+        "CUDA of CuPy": str(cupy.cuda.runtime.runtimeGetVersion()),
+        "cuDNN of Chainer": "on" if chainer.cuda.cudnn_enabled else "off",
+    }
     name = cupy.cuda.runtime.getDeviceProperties(number(device))["name"]
     found["GPU"] = name.decode() if isinstance(name, bytes) else str(name)
     return found
@@ -114,4 +138,5 @@ def _drawn(draw, cupy):
         kwargs = {key: chainer.cuda.to_cpu(value) if is_array(value) else value for key, value in kwargs.items()}
         values = numpy.asarray(draw(*args, **kwargs))
         return cupy.asarray(values if dtype is None else values.astype(dtype))
+
     return drawn

@@ -3,6 +3,7 @@ the batch order of today's ``SerialIterator``.
 
 Written for Python 3.6 and Chainer 1.24 and newer. Under Chainer 7 only :func:`around_calls` does anything.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import types
@@ -48,6 +49,7 @@ class Defaults(object):
         if not self.needed or not hasattr(chainer.Link, "register_persistent"):  # version 1 makes float32 arrays
             return
         from chainer import initializers
+
         generate = initializers.generate_array
         defaults = self
 
@@ -90,6 +92,7 @@ def shuffle_as_today():
     The migrated program has today's: with the same draws, both sides then see the same batches.
     """
     from chainer.iterators import serial_iterator
+
     if hasattr(chainer.iterators, "ShuffleOrderSampler"):
         return
 

@@ -2,6 +2,7 @@
 
 Written for Python 3.6 and Chainer 3 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
@@ -45,8 +46,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             phase = "first forward"
             prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
             # Initializers with a dtype of their own: the port's parameters get the pass's, too, once these are loaded.
-            prepared = {name: value.astype(numpy.float32).astype(case["dtype"]) if value.dtype.kind == "f" else value
-                        for name, value in prepared.items()}
+            prepared = {
+                name: value.astype(numpy.float32).astype(case["dtype"]) if value.dtype.kind == "f" else value
+                for name, value in prepared.items()
+            }
             del namespace
             gc.collect()  # links and their parameters may lie in cycles
             phase = "build"
@@ -136,6 +139,7 @@ class _Calls(object):
                 self._running.pop()
             self._add(link, out, wire.caller(self._tree))
             return out
+
         return traced
 
     def _add(self, link, out, line):

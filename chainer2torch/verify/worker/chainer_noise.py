@@ -2,6 +2,7 @@
 
 Written for Python 3.6 and Chainer 1.24 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import importlib
@@ -15,11 +16,24 @@ from . import chainer_legacy, lockstep
 _ROOMS = ("noise.dropout", "noise.gaussian", "noise.zoneout", "noise.simplified_dropconnect", "activation.rrelu")
 # Modules of version 1 whose links draw their first weights themselves, when they are made.
 _DRAWING_LINKS = (
-    "loss.hierarchical_softmax", "connection.n_step_rnn", "connection.n_step_lstm", "connection.n_step_gru")
+    "loss.hierarchical_softmax",
+    "connection.n_step_rnn",
+    "connection.n_step_lstm",
+    "connection.n_step_gru",
+)
 # Distributions whose samples are the same function of the same draws in what they become under PyTorch.
 # Independent draws nothing itself.
-SHARED_SAMPLES = ("Normal", "LogNormal", "MultivariateNormal", "Uniform", "Exponential", "Cauchy", "Pareto", "Gumbel",
-                  "Independent")
+SHARED_SAMPLES = (
+    "Normal",
+    "LogNormal",
+    "MultivariateNormal",
+    "Uniform",
+    "Exponential",
+    "Cauchy",
+    "Pareto",
+    "Gumbel",
+    "Independent",
+)
 
 
 def private_streams(seed, unshared=None, repeated=None):
@@ -59,6 +73,7 @@ def nudge_weights(seed):
             if array.dtype.kind == "f":
                 array *= (1 + numpy.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)).astype(array.dtype)
             return result
+
         return with_another_bit
 
     for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
@@ -85,6 +100,7 @@ def _wrap_methods(module, stream, names):
 def _nothing_dropped():
     """A dropout ratio of 0 draws nothing: what is emitted for it may have no dropout at all."""
     from chainer.functions.noise import dropout
+
     cls = dropout.Dropout
     for method in ("forward", "forward_cpu", "forward_gpu"):
         if method in vars(cls):
@@ -97,6 +113,7 @@ def _unless_zero(forward):
             x = inputs[0]
             self.mask = chainer.cuda.get_array_module(x).ones_like(x)
         return forward(self, inputs)
+
     return drawn
 
 
@@ -107,6 +124,7 @@ def _dropped_anew(repeated):
     a mask in every call, so later the object draws one, too: into the same array, which its gradient reads.
     """
     from chainer.functions.noise import dropout
+
     forward = dropout.Dropout.forward
 
     def drawn(self, inputs):
@@ -154,11 +172,13 @@ def _noted(sample_n, name, unshared):
         if name not in SHARED_SAMPLES:
             unshared.add(name)
         return sample_n(self, n)
+
     return drawn
 
 
 def _stable_order():
     """Sequences of one length keep their order, as in PyTorch: masks inside a stack follow the sorted batch."""
+
     def argsort_list_descent(lst):
         return numpy.argsort([-len(x) for x in lst], kind="mergesort").astype(numpy.int32)
 

@@ -3,6 +3,7 @@
 Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a
 legacy interpreter, where every patch is a no-op because nothing is missing.
 """
+
 # mypy: ignore-errors
 import sys
 import types
@@ -22,6 +23,7 @@ def import_chainer():
     apply()
     _patch_cupy()
     import chainer
+
     _patch_pad_sequence()
     _patch_categorical()
     return chainer
@@ -41,13 +43,14 @@ def _stub_module(name):
             module.__path__ = []
             sys.modules[dotted] = module
             if i > 1:
-                setattr(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
+                setattr(sys.modules[".".join(parts[: i - 1])], parts[i - 1], module)
     sys.modules[name].get_info = lambda *args, **kwargs: {}
 
 
 def _stub_pkg_resources():
     try:
         import pkg_resources  # noqa: F401
+
         return
     except ImportError:
         pass
@@ -80,6 +83,7 @@ def _stub_pkg_resources():
 
 def _distribution(name):
     from importlib import metadata
+
     return types.SimpleNamespace(version=metadata.version(name), project_name=name)
 
 

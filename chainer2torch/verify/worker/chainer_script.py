@@ -2,6 +2,7 @@
 
 Written for Python 3.6 and Chainer 3 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import os
@@ -40,7 +41,8 @@ def _about(unshared, repeated):
         for name in sorted(unshared)
     ] + [
         "the first mask of each {}, which Chainer's static graph repeats in every call: both sides drew new ones "
-        "here".format(name) for name in sorted(repeated)
+        "here".format(name)
+        for name in sorted(repeated)
     ]
 
 
@@ -55,7 +57,7 @@ class _Watch(object):
         self.waiting = []
         self.pending = {}
         self.known = {}  # links whose weights are kept, or that the script has loaded itself
-        self.calls = 0   # that have not returned
+        self.calls = 0  # that have not returned
 
     def install(self):
         """Patches Variable.backward, Optimizer.setup and update, Reporter.report and Link.__call__."""
@@ -113,6 +115,7 @@ class _Watch(object):
                 if keep is not None:
                     keep()
                 return result
+
             return recorded_call
 
         chainer_legacy.around_calls(wrap)
@@ -202,9 +205,12 @@ class _Watch(object):
         weights = _completed(optimizer.target, *self.pending.pop(number))
         missing = sorted(set(_keys(optimizer.target)) - set(weights))
         self.notes["targets"][str(number)] = {
-            "optimizer": type(optimizer).__name__, "target": type(optimizer.target).__name__,
-            "keys": sorted(weights), "uninitialized": missing,
-            "on_gpu": any(chainer_gpu.is_on_gpu(param.data) for param in optimizer.target.params())}
+            "optimizer": type(optimizer).__name__,
+            "target": type(optimizer.target).__name__,
+            "keys": sorted(weights),
+            "uninitialized": missing,
+            "on_gpu": any(chainer_gpu.is_on_gpu(param.data) for param in optimizer.target.params()),
+        }
         numpy.savez(os.path.join(self.folder, "weights-{}.npz".format(number)), **weights)
 
 

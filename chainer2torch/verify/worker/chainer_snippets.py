@@ -2,6 +2,7 @@
 
 Written for Python 3.6 and Chainer 3 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
@@ -158,8 +159,11 @@ def array_of(value):
 
 def on_gpu(tree):
     """The paths of the results that lie on a GPU."""
-    return sorted(key for key, value in tree.leaves.items()
-                  if chainer_gpu.is_on_gpu(value.data if isinstance(value, chainer.Variable) else value))
+    return sorted(
+        key
+        for key, value in tree.leaves.items()
+        if chainer_gpu.is_on_gpu(value.data if isinstance(value, chainer.Variable) else value)
+    )
 
 
 def _sample(case, inputs):
@@ -185,8 +189,9 @@ def _initial(case, inputs, links):
         source = dict(case, seed=case["seed"] + build + 1, compare="allclose", grad=False, device="cpu")
         namespace = execute(source)
         built = find_links(namespace)
-        if any(param.data is None or numpy.isnan(param.data).any() for link in built.values()
-               for param in link.params()):  # NaN: without an initializer, the program itself fills it
+        if any(
+            param.data is None or numpy.isnan(param.data).any() for link in built.values() for param in link.params()
+        ):  # NaN: without an initializer, the program itself fills it
             run(source, inputs, namespace)
         for name, link in built.items():
             for path, param in link.namedparams():
@@ -214,7 +219,7 @@ def draw_weights(case, inputs, spread=False, namespace=None):
                 continue
             rng = numpy.random.RandomState(wire.seed_of(name + path))
             fan_in = param.size // max(1, len(param.data)) if spread and param.ndim > 1 else 1
-            bound = min(0.8, 2 / fan_in ** 0.5)
+            bound = min(0.8, 2 / fan_in**0.5)
             weights[name + path] = rng.uniform(-bound, bound, param.shape).astype(param.dtype)
             if spread and path.rsplit("/", 1)[-1] in ("b", "beta") and param.size > 1:
                 weights[name + path].flat[0] = -2

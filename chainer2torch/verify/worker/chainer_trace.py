@@ -2,6 +2,7 @@
 
 Written for Python 3.6 and Chainer 3 and newer. Columns of call sites need Python 3.11.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import functools
@@ -17,11 +18,29 @@ from . import chainer_gpu, chainer_legacy, lockstep, wire
 
 # A parameter that is given more different kinds than this is not worth a list.
 _MOST = 8
-_DTYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool", "int8": "i8", "int16": "i16",
-           "int32": "i32", "int64": "i64", "uint8": "u8"}
+_DTYPES = {
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "bool": "bool",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+}
 # Where the public classes of Chainer are found again.
-_PUBLIC = ("chainer.links", "chainer.optimizers", "chainer.iterators", "chainer.training.updaters", "chainer.training",
-           "chainer.training.extensions", "chainer.datasets", "chainer.distributions", "chainer")
+_PUBLIC = (
+    "chainer.links",
+    "chainer.optimizers",
+    "chainer.iterators",
+    "chainer.training.updaters",
+    "chainer.training",
+    "chainer.training.extensions",
+    "chainer.datasets",
+    "chainer.distributions",
+    "chainer",
+)
 
 
 def work(job, folder):
@@ -33,8 +52,15 @@ def work(job, folder):
     if iterations:
         _stop_after(iterations)
     how = lockstep.run_main(job, recorder.start, recorder.stop)
-    results.add({"id": "trace", "how": how, "functions": recorder.functions, "calls": recorder.calls,
-                 "classes": recorder.classes})
+    results.add(
+        {
+            "id": "trace",
+            "how": how,
+            "functions": recorder.functions,
+            "calls": recorder.calls,
+            "classes": recorder.classes,
+        }
+    )
     results.close()
 
 
@@ -49,6 +75,7 @@ def _stop_after(iterations):
                 raise lockstep.Stop()
             seen[id(self)] = seen.get(id(self), 0) + 1
             return update(self, *args, **kwargs)
+
         return wrapped
 
     chainer.GradientMethod.update = counted(chainer.GradientMethod.update)
@@ -80,11 +107,13 @@ class Recorder(object):
     def watch_calls(self):
         """Replaces Chainer's public functions, and how links are called, by ones that record where they are called."""
         import chainer.functions as F
+
         for name, value in list(vars(F).items()):
             if inspect.isfunction(value) and not name.startswith("_"):
                 setattr(F, name, self._watched(value, lambda args, name=name: "chainer.functions." + name))
-        chainer_legacy.around_calls(lambda call: self._watched(
-            call, lambda args: _public(type(args[0])) or type(args[0]).__name__, skip=1))
+        chainer_legacy.around_calls(
+            lambda call: self._watched(call, lambda args: _public(type(args[0])) or type(args[0]).__name__, skip=1)
+        )
 
     def _watched(self, function, name, skip=0):
         @functools.wraps(function)
@@ -102,13 +131,14 @@ class Recorder(object):
                 for key, value in kwargs.items():
                     _note(call["arguments"], key, kind(value))
             return function(*args, **kwargs)
+
         return watched
 
     def _relative(self, filename):
         if filename not in self._files:
             path = os.path.abspath(filename)
             inside = path.startswith(self._tree) and not filename.startswith("<")
-            self._files[filename] = path[len(self._tree):].replace(os.sep, "/") if inside else None
+            self._files[filename] = path[len(self._tree) :].replace(os.sep, "/") if inside else None
         return self._files[filename]
 
     def _event(self, frame, event, argument):
@@ -118,12 +148,12 @@ class Recorder(object):
         path = self._relative(code.co_filename)
         if not path or code.co_name.startswith("<"):
             return
-        names = code.co_varnames[:code.co_argcount + getattr(code, "co_kwonlyargcount", 0)]
+        names = code.co_varnames[: code.co_argcount + getattr(code, "co_kwonlyargcount", 0)]
         owner = self._owner(code, frame.f_locals.get(names[0]) if names else None)
         qualified = "{}:{}{}".format(path, owner + "." if owner else "", code.co_name)
         record = self.functions.setdefault(qualified, {"count": 0, "parameters": {}})
         record["count"] += 1
-        for name in names[1 if owner else 0:]:
+        for name in names[1 if owner else 0 :]:
             if name in frame.f_locals:
                 _note(record["parameters"], name, kind(frame.f_locals[name]))
         if owner and isinstance(frame.f_locals[names[0]], chainer.Link):
@@ -153,15 +183,19 @@ class Recorder(object):
             count = code.co_argcount
             args = [frame.f_locals[name] for name in names[1:count]]
             kwargs = {name: frame.f_locals[name] for name in names[count:]}
-            rest = code.co_varnames[len(names):]
+            rest = code.co_varnames[len(names) :]
             if code.co_flags & inspect.CO_VARARGS:
                 args += list(frame.f_locals[rest[0]])
                 rest = rest[1:]
             if code.co_flags & inspect.CO_VARKEYWORDS:
                 kwargs.update(frame.f_locals[rest[0]])
             try:
-                entry.update({"args": [_plain(value) for value in args],
-                              "kwargs": {key: _plain(value) for key, value in kwargs.items()}})
+                entry.update(
+                    {
+                        "args": [_plain(value) for value in args],
+                        "kwargs": {key: _plain(value) for key, value in kwargs.items()},
+                    }
+                )
             except ValueError as error:
                 entry["why"] = "made from {}".format(error)
         elif code.co_name in ("forward", "__call__") and "inputs" not in entry:

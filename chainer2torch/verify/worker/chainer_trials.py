@@ -3,6 +3,7 @@
 Chainer checks the types of what it is given, and says what it wanted: a number of channels that does not fit is put
 right and tried again. Written for Python 3.6 and Chainer 3 and newer.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import gc
@@ -82,8 +83,12 @@ def _repaired(inputs, error):
     actual, wanted = int(numbers.group(1)), int(numbers.group(2))
     for name in sorted(inputs):
         spec = inputs[name]
-        if isinstance(spec, dict) and spec["dtype"][0] == "f" and spec["shape"][1:2] == [actual] and (
-                0 < wanted <= _LARGEST):
+        if (
+            isinstance(spec, dict)
+            and spec["dtype"][0] == "f"
+            and spec["shape"][1:2] == [actual]
+            and (0 < wanted <= _LARGEST)
+        ):
             yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [wanted] + spec["shape"][2:])})
 
 

@@ -3,6 +3,7 @@
 Written for Python 3.6 and newer and Chainer 3 and newer, with NumPy and Chainer only: it runs by its path under any
 interpreter, so its neighbours are imported as a package of their own, without chainer2torch and its dependencies.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import os
@@ -22,14 +23,18 @@ def main():
     sys.modules[package.__name__] = package
 
     import chainer2torch_worker.wire as wire
+
     folder = os.path.abspath(sys.argv[1])
     job = wire.read_job(folder)
     import chainer2torch_worker.chainer_patches as patches
+
     chainer = patches.import_chainer()
     import numpy
+
     versions = {"python": sys.version.split()[0], "numpy": numpy.__version__, "chainer": chainer.__version__}
     wire.write_json(os.path.join(folder, "versions.json"), versions)
     import chainer2torch_worker.chainer_gpu as gpu
+
     device = job.get("device", "cpu")
     gpu.use(device)
     versions.update(gpu.describe(device))

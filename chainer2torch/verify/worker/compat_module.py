@@ -3,6 +3,7 @@
 A migrated project has one vendored file of that name. Snippets have none: their helpers are looked up in the rooms,
 each imported when one of its names is first used, so that an error in one room fails only the cases that need it.
 """
+
 import ast
 import contextlib
 import hashlib
@@ -40,9 +41,12 @@ def install(compat_dir: str) -> None:
 
 def _files(compat_dir: str) -> list[str]:
     """The rooms, ``package/room.py``, in the order of their own names."""
-    found = [os.path.relpath(os.path.join(folder, file), compat_dir)
-             for folder, _, files in os.walk(compat_dir) for file in files
-             if file.endswith(".py") and file != "__init__.py"]
+    found = [
+        os.path.relpath(os.path.join(folder, file), compat_dir)
+        for folder, _, files in os.walk(compat_dir)
+        for file in files
+        if file.endswith(".py") and file != "__init__.py"
+    ]
     return sorted(found, key=os.path.basename)
 
 

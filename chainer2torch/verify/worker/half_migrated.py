@@ -1,4 +1,5 @@
 """A module that is migrated in part may still import Chainer: it gets the patches that today's Python needs."""
+
 import importlib.abc
 import sys
 import types
@@ -16,8 +17,15 @@ def patch_chainer_when_imported() -> None:
 def imports_chainer(model: Any) -> bool:
     """Whether the module that defines the class of ``model`` holds Chainer or a part of it."""
     module = sys.modules.get(type(model).__module__)
-    return any(value.__name__.partition(".")[0] == "chainer" for value in vars(module).values()
-               if isinstance(value, types.ModuleType)) if module is not None else False
+    return (
+        any(
+            value.__name__.partition(".")[0] == "chainer"
+            for value in vars(module).values()
+            if isinstance(value, types.ModuleType)
+        )
+        if module is not None
+        else False
+    )
 
 
 class _Finder(importlib.abc.MetaPathFinder):

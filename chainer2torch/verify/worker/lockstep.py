@@ -7,6 +7,7 @@ one framework draws from it (initial weights, dropout masks) comes from private 
 advances equally on both sides. Dropout masks and sampled noise come from one private stream on both sides, in the order
 of the calls.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
@@ -62,9 +63,11 @@ class Stream(object):
 
     def wrap(self, function):
         """``function``, drawing from this stream."""
+
         def wrapped(*args, **kwargs):
             with self.as_global():
                 return function(*args, **kwargs)
+
         wrapped.__name__ = getattr(function, "__name__", "wrapped")
         wrapped.__doc__ = function.__doc__
         wrapped.__wrapped__ = function
@@ -98,9 +101,11 @@ def seed_again(stream, seed):
 
 def holding_generator(function):
     """``function``, waiting while NumPy's global generator stands for another stream."""
+
     def held(*args, **kwargs):
         with GENERATOR:
             return function(*args, **kwargs)
+
     return held
 
 
@@ -131,7 +136,7 @@ class SeededExamples(object):
                 numpy.random.set_state(states[1])
 
     def _read(self, index):
-        seed = (self.seed * 1000003 + int(index)) % 2 ** 32
+        seed = (self.seed * 1000003 + int(index)) % 2**32
         random.seed(seed)
         numpy.random.seed(seed)
         return self.dataset[index]
@@ -165,8 +170,9 @@ class Recorder(object):
         """Writes the record of one update; ``optimizer`` is its number in the order of creation."""
         self._by_optimizer[optimizer] = self._by_optimizer.get(optimizer, 0) + 1
         self.updates += 1
-        self._write("update-{}".format(self.updates), {
-            "optimizer": optimizer, "iteration": self._by_optimizer[optimizer]})
+        self._write(
+            "update-{}".format(self.updates), {"optimizer": optimizer, "iteration": self._by_optimizer[optimizer]}
+        )
 
     def end(self, how, notes, written):
         """Writes what was seen after the last update, how the script ended and the files that it has ``written``."""
@@ -240,13 +246,14 @@ def stamps(tree):
 
 def _written(tree, before):
     """The files that a script has made or changed below ``tree``: of logs the entries, of others None."""
-    return {path: _entries(os.path.join(tree, path))
-            for path, stamp in stamps(tree).items() if before.get(path) != stamp}
+    return {
+        path: _entries(os.path.join(tree, path)) for path, stamp in stamps(tree).items() if before.get(path) != stamp
+    }
 
 
 def _entries(path):
     """The entries of a log as LogReport writes it, a JSON list of objects; None for any other file."""
-    if os.path.getsize(path) > 2 ** 26:
+    if os.path.getsize(path) > 2**26:
         return None
     try:
         with io.open(path, encoding="utf-8") as stream:

@@ -3,6 +3,7 @@
 What is taken from a stand-in raises as soon as it is called, subclassed and made, iterated or asked: nothing that is
 computed can have come from one. Imports under ``try`` fail as before. Written for Python 3.6: both workers use it.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import importlib.abc

@@ -1,8 +1,9 @@
 """Which module of a port written by hand stands for which link of the original.
 
 A port names its layers as it likes. The mapping is proposed from names, shapes and the order of use, and a table
-``[tool.chainer2torch.verify.worker.name_map]`` settles what is left or what was proposed wrongly.
+``[tool.chainer2torch.verify.names]`` settles what is left or what was proposed wrongly.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -55,8 +56,13 @@ class _Links:
     order: list[str]
 
 
-def match(entries: Mapping[str, Any], calls: Sequence[str], model: torch.nn.Module, used: Sequence[str],
-          table: Mapping[str, str]) -> Names:
+def match(
+    entries: Mapping[str, Any],
+    calls: Sequence[str],
+    model: torch.nn.Module,
+    used: Sequence[str],
+    table: Mapping[str, str],
+) -> Names:
     """Finds the module for each link and the parameter for each key.
 
     Args:
@@ -70,16 +76,19 @@ def match(entries: Mapping[str, Any], calls: Sequence[str], model: torch.nn.Modu
     Raises:
         NamesError: Something has no counterpart, or the table names what is not there.
     """
-    places = {name: {slot.key: slot for slot in link_slots._own_slots(module)}
-              for name, module in model.named_modules()}
+    places = {
+        name: {slot.key: slot for slot in link_slots._own_slots(module)} for name, module in model.named_modules()
+    }
     places = {name: slots for name, slots in places.items() if slots}
     shapes: dict[str, dict[str, Any]] = {}
     for key, value in entries.items():
         path, _, last = key.rpartition("/")
         shapes.setdefault(path, {})[last] = numpy.shape(value)
     left = _Links(shapes, _ordered(shapes, [path.strip("/") for path in calls]))
-    right = _Links({name: {key: slot.shape for key, slot in slots.items()} for name, slots in places.items()},
-                   _ordered(places, used))
+    right = _Links(
+        {name: {key: slot.shape for key, slot in slots.items()} for name, slots in places.items()},
+        _ordered(places, used),
+    )
     names = Names()
     _from_table(names, table, left, right, places, model)
     for path, name, how in [*_proposed(left, right)]:
@@ -99,17 +108,24 @@ def _ordered(known: Mapping[str, Any], used: Sequence[str]) -> list[str]:
     return first + [name for name in known if name not in first]
 
 
-def _from_table(names: Names, table: Mapping[str, str], left: _Links, right: _Links,
-                places: Mapping[str, Mapping[str, Any]], model: torch.nn.Module) -> None:
+def _from_table(
+    names: Names,
+    table: Mapping[str, str],
+    left: _Links,
+    right: _Links,
+    places: Mapping[str, Mapping[str, Any]],
+    model: torch.nn.Module,
+) -> None:
     for key, target in table.items():
         path, _, last = key.strip("/").rpartition("/")
         if key.strip("/") in left.shapes:
             if target not in right.shapes:
-                raise NamesError(f"names: {key} = \"{target}\": the port has no module of this name with parameters")
+                raise NamesError(f'names: {key} = "{target}": the port has no module of this name with parameters')
             path = key.strip("/")
             if not _fits(left.shapes[path], right.shapes[target]):
-                raise NamesError(f"names: {key} = \"{target}\": {_words(left.shapes[path])} and "
-                                 f"{_words(right.shapes[target])}")
+                raise NamesError(
+                    f'names: {key} = "{target}": {_words(left.shapes[path])} and {_words(right.shapes[target])}'
+                )
             for last in left.shapes.pop(path):
                 if last in places[target]:
                     names.slots[f"{path}/{last}"] = (places[target][last], False)
@@ -120,11 +136,11 @@ def _from_table(names: Names, table: Mapping[str, str], left: _Links, right: _Li
             module, _, attribute = target.removesuffix(".T").rpartition(".")
             own = _own_key(model, module, attribute)
             if own not in right.shapes.get(module, {}):
-                raise NamesError(f"names: {key} = \"{target}\": the port has no parameter of this name")
+                raise NamesError(f'names: {key} = "{target}": the port has no parameter of this name')
             shape = left.shapes[path].pop(last)
             theirs = right.shapes[module].pop(own)
             if not _same(shape[::-1] if transposed else shape, theirs):
-                raise NamesError(f"names: {key} = \"{target}\": {_words({last: shape})} and {_words({own: theirs})}")
+                raise NamesError(f'names: {key} = "{target}": {_words({last: shape})} and {_words({own: theirs})}')
             names.slots[key.strip("/")] = (places[module][own], transposed)
         else:
             continue  # of another model
@@ -146,10 +162,14 @@ def _proposed(left: _Links, right: _Links) -> Iterator[tuple[str, str, str]]:
 
     def take(how: str, agree: Callable[[str, str], bool], unique: bool = True) -> Iterator[tuple[str, str, str]]:
         for path in [path for path in left.order if path in links]:
-            fits = [name for name in right.order
-                    if name in modules and agree(path, name) and _fits(links[path], modules[name])]
-            rivals = [other for other in links if fits and agree(other, fits[0]) and _fits(links[other],
-                                                                                          modules[fits[0]])]
+            fits = [
+                name
+                for name in right.order
+                if name in modules and agree(path, name) and _fits(links[path], modules[name])
+            ]
+            rivals = [
+                other for other in links if fits and agree(other, fits[0]) and _fits(links[other], modules[fits[0]])
+            ]
             if fits and (not unique or (len(fits) == 1 and len(rivals) == 1)):
                 del links[path], modules[fits[0]]
                 yield path, fits[0], how
@@ -175,12 +195,19 @@ def _check_rest(left: _Links, right: _Links) -> None:
         return
     texts = []
     for side, shapes, separator in rest:
-        words = [separator.join(filter(None, (name, key))) + f" {_shape(shape)}"
-                 for name, keys in shapes.items() for key, shape in keys.items() if key not in _COUNTERS]
+        words = [
+            separator.join(filter(None, (name, key))) + f" {_shape(shape)}"
+            for name, keys in shapes.items()
+            for key, shape in keys.items()
+            if key not in _COUNTERS
+        ]
         texts.append(f"of {side}: {', '.join(words) or 'nothing'}")
-    raise NamesError("parameters without a counterpart, " + "; ".join(texts) +
-                     "; pyproject.toml can name them: [tool.chainer2torch.verify.worker.name_map], \"fc/W\" = \"head.weight\" "
-                     "(\".T\" at the end transposes)")
+    raise NamesError(
+        "parameters without a counterpart, "
+        + "; ".join(texts)
+        + '; pyproject.toml can name them: [tool.chainer2torch.verify.names], "fc/W" = "head.weight" '
+        '(".T" at the end transposes)'
+    )
 
 
 def _words(shapes: Mapping[str, Any]) -> str:

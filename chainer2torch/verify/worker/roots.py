@@ -2,6 +2,7 @@
 
 Written for Python 3.6: both workers use it.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import os

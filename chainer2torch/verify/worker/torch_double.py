@@ -1,4 +1,5 @@
 """The float64 pass of a script under PyTorch: parameters, batches and the inputs of modules are float64."""
+
 import importlib.machinery
 import types
 from typing import Any

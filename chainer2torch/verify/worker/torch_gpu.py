@@ -1,4 +1,5 @@
 """PyTorch's side of ``--device cuda``: no TF32, deterministic algorithms, and facts for the report."""
+
 import os
 from typing import Any
 
@@ -17,6 +18,7 @@ def use(device: str) -> None:
     if device == "cpu":
         return
     import torch
+
     if not torch.cuda.is_available():
         raise RuntimeError("PyTorch cannot use a GPU: torch.cuda.is_available() is False")
     torch.cuda.set_device(torch.device(device))
@@ -32,8 +34,13 @@ def describe(device: str) -> dict[str, Any]:
     if device == "cpu":
         return {}
     import torch
-    return {"CUDA of PyTorch": str(torch.version.cuda), "cuDNN of PyTorch": str(torch.backends.cudnn.version()),
-            "TF32": "off", "GPU": torch.cuda.get_device_name(torch.device(device))}
+
+    return {
+        "CUDA of PyTorch": str(torch.version.cuda),
+        "cuDNN of PyTorch": str(torch.backends.cudnn.version()),
+        "TF32": "off",
+        "GPU": torch.cuda.get_device_name(torch.device(device)),
+    }
 
 
 def is_broken(device: str) -> bool:
@@ -41,6 +48,7 @@ def is_broken(device: str) -> bool:
     if device == "cpu":
         return False
     import torch
+
     try:
         torch.cuda.synchronize()
     except RuntimeError:

@@ -1,4 +1,5 @@
 """Runs the migrated models of a project under PyTorch: what chainer_models does, from the same weights."""
+
 import contextlib
 import importlib
 import os
@@ -10,7 +11,16 @@ import numpy
 import torch
 
 from . import (
-    compat_module, half_migrated, lockstep, missing, name_map, roots, torch_gpu, torch_noise, torch_snippets, wire,
+    compat_module,
+    half_migrated,
+    lockstep,
+    missing,
+    name_map,
+    roots,
+    torch_gpu,
+    torch_noise,
+    torch_snippets,
+    wire,
 )
 
 
@@ -80,8 +90,9 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
         return wire.failure(phase, error)
 
 
-def _load(path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any,
-          job: dict[str, Any]) -> name_map.Names | None:
+def _load(
+    path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any, job: dict[str, Any]
+) -> name_map.Names | None:
     """Loads Chainer's weights: by their names, else (for a port written by hand) by a mapping, which is returned."""
     if not case["names"]:
         try:
@@ -106,8 +117,14 @@ def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> lis
     return [call["path"].strip("/").replace("/", ".") for call, _ in calls]
 
 
-def _steps(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any],
-           model: torch.nn.Module, arrays_of: Callable[[torch.nn.Module], compat_module.Pairs]) -> compat_module.Pairs:
+def _steps(
+    case: dict[str, Any],
+    inputs: Any,
+    job: dict[str, Any],
+    namespace: dict[str, Any],
+    model: torch.nn.Module,
+    arrays_of: Callable[[torch.nn.Module], compat_module.Pairs],
+) -> compat_module.Pairs:
     """Plain gradient descent, no value moving by more than the rate: the outputs after each step, and the parameters at
     the end.
     """
@@ -133,12 +150,15 @@ def _trace(model: torch.nn.Module, tree: str, paths: dict[str, str]) -> Iterator
     calls: list[Any] = []
     handles = []
     for name, module in model.named_modules():
-        def hook(module: torch.nn.Module, args: Any, output: Any,
-                 path: str = paths.get(name, "/" + name.replace(".", "/"))) -> None:
+
+        def hook(
+            module: torch.nn.Module, args: Any, output: Any, path: str = paths.get(name, "/" + name.replace(".", "/"))
+        ) -> None:
             key = f"call/{len(calls)}"
             arrays = wire.flat_arrays(key, output, torch_snippets.array_of)
             call = {"path": path, "type": type(module).__name__, "key": key, "line": wire.caller(tree)}
             calls.append((call, arrays))
+
         handles.append(module.register_forward_hook(hook))
     try:
         yield calls

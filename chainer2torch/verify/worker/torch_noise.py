@@ -1,4 +1,5 @@
 """Random numbers under PyTorch, for a run in lockstep: masks and noise are drawn as Chainer draws them."""
+
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,25 +27,35 @@ def noise_from(stream: Any) -> None:
         return input.mul_(drawn) if inplace else input * drawn
 
     def like(draw: Callable[[Sequence[int]], Any]) -> Any:
-        def drawn(input: torch.Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                  **kwargs: Any) -> torch.Tensor:
+        def drawn(
+            input: torch.Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
+        ) -> torch.Tensor:
             values = torch.as_tensor(numpy.asarray(draw(tuple(input.shape))))
             return values.to(device or input.device, dtype or input.dtype).requires_grad_(requires_grad)
+
         return drawn
 
     def in_place(draw: Callable[[Sequence[int]], Any]) -> Any:
         def drawn(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
             return self.copy_(torch.as_tensor(numpy.asarray(draw(tuple(self.shape)))))
+
         return drawn
 
-    def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-             **kwargs: Any) -> torch.Tensor:
+    def rand(
+        *size: Any,
+        generator: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> torch.Tensor:
         shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
         values = torch.as_tensor(numpy.asarray(stream.rng.uniform(size=shape)))
         return values.to(device or "cpu", dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
 
-    def gumbel_softmax(logits: torch.Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
-                       dim: int = -1) -> torch.Tensor:
+    def gumbel_softmax(
+        logits: torch.Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+    ) -> torch.Tensor:
         noise = torch.as_tensor(stream.rng.gumbel(size=tuple(logits.shape))).to(logits)
         y = torch.softmax((logits + noise) / tau, dim)
         if not hard:
@@ -70,6 +81,7 @@ def _by_layer(plain: Callable[..., Any], mask: Callable[..., torch.Tensor]) -> C
     Chainer draws a mask for each step in time, of the sequences that reach it: that is the layout of a packed sequence.
     Of a layer with two directions each direction has its own masks.
     """
+
     def run(*args: Any) -> Any:
         packed = isinstance(args[3], (list, tuple))
         if packed:
@@ -86,8 +98,8 @@ def _by_layer(plain: Callable[..., Any], mask: Callable[..., torch.Tensor]) -> C
         last: list[list[torch.Tensor]] = [[] for _ in states]
 
         def one_layer(layer: int, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-            part = [state[layer * directions:(layer + 1) * directions] for state in states]
-            own = weights[layer * count:(layer + 1) * count]
+            part = [state[layer * directions : (layer + 1) * directions] for state in states]
+            own = weights[layer * count : (layer + 1) * count]
             given = tuple(part) if len(part) > 1 else part[0]
             rest = (own, bias, 1, 0.0, train, two_ways, *(() if packed else (batch_first,)))
             y, *ends = plain(x, *place, given, *rest)

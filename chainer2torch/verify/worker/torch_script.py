@@ -1,4 +1,5 @@
 """Runs a migrated training script under PyTorch, unedited, from the weights that the original started with."""
+
 import gc
 import os
 import sys
@@ -41,8 +42,11 @@ class _ChainerImport:
 
 def _still_chainer() -> list[str]:
     """What to say when the migrated script imported Chainer: that part was compared with itself."""
-    return ["the migrated script still imports Chainer; what it computes with it is not verified"] \
-        if "chainer" in sys.modules else []
+    return (
+        ["the migrated script still imports Chainer; what it computes with it is not verified"]
+        if "chainer" in sys.modules
+        else []
+    )
 
 
 class _Watch:
@@ -167,6 +171,7 @@ class _Watch:
     def _load_other(self, module: torch.nn.Module) -> None:
         """The weights of a module that no optimizer trains: the first of its class that is called in either script."""
         from . import compat_module
+
         name = type(module).__name__
         number = self.others.index(name)
         self.others[number] = ""
@@ -186,7 +191,8 @@ class _Watch:
         if not os.path.exists(path):
             self.notes["problems"].append(
                 f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated in "
-                "the original; its weights were not loaded")
+                "the original; its weights were not loaded"
+            )
             return
         strict = not self.job["targets"].get(str(number), {}).get("uninitialized")
         module, reasons = self._fill(optimizer, path, strict)
@@ -195,12 +201,15 @@ class _Watch:
             return
         self.notes["problems"].append(
             f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "
-            + ("; ".join(reasons) or "no module owns exactly its parameters"))
+            + ("; ".join(reasons) or "no module owns exactly its parameters")
+        )
 
-    def _fill(self, optimizer: torch.optim.Optimizer, path: str, strict: bool
-              ) -> tuple[torch.nn.Module | None, list[str]]:
+    def _fill(
+        self, optimizer: torch.optim.Optimizer, path: str, strict: bool
+    ) -> tuple[torch.nn.Module | None, list[str]]:
         """Loads weights into the module of an optimizer and its copies; None and the reasons if they fit none."""
         from . import compat_module
+
         reasons: list[str] = []
         for module in self._candidates(optimizer):
             copies = _copies(module)
@@ -238,8 +247,11 @@ def _copies(module: torch.nn.Module) -> list[torch.nn.Module]:
     values = _values(module)
     if not values:
         return []
-    return [other for other in gc.get_objects() if type(other) is type(module) and other is not module
-            and _same(values, _values(other))]
+    return [
+        other
+        for other in gc.get_objects()
+        if type(other) is type(module) and other is not module and _same(values, _values(other))
+    ]
 
 
 def _values(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -250,4 +262,5 @@ def _values(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def _same(x: dict[str, torch.Tensor], y: dict[str, torch.Tensor]) -> bool:
     return x.keys() == y.keys() and all(
-        isinstance(x[key], torch.Tensor) and x[key].shape == y[key].shape and torch.equal(x[key], y[key]) for key in x)
+        isinstance(x[key], torch.Tensor) and x[key].shape == y[key].shape and torch.equal(x[key], y[key]) for key in x
+    )

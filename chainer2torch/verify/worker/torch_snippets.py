@@ -1,4 +1,5 @@
 """Runs migrated snippets (a module text with a function ``run``) under PyTorch, from Chainer's weights."""
+
 import contextlib
 import os
 import sys
@@ -179,8 +180,11 @@ def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str
         modules = find_modules(namespace)
         for module in modules.values():
             module.train(case.get("mode", "train") == "train")
-        if any(is_lazy(tensor) or bool(tensor.isnan().any()) for module in modules.values()
-               for tensor in (*module.parameters(), *module.buffers())):
+        if any(
+            is_lazy(tensor) or bool(tensor.isnan().any())
+            for module in modules.values()
+            for tensor in (*module.parameters(), *module.buffers())
+        ):
             run(source, inputs, job, namespace)
         for name in case["weights"]:
             for key, value in compat_module.chainer_arrays(modules[name]):

@@ -2,6 +2,7 @@
 
 It needs PyTorch and NumPy, not an installed chainer2torch: the helpers come from the package folder it lies in.
 """
+
 import os
 import sys
 import types
@@ -20,18 +21,27 @@ def main():
         sys.modules[name] = package
 
     import chainer2torch_worker.wire as wire
+
     folder = os.path.abspath(sys.argv[1])
     job = wire.read_job(folder)
     import chainer2torch_worker.torch_gpu as gpu
+
     device = job.get("device", "cpu")
     gpu.prepare_environment(device)
     import numpy
     import torch
+
     torch.set_num_threads(int(job.get("threads", 1)))
     gpu.use(device)
-    wire.write_json(os.path.join(folder, "versions.json"), {
-        "python": sys.version.split()[0], "numpy": numpy.__version__, "torch": torch.__version__,
-        **gpu.describe(device)})
+    wire.write_json(
+        os.path.join(folder, "versions.json"),
+        {
+            "python": sys.version.split()[0],
+            "numpy": numpy.__version__,
+            "torch": torch.__version__,
+            **gpu.describe(device),
+        },
+    )
     if job["kind"] == "device":
         return
     if job["kind"] == "snippets":

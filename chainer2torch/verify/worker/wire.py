@@ -3,6 +3,7 @@
 Written for Python 3.6 and newer, with NumPy and the standard library only: the Chainer worker may run it in a legacy
 interpreter.
 """
+
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
@@ -145,6 +146,7 @@ class Tree(object):
 
 def decode_inputs(spec, arrays, wrap):
     """The inputs of a case: ``spec`` names arrays of ``inputs.npz``, each passes through ``wrap(name, array)``."""
+
     def decode(node, name):
         if isinstance(node, dict) and "array" in node:
             return wrap(name, numpy.array(arrays[node["array"].replace("/", "|")]))
@@ -185,7 +187,7 @@ def caller(tree):
     while frame is not None:
         path = os.path.abspath(frame.f_code.co_filename)
         if path.startswith(tree) and not frame.f_code.co_filename.startswith("<"):
-            return "{}:{}".format(path[len(tree):].replace(os.sep, "/"), frame.f_lineno)
+            return "{}:{}".format(path[len(tree) :].replace(os.sep, "/"), frame.f_lineno)
         frame = frame.f_back
     return ""
 
@@ -193,8 +195,13 @@ def caller(tree):
 def failure(phase, error):
     """The record of an exception: its type, message and last frames."""
     frames = traceback.format_exception(type(error), error, error.__traceback__)
-    return {"status": "error", "phase": phase, "type": type(error).__name__, "message": str(error)[:2000],
-            "trace": "".join(frames)[-3000:]}
+    return {
+        "status": "error",
+        "phase": phase,
+        "type": type(error).__name__,
+        "message": str(error)[:2000],
+        "trace": "".join(frames)[-3000:],
+    }
 
 
 # So many values of each output and gradient are a sample: what gives many at a time is repeated less often.
@@ -214,6 +221,7 @@ BROKEN_DEVICE = 75
 def seed_of(text):
     """A seed for RandomState from a name, the same on every Python and machine."""
     import zlib
+
     return zlib.crc32(text.encode(ENCODING)) & 0x7FFFFFFF
 
 

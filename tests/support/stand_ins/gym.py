@@ -1,4 +1,5 @@
 """Two small environments with Gym's old interface: a pole on a cart and a pendulum, integrated step by step."""
+
 from __future__ import annotations
 
 import math
@@ -50,9 +51,10 @@ class CartPole:
     def step(self, action: int) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
         """The state after a fiftieth of a second, the reward, and whether the pole fell."""
         position, speed, angle, turning = self.state
-        push = (10.0 if action == 1 else -10.0) + 0.05 * turning ** 2 * math.sin(angle)
+        push = (10.0 if action == 1 else -10.0) + 0.05 * turning**2 * math.sin(angle)
         bend = (9.8 * math.sin(angle) - math.cos(angle) * push / 1.1) / (
-            0.5 * (4 / 3 - 0.1 * math.cos(angle) ** 2 / 1.1))
+            0.5 * (4 / 3 - 0.1 * math.cos(angle) ** 2 / 1.1)
+        )
         drive = push / 1.1 - 0.05 * bend * math.cos(angle) / 1.1
         self.state = self.state + 0.02 * np.array([speed, drive, turning, bend])
         fallen = bool(abs(self.state[0]) > 2.4 or abs(self.state[2]) > 0.21)
@@ -78,7 +80,7 @@ class Pendulum:
         """The state after a twentieth of a second and the reward; it never ends by itself."""
         torque = float(np.clip(np.asarray(action).reshape(-1)[0], -2, 2))
         off = (self.angle + np.pi) % (2 * np.pi) - np.pi
-        cost = off ** 2 + 0.1 * self.speed ** 2 + 0.001 * torque ** 2
+        cost = off**2 + 0.1 * self.speed**2 + 0.001 * torque**2
         self.speed = float(np.clip(self.speed + 0.05 * (15 * math.sin(self.angle) + 3 * torque), -8, 8))
         self.angle += 0.05 * self.speed
         return self._seen(), -cost, False, {}

@@ -3,6 +3,7 @@
 Not librosa's numbers (no resampling, triangular filters of equal height), but the same ones on both sides of a
 comparison.
 """
+
 from __future__ import annotations
 
 import types
@@ -22,13 +23,14 @@ def load(path: str, sr: int = 22050, res_type: str = "") -> tuple[np.ndarray, in
 def _trim(y: np.ndarray, top_db: float = 60) -> tuple[np.ndarray, np.ndarray]:
     loud = np.flatnonzero(np.abs(y) > np.abs(y).max() * 10 ** (-top_db / 20))
     ends = np.array([loud[0], loud[-1] + 1])
-    return y[ends[0]:ends[1]].copy(), ends
+    return y[ends[0] : ends[1]].copy(), ends
 
 
-def _melspectrogram(y: np.ndarray, sr: int = 22050, n_fft: int = 2048, hop_length: int = 512,
-                    n_mels: int = 128) -> np.ndarray:
+def _melspectrogram(
+    y: np.ndarray, sr: int = 22050, n_fft: int = 2048, hop_length: int = 512, n_mels: int = 128
+) -> np.ndarray:
     padded = np.pad(y, n_fft // 2, mode="reflect")
-    frames = np.stack([padded[i:i + n_fft] for i in range(0, len(padded) - n_fft + 1, hop_length)])
+    frames = np.stack([padded[i : i + n_fft] for i in range(0, len(padded) - n_fft + 1, hop_length)])
     power = np.abs(np.fft.rfft(frames * np.hanning(n_fft), axis=1)) ** 2
     top = 2595 * np.log10(1 + sr / 2 / 700)
     edges = 700 * (10 ** (np.linspace(0, top, n_mels + 2) / 2595) - 1)
