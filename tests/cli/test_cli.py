@@ -195,7 +195,8 @@ def test_a_package_of_the_extras_that_is_missing(project, package, command):
         code=(
             f"import builtins, sys\nsys.modules['numpy'] = None\n"
             f"def missing(*a, **k): raise ModuleNotFoundError('No module named {package}', name='{package}')\n"
-            f"from chainer2torch import commands, verify\nverify.verify_rules = commands.trace = missing\n"
+            "from chainer2torch import verify\nfrom chainer2torch.cli import commands\n"
+            "verify.verify_rules = commands.trace = missing\n"
             f"from chainer2torch.__main__ import main\nmain()"
         ),
     )

@@ -259,7 +259,7 @@ def test_a_script_that_raises_ends(tmp_path, hook):
     before = ""
     if hook:
         code = migrate_source("from chainermn import global_except_hook\nglobal_except_hook.add_hook()\n").code
-        before = code.replace("import chainer_compat", "from chainer2torch.compat import except_hook")
+        before = code.replace("import chainer_compat", "from chainer2torch.compat.distributed import except_hook")
         assert "compat.add_global_except_hook()" in before
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT).format(root=root, before=before))
     port = free_port()

@@ -24,7 +24,7 @@ def missing():
     """What is not installed; empty when an MPI, mpi4py and Chainer are."""
     if shutil.which("mpirun") is None:
         return "mpirun"
-    imports = "from chainer2torch.verify import chainer_patches as p; p.import_chainer(); from mpi4py import MPI"
+    imports = "from chainer2torch.verify.worker import chainer_patches as p; p.import_chainer(); from mpi4py import MPI"
     asked = subprocess.run([PYTHON, "-c", imports], capture_output=True, text=True, timeout=60, cwd=SCRIPT.parents[2])
     return asked.stderr.strip().splitlines()[-1] if asked.returncode else ""
 

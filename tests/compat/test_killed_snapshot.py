@@ -13,7 +13,10 @@ SCRIPT = """
 import io, os, signal, sys
 import numpy as np
 import torch
-from chainer2torch.compat import datasets, iterators, optimizers, serializers, snapshot, trainer, updaters
+from chainer2torch.compat.dataset import datasets, iterators
+from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.serializers import serializers
+from chainer2torch.compat.training import snapshot, trainer, updaters
 
 KILL = int(sys.argv[2])
 calls = []

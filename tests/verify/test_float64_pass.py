@@ -27,10 +27,12 @@ def test_chainer_promotes_a_mixture_and_nothing_else():
 
 
 def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
-    (tmp_path / "chainer_compat.py").write_text((HERE / "chainer2torch" / "compat" / "checks.py").read_text())
+    (tmp_path / "chainer_compat.py").write_text(
+        (HERE / "chainer2torch" / "compat" / "functions" / "checks.py").read_text()
+    )
     (tmp_path / "run.py").write_text(
         "import torch\n"
-        "from chainer2torch.verify import torch_double\n"
+        "from chainer2torch.verify.worker import torch_double\n"
         "torch_double.install()\n"
         "import chainer_compat\n"
         "one, other = torch.ones(3), torch.ones(3, dtype=torch.float32)\n"

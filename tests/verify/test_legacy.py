@@ -125,7 +125,7 @@ def test_the_worker_files_are_python_3_6(path):
 
 
 def test_an_interpreter_that_is_too_old_is_told_so():
-    text = (VERIFY / "chainer_worker.py").read_text(encoding="utf-8")
+    text = (VERIFY / "worker" / "chainer_worker.py").read_text(encoding="utf-8")
     assert "sys.version_info < (3, 6)" in text
     ancient = "import sys\nsys.version_info = (2, 7)\n" + text
     done = subprocess.run([sys.executable, "-c", ancient], capture_output=True, text=True)

@@ -94,7 +94,9 @@ def emitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("script")
     text = model_batch.migrated(folder, TRAIN).replace('"', "'")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verify_script.run, "run_worker", chainer_once.cached(tmp_path_factory.mktemp("chainer")))
+        patch.setattr(
+            verify_script.worker_process, "run_worker", chainer_once.cached(tmp_path_factory.mktemp("chainer"))
+        )
         yield folder, text
 
 
