@@ -18,9 +18,9 @@ from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 
-VERIFY = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify"
+WORKER = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify" / "worker"
 SHARED = {"wire", "lockstep", "missing", "roots"}
-FILES = sorted(path for path in VERIFY.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
+FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {
     "contextlib",
@@ -125,7 +125,7 @@ def test_the_worker_files_are_python_3_6(path):
 
 
 def test_an_interpreter_that_is_too_old_is_told_so():
-    text = (VERIFY / "worker" / "chainer_worker.py").read_text(encoding="utf-8")
+    text = (WORKER / "chainer_worker.py").read_text(encoding="utf-8")
     assert "sys.version_info < (3, 6)" in text
     ancient = "import sys\nsys.version_info = (2, 7)\n" + text
     done = subprocess.run([sys.executable, "-c", ancient], capture_output=True, text=True)
