@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from chainer2torch.plan.site import Mention as Mention
+from chainer2torch.plan.site import Site as Site
+
 Span = tuple[int, int]
 
 
@@ -114,25 +117,3 @@ class ReplaceImport(StatementEdit):
     """Replaces an import alias by another import statement."""
 
     statement: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Site:
-    """One Chainer reference and its state."""
-
-    line: int
-    column: int
-    symbol: str
-    state: str
-    code: str
-    message: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Mention:
-    """A name of Chainer's in a text: ``where`` is "string", "docstring" or "comment"."""
-
-    line: int
-    column: int
-    symbol: str
-    where: str

@@ -91,8 +91,7 @@ class Plan(FileNames, Members):
         """Gives a reference its state; the first decision stands."""
         if node in self.sites:
             return
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
-        self.sites[node] = Site(line, column, symbol, state, code or (row.code if row else "C2T090"), message)
+        self.sites[node] = Site.at(node, symbol, state, code or (row.code if row else "C2T090"), message)
         if state in ("manual", "review"):
             self._comment(node, symbol, code or (row.code if row else "C2T090"), message, row)
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import ast
 import bisect
+import dataclasses
 import io
 import re
 import tokenize
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan.edits import Site, StatementEdit
+from chainer2torch.plan.edits import StatementEdit
 
 if TYPE_CHECKING:
     from chainer2torch.plan.sites import Plan
@@ -134,7 +135,7 @@ def apply(plan: Plan) -> None:
     plan.consumed.difference_update([node for node in plan.consumed if skipped.node(node)])
     for node, site in plan.sites.items():
         if skipped.line(site.line):
-            plan.sites[node] = Site(site.line, site.column, site.symbol, "manual", CODE, "skipped on request")
+            plan.sites[node] = dataclasses.replace(site, state="manual", code=CODE, message="skipped on request")
 
 
 __all__ = ["CODE", "Skipped", "apply"]

@@ -195,9 +195,8 @@ def later(plan: Plan, node: ast.AST, row: Row | None, name: str) -> bool:
     needs = _needs(plan, node, row, name)
     if needs & stages.chosen and not needs & stages.out:
         return False
-    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
     goes_with = " and ".join(stage for stage in STAGES if stage in needs)
-    plan.kept[node] = Site(line, column, name, "kept", CODE, f"not in this stage: goes with {goes_with}")
+    plan.kept[node] = Site.at(node, name, "kept", CODE, f"not in this stage: goes with {goes_with}")
     return True
 
 

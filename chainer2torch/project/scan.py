@@ -8,8 +8,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.report.model import (
@@ -20,32 +21,11 @@ from chainer2torch.report.model import (
     NO_CHAINER,
     PARTIAL,
     FileRow,
-    MentionRow,
     Report,
-    SiteRow,
 )
 
 STDIN = Path("-")
-
-
-class SiteLike(Protocol):
-    """What is read of the engine's Site."""
-
-    line: int
-    column: int
-    symbol: str
-    state: str
-    code: str
-    message: str
-
-
-class MentionLike(Protocol):
-    """What is read of the engine's Mention."""
-
-    line: int
-    column: int
-    symbol: str
-    where: str
+Item = TypeVar("Item", Site, Mention)
 
 
 class ResultLike(Protocol):
@@ -62,13 +42,13 @@ class ResultLike(Protocol):
     def changed(self) -> bool: ...
 
     @property
-    def sites(self) -> Iterable[SiteLike]: ...
+    def sites(self) -> Iterable[Site]: ...
 
     @property
-    def kept(self) -> Iterable[SiteLike]: ...
+    def kept(self) -> Iterable[Site]: ...
 
     @property
-    def mentions(self) -> Iterable[MentionLike]: ...
+    def mentions(self) -> Iterable[Mention]: ...
 
 
 class MovedLike(Protocol):
@@ -76,7 +56,7 @@ class MovedLike(Protocol):
 
     source: Source
     text: str
-    sites: list[SiteRow]
+    sites: list[Site]
 
 
 class PinLike(Protocol):
@@ -361,14 +341,10 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     if result is None:
         return FileRow(shown, NO_CHAINER)
     source = tree.sources.get(path)
-    rows = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.sites)
-    sites = rows if not isinstance(source, notebooks.Notebook) else _in_cells(source, rows)
-    mentions = tuple(_mention(source, m) for m in result.mentions)
-    kept = tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in result.kept)
-    if isinstance(source, notebooks.Notebook):
-        kept = _placed(source, kept)
+    sites, kept, mentions = tuple(result.sites), tuple(result.kept), tuple(result.mentions)
     before, after = source.text if source is not None else None, result.code
     if isinstance(source, notebooks.Notebook):
+        sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
         before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
         return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions, kept=kept)
@@ -390,30 +366,20 @@ def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -
     return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
 
 
-def _mention(source: Source | None, found: MentionLike) -> MentionRow:
-    if not isinstance(source, notebooks.Notebook):
-        return MentionRow(found.line, found.column, found.symbol, found.where)
-    place = source.place(found.line)
-    return MentionRow(
-        source.shown_line(place), source.column(found.line, found.column), found.symbol, found.where, place
-    )
-
-
-def _placed(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+def _placed(notebook: notebooks.Notebook, found: Iterable[Item]) -> tuple[Item, ...]:
+    """The same sites or mentions, with the cells in which they stand."""
     return tuple(
-        dataclasses.replace(
-            row, line=notebook.shown_line(place), cell=place, column=notebook.column(row.line, row.column)
-        )
-        for row in rows
-        for place in [notebook.place(row.line)]
+        item.in_cell(notebook.shown_line(place), notebook.column(item.line, item.column), place)
+        for item in found
+        for place in [notebook.place(item.line)]
     )
 
 
-def _in_cells(notebook: notebooks.Notebook, rows: Iterable[SiteRow]) -> tuple[SiteRow, ...]:
+def _in_cells(notebook: notebooks.Notebook, rows: Iterable[Site]) -> tuple[Site, ...]:
     """The sites with their cells, and the magics that name Chainer."""
     placed = list(_placed(notebook, rows))
     placed += [
-        SiteRow(
+        Site(
             notebook.shown_line(place),
             1,
             name,

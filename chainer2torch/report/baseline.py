@@ -7,7 +7,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from chainer2torch.report.model import FileRow, Report, SiteRow
+from chainer2torch.plan.site import Site
+from chainer2torch.report.model import FileRow, Report
 
 Key = tuple[str, str, str]
 
@@ -20,7 +21,7 @@ class BaselineError(Exception):
 class Comparison:
     """``new`` leftovers, and how many of the baseline's are still there (``known``) or no longer (``gone``)."""
 
-    new: tuple[tuple[FileRow, SiteRow], ...]
+    new: tuple[tuple[FileRow, Site], ...]
     known: int
     gone: int
 

@@ -4,78 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Protocol
 
+from chainer2torch.plan.site import STATES, Mention, Site
 from chainer2torch.project.files import FileError
 
-STATES = ("exact", "close", "review", "manual")
 # What can happen to a file; in the JSON report as "status".
 NO_CHAINER, CLEAN, MIGRATED, PARTIAL, LEFT, ERROR = "no chainer", "clean", "migrated", "partial", "left", "error"
-
-
-class CellPlace(Protocol):
-    """A line of a notebook: its cell, its line there, and its line in the file."""
-
-    @property
-    def cell(self) -> int: ...
-
-    @property
-    def line(self) -> int: ...
-
-    @property
-    def file_line(self) -> int: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class SiteRow:
-    """One Chainer reference of a source file.
-
-    ``line`` is a line of the text ``before``; for a notebook that is the text of its cells, and ``cell`` says where.
-    """
-
-    line: int
-    column: int
-    symbol: str
-    state: str
-    code: str
-    message: str
-    cell: CellPlace | None = None
-
-    @property
-    def place(self) -> str:
-        """Where it is in its file: the line, or in a notebook ``cell N:line``."""
-        return str(self.line) if self.cell is None else f"cell {self.cell.cell}:{self.cell.line}"
-
-    @property
-    def own_line(self) -> int:
-        """The line in the file, or in the notebook's cell."""
-        return self.line if self.cell is None else self.cell.line
-
-    @property
-    def open(self) -> bool:
-        """Whether a person has something to do here."""
-        return self.state in ("review", "manual")
-
-
-@dataclasses.dataclass(frozen=True)
-class MentionRow:
-    """A name of Chainer's in a string, docstring or comment (``where``), which is listed and never changed."""
-
-    line: int
-    column: int
-    symbol: str
-    where: str
-    cell: CellPlace | None = None
-
-    @property
-    def place(self) -> str:
-        """Where it is in its file: the line, or in a notebook ``cell N:line``."""
-        return str(self.line) if self.cell is None else f"cell {self.cell.cell}:{self.cell.line}"
-
-    @property
-    def own_line(self) -> int:
-        """The line in the file, or in the notebook's cell."""
-        return self.line if self.cell is None else self.cell.line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +21,12 @@ class FileRow:
 
     path: str
     status: str
-    sites: tuple[SiteRow, ...] = ()
+    sites: tuple[Site, ...] = ()
     left: int | None = None
     before: str | None = dataclasses.field(default=None, repr=False, compare=False)
     after: str | None = dataclasses.field(default=None, repr=False, compare=False)
-    mentions: tuple[MentionRow, ...] = ()
-    kept: tuple[SiteRow, ...] = ()  # what another stage migrates (migrate --only); they are no sites of this run
+    mentions: tuple[Mention, ...] = ()
+    kept: tuple[Site, ...] = ()  # what another stage migrates (migrate --only); they are no sites of this run
 
 
 @dataclasses.dataclass
@@ -109,7 +43,7 @@ class Report:
     notes: list[str] = dataclasses.field(default_factory=list)
 
     @property
-    def sites(self) -> Iterable[SiteRow]:
+    def sites(self) -> Iterable[Site]:
         """All sites of all files."""
         return (site for row in self.files for site in row.sites)
 
@@ -119,12 +53,12 @@ class Report:
         return sum(row.left or 0 for row in self.files)
 
     @property
-    def mentions(self) -> list[tuple[FileRow, MentionRow]]:
+    def mentions(self) -> list[tuple[FileRow, Mention]]:
         """Names of Chainer's in strings, docstrings and comments, which stay as they are."""
         return [(row, mention) for row in self.files for mention in row.mentions]
 
     @property
-    def kept(self) -> list[tuple[FileRow, SiteRow]]:
+    def kept(self) -> list[tuple[FileRow, Site]]:
         """What this run was told to leave to another stage."""
         return [(row, site) for row in self.files for site in row.kept]
 
@@ -145,7 +79,7 @@ class Report:
             counts[site.state] += 1
         return dict(sorted(found.items()))
 
-    def leftovers(self) -> list[tuple[FileRow, SiteRow]]:
+    def leftovers(self) -> list[tuple[FileRow, Site]]:
         """What a person has to see to: the open sites, or every site when nothing was migrated."""
         return [(row, site) for row in self.files for site in row.sites if site.open or not self.migrated]
 
@@ -164,7 +98,7 @@ class Report:
         if not wanted and not unwanted:
             return self
 
-        def keeps(site: SiteRow) -> bool:
+        def keeps(site: Site) -> bool:
             return (not wanted or site.code.startswith(wanted)) and not site.code.startswith(unwanted or ("-",))
 
         files = []

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from chainer2torch.plan.site import Site
 from chainer2torch.report.extras import Extras
-from chainer2torch.report.model import FileRow, Report, SiteRow
+from chainer2torch.report.model import FileRow, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"manual": "error", "review": "warning", "close": "note", "exact": "note"}
@@ -91,7 +92,7 @@ def _results(report: Report, extras: Extras) -> Any:
             yield result
 
 
-def message(site: SiteRow, extras: Extras) -> str:
+def message(site: Site, extras: Extras) -> str:
     """What stands at the line: the symbol, its state, why, and the rule's next step."""
     parts = [f"{site.symbol}: {site.state}"]
     if site.message:
@@ -126,7 +127,7 @@ def _pascal(title: str) -> str:
     return "".join(word.capitalize() for word in re.findall(r"\w+", title))
 
 
-def places(row: FileRow, site: SiteRow) -> tuple[int, int | None]:
+def places(row: FileRow, site: Site) -> tuple[int, int | None]:
     """Line and column in characters; of a notebook the line of the file, in which the cell's line is a JSON string."""
     if site.cell is not None:
         return site.cell.file_line, None

@@ -2,15 +2,7 @@
 
 import dataclasses
 
-
-@dataclasses.dataclass
-class Site:
-    line: int
-    column: int
-    symbol: str
-    state: str
-    code: str
-    message: str
+from chainer2torch.plan.site import Site
 
 
 @dataclasses.dataclass

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from chainer2torch.cli.app import cli
+from chainer2torch.plan.site import Mention, Site
 from chainer2torch.report import baseline, formats, verification
 from chainer2torch.report.launch import launch_command
-from chainer2torch.report.model import MIGRATED, FileRow, MentionRow, Report, SiteRow
+from chainer2torch.report.model import MIGRATED, FileRow, Report
 from tests.support import reports
 from tests.support.sarif_schema import validate_sarif
 
@@ -65,7 +66,7 @@ def test_the_json_schema_can_fail(damage):
     ],
 )
 def test_names_in_strings_and_comments(name, shown):
-    report = Report([FileRow("a.py", MIGRATED, mentions=(MentionRow(3, 5, "chainer.links", "comment"),))])
+    report = Report([FileRow("a.py", MIGRATED, mentions=(Mention(3, 5, "chainer.links", "comment"),))])
     text = formats.render(name, report, reports.extras())
     assert shown in text and shown not in formats.render(name, Report(), reports.extras())
     if name == "json":
@@ -275,7 +276,7 @@ def test_other_files_are_refused(tmp_path, content):
 
 def test_the_report_says_how_to_start_several_processes():
     assert "torchrun" not in formats.render("text", reports.report(), reports.extras())
-    made = SiteRow(7, 1, "chainermn.create_communicator", "exact", "C2T700", "")
+    made = Site(7, 1, "chainermn.create_communicator", "exact", "C2T700", "")
     one = reports.report(made)
     line = "torchrun --nproc_per_node N a & b/net.py"
     assert f"\nstart in N processes: {line}\n" in formats.render("text", one, reports.extras())

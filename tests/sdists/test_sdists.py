@@ -21,7 +21,7 @@ import pytest
 
 from chainer2torch.engine import FileResult, migrate_sources
 from chainer2torch.report import formats
-from chainer2torch.report.model import PARTIAL, FileRow, Report, SiteRow
+from chainer2torch.report.model import PARTIAL, FileRow, Report
 from chainer2torch.vendor.compat_file import build
 from tests.support.reports import extras
 from tests.support.sarif_schema import validate_sarif
@@ -122,7 +122,7 @@ def test_its_sarif_log_fits_the_schema(package) -> None:
         FileRow(
             path,
             PARTIAL,
-            tuple(SiteRow(s.line, s.column, s.symbol, s.state, s.code, s.message) for s in r.sites),
+            tuple(r.sites),
             r.left,
             sources[path],
             r.code,

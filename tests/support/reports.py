@@ -1,8 +1,9 @@
 """Reports made by hand, to test the formats without a migration."""
 
+from chainer2torch.plan.site import Site
 from chainer2torch.project.files import FileError
 from chainer2torch.report.extras import Extras
-from chainer2torch.report.model import CLEAN, ERROR, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report, SiteRow
+from chainer2torch.report.model import CLEAN, ERROR, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report
 
 HOSTILE = '<script>alert("x")</script>'
 BEFORE = (
@@ -11,12 +12,12 @@ BEFORE = (
 )
 AFTER = BEFORE.replace("import chainer.links as L", "import torch.nn as nn").replace("L.Linear", "nn.Linear")
 REASON = f"a reason with {HOSTILE}, 100 % and\nlines: two"
-LINEAR = SiteRow(4, 5, "chainer.links.Linear", "exact", "C2T200", "")
-TO_GPU = SiteRow(5, 1, "chainer.Link.to_gpu", "review", "C2T200", "look")
-HARD = SiteRow(6, 14, "chainer.hard", "manual", "C2T090", REASON)  # bytes: two of them are one character each
+LINEAR = Site(4, 5, "chainer.links.Linear", "exact", "C2T200", "")
+TO_GPU = Site(5, 1, "chainer.Link.to_gpu", "review", "C2T200", "look")
+HARD = Site(6, 14, "chainer.hard", "manual", "C2T090", REASON)  # bytes: two of them are one character each
 
 
-def report(*more: SiteRow) -> Report:
+def report(*more: Site) -> Report:
     """Five files: one of each kind, the interesting one first."""
     return Report(
         [
@@ -27,7 +28,7 @@ def report(*more: SiteRow) -> Report:
             FileRow(
                 "easy.py",
                 MIGRATED,
-                (SiteRow(2, 1, "chainer.functions.relu", "close", "C2T100", ""),),
+                (Site(2, 1, "chainer.functions.relu", "close", "C2T100", ""),),
                 0,
                 "import chainer\nF.relu(1)\n",
                 "import torch\nF.relu(1)\n",
@@ -49,7 +50,7 @@ def large(count: int, lines: int) -> Report:
         before = [f"    h{line} = F.relu(self.layer{line}(h{line}))  # of some length here" for line in range(lines)]
         after = [text.replace("F.relu", "torch.relu") if line % 4 == 0 else text for line, text in enumerate(before)]
         sites = tuple(
-            SiteRow(
+            Site(
                 line + 1,
                 10,
                 f"chainer.functions.f{line % 40}",

@@ -26,7 +26,7 @@ from chainer2torch.project.dependencies.editing import (
 )
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.scan import ResultLike, Tree
-from chainer2torch.report.model import SiteRow
+from chainer2torch.plan.site import Site
 from chainer2torch.rules.table import Library
 
 CODE = "C2T016"
@@ -60,7 +60,7 @@ class Moved:
 
     source: Source
     text: str
-    sites: list[SiteRow]
+    sites: list[Site]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _setup_py(tree: Tree, path: str, result: ResultLike, libraries: Mapping[str,
         found = parse(text)
         if found is not None and _ours(found.name, libraries):
             sites.append(
-                SiteRow(
+                Site(
                     line,
                     1,
                     found.name,
@@ -210,10 +210,10 @@ def _ours(package: str, libraries: Mapping[str, Library]) -> bool:
 
 def _edited(
     text: str, groups: Iterable[Group], needs: _Needs, libraries: Mapping[str, Library], kind: str
-) -> tuple[str, list[SiteRow]]:
+) -> tuple[str, list[Site]]:
     """The new text of a file, and a site for each requirement that is Chainer's."""
     changes: list[Change] = []
-    sites: list[SiteRow] = []
+    sites: list[Site] = []
     groups = list(groups)
     for group in groups:
         mine = [item for item in group.items if _ours(item.requirement.name, libraries)]
@@ -261,7 +261,7 @@ def _sites(
     libraries: Mapping[str, Library],
     kind: str,
     kept: bool,
-) -> Iterable[SiteRow]:
+) -> Iterable[Site]:
     names = ", ".join(wanted.package for wanted in new)
     for item in mine:
         name = item.requirement.name
@@ -289,9 +289,9 @@ def _sites(
             )
 
 
-def _site(text: str, item: Item, state: str, message: str) -> SiteRow:
+def _site(text: str, item: Item, state: str, message: str) -> Site:
     start = max(text.rfind("\n", 0, item.start), text.rfind("\r", 0, item.start)) + 1
-    return SiteRow(
+    return Site(
         line_of(text, item.start),
         len(text[start : item.start].encode(errors="replace")) + 1,
         item.requirement.name,
