@@ -5,20 +5,36 @@ A migration uses some three hundred of the rows, and reading TOML is slow: all o
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, overload
 
-# `[name]` or `["dotted.name"]` begins a row; `[[name.example]]` belongs to it
-_HEADING = re.compile(r'^\[(?:"([\w.?]+)"|([\w-]+))\][ \t]*$', re.MULTILINE)
+# `[name]` or `["dotted.name"]` begins a row, `[[same]]` with the list of its names a group of rows;
+# `[[name.example]]` belongs to either
+_HEADING = re.compile(
+    r'^\[(?:"(?P<quoted>[\w.?]+)"|(?P<plain>[\w-]+))\][ \t]*$'
+    r'|^\[\[same\]\][ \t]*\nnames = \[(?P<names>(?:\s*"[\w.?]+"\s*,?)+)\s*\]$',
+    re.MULTILINE,
+)
 _BRACKETS = re.compile(r"^\[(?!\[[^\[\]\n]+\.example\]\][ \t]*$).*\][ \t]*(?:#.*)?$", re.MULTILINE)
+_NAME = re.compile(r'"([^"]+)"')
 
 V = TypeVar("V")
 D = TypeVar("D")
 
 
-def cut(text: str) -> tuple[str, list[tuple[str, str]]] | None:
-    """What stands above the rows of a table, and each row's name and text.
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The text of one row, or of a group of rows, and the names of these rows."""
+
+    names: tuple[str, ...]
+    text: str
+    group: bool
+
+
+def cut(text: str) -> tuple[str, list[Part]] | None:
+    """What stands above the rows of a table, and the texts of its rows, those of groups last.
 
     None when a line begins like a heading and is none: such a table has to be read as a whole.
     """
@@ -26,9 +42,14 @@ def cut(text: str) -> tuple[str, list[tuple[str, str]]] | None:
     if not headings or len(headings) != len(_BRACKETS.findall(text)):
         return None
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
-    return text[: headings[0].start()], [
-        (heading[1] or heading[2], text[heading.start() : end]) for heading, end in zip(headings, ends)
-    ]
+    parts = [_part(heading, text[heading.start() : end]) for heading, end in zip(headings, ends)]
+    return text[: headings[0].start()], sorted(parts, key=lambda part: part.group)
+
+
+def _part(heading: re.Match[str], text: str) -> Part:
+    if heading["names"]:
+        return Part(tuple(_NAME.findall(heading["names"])), text, group=True)
+    return Part((heading["quoted"] or heading["plain"],), text, group=False)
 
 
 class Later(Generic[V]):

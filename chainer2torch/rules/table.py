@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.rules.groups import row_of_group, rows_of_groups
 from chainer2torch.rules.resources import rules_dir
 from chainer2torch.rules.row import MACROS, ROW_KEYS, STATES, Case, Example, Row, check, row_of, unknown_keys
-from chainer2torch.rules.lazy_tables import Later, Rows, cut
+from chainer2torch.rules.lazy_tables import Later, Part, Rows, cut
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -201,17 +202,31 @@ def _table(
         data = _read(text, label, problems)
         about = {key: data.pop(key) for key in ("era", "module_aliases", "libraries") if key in data}
         return about, [(row.name, row) for row in _rows(data, label, problems)]
-    module = about["module"]
-    return about, [
-        (f"{module}.{key}", Later(functools.partial(_later, f"{module}.{key}", label, part))) for key, part in parts[1]
-    ]
+    found = [later for part in parts[1] for later in _laters(part, f"{about['module']}.", label)]
+    return about, found
 
 
-def _later(name: str, label: str, text: str) -> Row:
-    """The row of a text that a test has checked with its table."""
+def _laters(part: Part, prefix: str, label: str) -> Iterator[tuple[str, Row | Later[Row]]]:
+    """The rows of a part of a table, read when they are asked for: a test has checked the whole table."""
+    data = Later(functools.partial(_sound, part.text, label))
+    for key in part.names:
+        yield prefix + key, Later(functools.partial(_later, prefix, key, label, part, data))
+
+
+def _sound(text: str, label: str) -> dict[str, Any]:
+    """What the text of a part holds."""
     problems: list[str] = []
-    (fields,) = _read(text, label, problems).values()
-    row = row_of(name, label, fields, problems)
+    data = _read(text, label, problems)
+    if problems:
+        raise RulesError("\n".join(problems))
+    return data
+
+
+def _later(prefix: str, key: str, label: str, part: Part, data: Later[dict[str, Any]]) -> Row:
+    """One row of a part."""
+    problems: list[str] = []
+    fields = row_of_group(data.value(), key) if part.group else data.value()[key]
+    row = row_of(prefix + key, label, fields, problems)
     if problems:
         raise RulesError("\n".join(problems))
     return row
@@ -252,7 +267,10 @@ def _rows(data: dict[str, Any], label: str, problems: list[str]) -> Iterator[Row
         if data:
             problems.append(f'{label}: the line `module = "chainer..."` is missing')
         return
-    for key, fields in data.items():
+    grouped: list[str] = []
+    groups = list(rows_of_groups(data, grouped))
+    problems.extend(f"{label}: {problem}" for problem in grouped)
+    for key, fields in (*data.items(), *groups):
         where = f"{label} [{key}]"
         if not isinstance(fields, dict):
             problems.append(f"{where}: a row is a table, not {fields!r}")

@@ -296,5 +296,71 @@ def test_tables_that_cannot_be_cut_at_their_headings_are_read_whole(text):
 def test_a_table_is_cut_at_its_headings():
     text = '# c\nmodule = "m"\n[a]\nx = 1\n[[a.example]]\nbefore = """\n[1, 2][\n[3]"""\n\n["B.c"]\ny = 2\n'
     head, rows = cut(text)
-    assert head == '# c\nmodule = "m"\n' and [name for name, _ in rows] == ["a", "B.c"]
-    assert head + "".join(part for _, part in rows) == text
+    assert head == '# c\nmodule = "m"\n' and [part.names for part in rows] == [("a",), ("B.c",)]
+    assert head + "".join(part.text for part in rows) == text
+
+
+def test_groups_are_cut_off_with_their_names():
+    group = '[[same]]\nnames = [\n    "b", "C.d",\n    "e",\n]\nx = 1\n[[same.example]]\nbefore = "[1]"\n'
+    _, rows = cut('module = "m"\n' + group + "[a]\ny = 2\n")
+    assert [(part.names, part.group) for part in rows] == [(("a",), False), (("b", "C.d", "e"), True)]
+    assert rows[1].text == group
+    assert cut('module = "m"\n[[same]]\nx = 1\nnames = ["a", "b"]\n[c]\n') is None, "read whole: names stand first"
+
+
+GROUP = """
+module = "chainer.functions"
+[[same]]
+names = ["activation.leaky.Leaky", "activation.steep.Steep"]
+signature = "(x, slope=0.2)"
+torch = "compat.{owner}(x, slope)"
+note = "{name} is in {path}; {x} is no word."
+state = "exact"
+[[same.example]]
+before = "F.{owner}(x)"
+"""
+
+
+def test_a_group_gives_a_row_for_each_of_its_names(tmp_path):
+    rules = load(tmp_path, GROUP)
+    row = rules.rows["chainer.functions.activation.steep.Steep"]
+    assert row.cases[0].torch == "compat.steep(x, slope)" and row.examples[0].before == "F.steep(x)"
+    assert row.note == "Steep is in activation.steep; {x} is no word."
+    assert "chainer.functions.activation.leaky.Leaky" in rules.rows
+
+
+GROUP_PROBLEMS = {
+    "no names": ('[[same]]\nstate = "manual"\n', "group 1 of [[same]]: `names` is the list of the rows' names"),
+    "names are no list": ('[[same]]\nnames = "a"\n', "group 1 of [[same]]: `names` is the list of the rows' names"),
+    "one name": ('[[same]]\nnames = ["a"]\n', "group 1 of [[same]]: a group has two names at least"),
+    "a name twice": ('[[same]]\nnames = ["a", "b", "a"]\n', "group 1 of [[same]]: `names` has a twice"),
+    "no list of groups": ("[same]\nnames = []\n", "`same` is the heading of a group of rows; write [[same]]"),
+    "word without meaning": (
+        '[[same]]\nnames = ["a.b", "c"]\nnote = "{owner}"\n',
+        "group 1 of [[same]]: `{owner}` stands for nothing in the name c",
+    ),
+    "row and group": (
+        '[a]\nstate = "manual"\nnote = "n"\n[[same]]\nnames = ["a", "b"]\nstate = "manual"\nnote = "n"\n',
+        "[chainer.functions.a]: the row stands in table0.toml already",
+    ),
+    "bad key": ('[[same]]\nnames = ["a", "b"]\nnoet = "n"\n', "[a]: unknown key `noet`; did you mean `note`?"),
+}
+
+
+@pytest.mark.parametrize("name", GROUP_PROBLEMS)
+def test_problem_of_a_group(tmp_path, name):
+    text, message = GROUP_PROBLEMS[name]
+    with pytest.raises(RulesError) as raised:
+        load(tmp_path, 'module = "chainer.functions"\n' + text)
+    assert any(line.startswith("table0.toml") and message in line for line in str(raised.value).splitlines())
+
+
+def test_a_group_is_read_once_and_when_a_row_of_it_is_asked_for(monkeypatch):
+    import chainer2torch.rules.table as loader
+
+    rules = load_rules(lazy=True)
+    read = []
+    reads = loader._read
+    monkeypatch.setattr(loader, "_read", lambda text, *rest: read.append(text) or reads(text, *rest))
+    assert rules.rows["chainer.functions.cos"].value == "torch.cos" and len(read) == 1
+    assert rules.rows["chainer.functions.cosh"].value == "torch.cosh" and len(read) == 1

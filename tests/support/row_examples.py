@@ -20,6 +20,7 @@ import torch
 
 import chainer2torch.compat
 from chainer2torch.compat.variable import modes
+from chainer2torch.rules.groups import rows_of_groups
 from tests.support import differential
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
@@ -32,7 +33,8 @@ def load_rows(*names):
     for name in names:
         table = tomllib.loads((RULES / (name + ".toml")).read_text())
         module = table.pop("module")
-        for key, row in table.items():
+        groups = list(rows_of_groups(table, []))
+        for key, row in (*table.items(), *groups):
             rows[key] = {"module": module, **row}
     return rows
 
