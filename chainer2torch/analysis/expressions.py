@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.models import array_operators, array_kinds, data
@@ -237,7 +238,7 @@ class Expressions:
         if isinstance(kind, Lst):
             return kind.element
         if isinstance(kind, Dct):
-            known = dict(kind.items)
+            known: dict[object, Kind] = dict(kind.items)
             if isinstance(index, Const) and index.value in known:
                 return known[index.value]
             if isinstance(index, Const) and known:
@@ -353,12 +354,12 @@ def _has_chainer(module: ModuleInfo) -> bool:
 
 
 _FOLDS = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 
 

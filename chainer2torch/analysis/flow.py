@@ -107,8 +107,8 @@ class Analysis(Statements, Expressions, Calls, Containers):
             self.enqueue(module)
         self._settle()
         # Functions that nobody calls get their parameters from Chainer's protocols, then those in circles of calls.
-        for left_over in (lambda f: not f.called, lambda f: True):
-            for func in [f for f in self.functions.values() if not f.seeded and left_over(f)]:
+        for called_too in (False, True):
+            for func in [f for f in self.functions.values() if not f.seeded and (called_too or not f.called)]:
                 func.seeded = True
                 self.enqueue(func)
             self._settle()

@@ -199,8 +199,9 @@ class Source:
         for siblings in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
             if isinstance(siblings, list) and statement in siblings:
                 at = siblings.index(statement)
-                if at and siblings[at - 1].end_lineno == statement.lineno:
-                    return siblings[at - 1]
+                before: ast.stmt | None = siblings[at - 1] if at else None
+                if before is not None and before.end_lineno == statement.lineno:
+                    return before
         while not isinstance(parent, ast.stmt):
             if parent not in self.parents:
                 return None

@@ -274,7 +274,7 @@ def instantiate(
     """The expression that replaces ``original``; its own argument nodes keep their whitespace and comments."""
     if edit.callee_only:
         return updated.with_changes(func=parse(names.spell(edit.template)))
-    result: Any
+    result: cst.CSTNode
     if not edit.operands and edit.template.replace(".", "").isidentifier() and edit.template.split(".")[0] in _ROOTS:
         result = parse(names.spell(edit.template))  # just a name, nothing to fill in
     else:

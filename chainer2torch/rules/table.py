@@ -255,7 +255,8 @@ def _text(path: Path, label: str, problems: list[str]) -> str:
 
 def _read(text: str, label: str, problems: list[str]) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text)
+        return data
     except tomllib.TOMLDecodeError as error:
         problems.append(f"{label}: not valid TOML: {error}")
         return {}

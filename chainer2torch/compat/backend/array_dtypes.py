@@ -31,7 +31,8 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """
     if isinstance(dtype, torch.dtype):
         return torch.empty(0, dtype=dtype).numpy().dtype
-    return np.dtype(dtype)
+    given: np.dtype[Any] = np.dtype(dtype)
+    return given
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:

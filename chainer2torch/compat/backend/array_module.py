@@ -204,7 +204,8 @@ class ArrayModule(_Creation, _Shapes, _Reductions):
         if not isinstance(axes, int):
             axes = [[axis] if isinstance(axis, int) else list(axis) for axis in axes]
         a, b = self._same_dtype([a, b])
-        return torch.tensordot(a, b, dims=axes)
+        y: torch.Tensor = torch.tensordot(a, b, dims=axes)
+        return y
 
     def einsum(self, subscripts: str, *operands: Any) -> torch.Tensor:
         return torch.einsum(subscripts, *self._same_dtype(operands))
@@ -285,12 +286,13 @@ def array_dot(a: torch.Tensor, b: Any) -> torch.Tensor:
 
     Source: numpy.dot.
     """
-    b = tensor_from(b, a.device)
-    dtype = result_dtype(a, b)
-    a, b = a.to(dtype), b.to(dtype)
-    if a.dim() == 0 or b.dim() == 0:
-        return a * b
-    return torch.tensordot(a, b, dims=([-1], [max(b.dim() - 2, 0)]))
+    other = tensor_from(b, a.device)
+    dtype = result_dtype(a, other)
+    a, other = a.to(dtype), other.to(dtype)
+    if a.dim() == 0 or other.dim() == 0:
+        return a * other
+    y: torch.Tensor = torch.tensordot(a, other, dims=([-1], [max(other.dim() - 2, 0)]))
+    return y
 
 
 def array_module(*args: Any) -> Any:

@@ -112,10 +112,12 @@ class _Shapes:
         return list(torch.tensor_split(tensor_from(ary, self.device), indices_or_sections, dim=axis))
 
     def atleast_1d(self, ary: Any) -> torch.Tensor:
-        return torch.atleast_1d(tensor_from(ary, self.device))
+        y: torch.Tensor = torch.atleast_1d(tensor_from(ary, self.device))
+        return y
 
     def atleast_2d(self, ary: Any) -> torch.Tensor:
-        return torch.atleast_2d(tensor_from(ary, self.device))
+        y: torch.Tensor = torch.atleast_2d(tensor_from(ary, self.device))
+        return y
 
     def reshape(self, a: Any, shape: Any) -> torch.Tensor:
         return tensor_from(a, self.device).reshape(_as_shape(shape))
@@ -124,16 +126,16 @@ class _Shapes:
         return tensor_from(a, self.device).ravel()
 
     def transpose(self, a: Any, axes: Sequence[int] | None = None) -> torch.Tensor:
-        a = tensor_from(a, self.device)
-        return a.permute(tuple(reversed(range(a.dim())) if axes is None else axes))
+        x = tensor_from(a, self.device)
+        return x.permute(tuple(reversed(range(x.dim())) if axes is None else axes))
 
     def swapaxes(self, a: Any, axis1: int, axis2: int) -> torch.Tensor:
         return tensor_from(a, self.device).swapaxes(axis1, axis2)
 
     def rollaxis(self, a: Any, axis: int, start: int = 0) -> torch.Tensor:
-        a = tensor_from(a, self.device)
-        axis, start = axis % a.dim(), start + a.dim() if start < 0 else start
-        return a.movedim(axis, start - 1 if axis < start else start)
+        x = tensor_from(a, self.device)
+        axis, start = axis % x.dim(), start + x.dim() if start < 0 else start
+        return x.movedim(axis, start - 1 if axis < start else start)
 
     def moveaxis(self, a: Any, source: Any, destination: Any) -> torch.Tensor:
         return tensor_from(a, self.device).movedim(source, destination)
@@ -142,13 +144,13 @@ class _Shapes:
         return tensor_from(a, self.device).unsqueeze(axis)
 
     def squeeze(self, a: Any, axis: Any = None) -> torch.Tensor:
-        a = tensor_from(a, self.device)
+        x = tensor_from(a, self.device)
         if axis is None:
-            return a.squeeze()
+            return x.squeeze()
         axes = axis if isinstance(axis, tuple) else (axis,)
-        if any(a.shape[i] != 1 for i in axes):
+        if any(x.shape[i] != 1 for i in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-        return a.squeeze(axes)
+        return x.squeeze(axes)
 
     def broadcast_to(self, array: Any, shape: Any) -> torch.Tensor:
         return tensor_from(array, self.device).broadcast_to(_as_shape(shape))
@@ -162,8 +164,8 @@ class _Shapes:
         return torch.repeat_interleave(a, int(counts) if counts.numel() == 1 else counts, dim=axis)
 
     def flip(self, m: Any, axis: Any = None) -> torch.Tensor:
-        m = tensor_from(m, self.device)
-        return m.flip(_as_axes(axis, m.dim()))
+        x = tensor_from(m, self.device)
+        return x.flip(_as_axes(axis, x.dim()))
 
     def roll(self, a: Any, shift: Any, axis: Any = None) -> torch.Tensor:
         return torch.roll(tensor_from(a, self.device), shift, axis)
@@ -188,11 +190,11 @@ class _Reductions:
         return a.clone() if axis == () else torch.mean(a, _as_axes(axis, a.dim()), keepdim=keepdims)
 
     def prod(self, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
-        a = tensor_from(a, self.device)
-        a = a.to(_reduced_dtype("prod", a) if dtype is None else torch_dtype(dtype))
-        for i in sorted(_as_axes(axis, a.dim()), reverse=True):
-            a = torch.prod(a, i, keepdim=keepdims)
-        return a
+        x = tensor_from(a, self.device)
+        x = x.to(_reduced_dtype("prod", x) if dtype is None else torch_dtype(dtype))
+        for i in sorted(_as_axes(axis, x.dim()), reverse=True):
+            x = torch.prod(x, i, keepdim=keepdims)
+        return x
 
     def var(self, a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
         a = tensor_from(a, self.device)

@@ -64,10 +64,10 @@ def use_device(device: Any) -> torch.device:
 
     Source: chainer.backend.Device.use.
     """
-    device = get_device(device)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    return device
+    used = get_device(device)
+    if used.type == "cuda":
+        torch.cuda.set_device(used)
+    return used
 
 
 def using_device(device_spec: Any) -> contextlib.AbstractContextManager[Any]:

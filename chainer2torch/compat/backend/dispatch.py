@@ -99,25 +99,30 @@ class _NumpyMethods:
         return self._x.cpu().numpy()
 
     def max(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.max(self._x, axis, keepdims)
+        y: torch.Tensor = self._xp.max(self._x, axis, keepdims)
+        return y
 
     def min(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.min(self._x, axis, keepdims)
+        y: torch.Tensor = self._xp.min(self._x, axis, keepdims)
+        return y
 
     def nonzero(self) -> tuple[torch.Tensor, ...]:
         return torch.nonzero(self._x, as_tuple=True)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> torch.Tensor:
-        return self._xp.repeat(self._x, repeats, axis)
+        y: torch.Tensor = self._xp.repeat(self._x, repeats, axis)
+        return y
 
     def sort(self, axis: int = -1) -> None:
         self._x.copy_(self._xp.sort(self._x, axis))
 
     def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)
+        y: torch.Tensor = self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)
+        return y
 
     def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
-        return self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)
+        y: torch.Tensor = self._xp.var(self._x, axis, ddof=ddof, keepdims=keepdims)
+        return y
 
 
 def _is_plain(x: Any, name: str) -> bool:

@@ -19,7 +19,7 @@ def flip_bbox(bbox: np.ndarray, size: tuple[int, int], y_flip: bool = False, x_f
 
     Source: chainercv.transforms.flip_bbox.
     """
-    flipped = bbox.copy()
+    flipped: np.ndarray = bbox.copy()
     for axis, wanted in enumerate((y_flip, x_flip)):
         if wanted:
             flipped[:, axis] = size[axis] - bbox[:, axis + 2]
@@ -32,7 +32,7 @@ def resize_bbox(bbox: np.ndarray, in_size: Sequence[float], out_size: Sequence[f
 
     Source: chainercv.transforms.resize_bbox.
     """
-    resized = bbox.copy()
+    resized: np.ndarray = bbox.copy()
     for axis in (0, 1):
         resized[:, axis::2] = float(out_size[axis]) / in_size[axis] * bbox[:, axis::2]
     return resized
@@ -43,7 +43,7 @@ def translate_bbox(bbox: np.ndarray, y_offset: float = 0, x_offset: float = 0) -
 
     Source: chainercv.transforms.translate_bbox.
     """
-    moved = bbox.copy()
+    moved: np.ndarray = bbox.copy()
     moved[:, :2] += (y_offset, x_offset)
     moved[:, 2:] += (y_offset, x_offset)
     return moved

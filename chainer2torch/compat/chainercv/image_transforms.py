@@ -213,7 +213,8 @@ def _resized_by_opencv(img: np.ndarray, size: tuple[int, int], interpolation: in
 
     ways = {0: cv2.INTER_NEAREST, 1: cv2.INTER_LANCZOS4, 2: cv2.INTER_LINEAR, 3: cv2.INTER_CUBIC}
     resized = cv2.resize(img.transpose(1, 2, 0), dsize=(size[1], size[0]), interpolation=ways[interpolation])
-    return np.atleast_3d(resized).transpose(2, 0, 1)
+    planes: np.ndarray = np.atleast_3d(resized).transpose(2, 0, 1)
+    return planes
 
 
 def scale_image(img: np.ndarray, size: int, fit_short: bool = True, interpolation: int = _BILINEAR) -> np.ndarray:

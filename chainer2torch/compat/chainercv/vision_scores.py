@@ -54,7 +54,8 @@ def calc_semantic_segmentation_iou(confusion: np.ndarray) -> np.ndarray:
     Source: chainercv.evaluations.calc_semantic_segmentation_iou.
     """
     right = np.diag(confusion)
-    return right / (confusion.sum(axis=0) + confusion.sum(axis=1) - right)
+    iou: np.ndarray = right / (confusion.sum(axis=0) + confusion.sum(axis=1) - right)
+    return iou
 
 
 def eval_semantic_segmentation(pred_labels: Iterable[Any], gt_labels: Iterable[Any]) -> dict[str, Any]:

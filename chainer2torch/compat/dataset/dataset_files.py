@@ -139,14 +139,15 @@ def get_ptb_words() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def get_ptb_words_vocabulary() -> dict[str, int]:
     """Word to id. Source: chainer.datasets.get_ptb_words_vocabulary; reads ``pfnet/chainer/ptb/vocab.txt``."""
-    return cache_or_load_file(
-        os.path.join(get_dataset_directory("pfnet/chainer/ptb"), "vocab.txt"), _write_vocabulary, _read_vocabulary
-    )
+    path = os.path.join(get_dataset_directory("pfnet/chainer/ptb"), "vocab.txt")
+    vocabulary: dict[str, int] = cache_or_load_file(path, _write_vocabulary, _read_vocabulary)
+    return vocabulary
 
 
 def _image_dtype(dtype: Any) -> np.dtype:
     if dtype is not None:
-        return np.dtype(dtype)
+        given: np.dtype = np.dtype(dtype)
+        return given
     return np.dtype(str(torch.get_default_dtype()).replace("torch.", ""))
 
 
@@ -259,7 +260,8 @@ def _ptb_words(name: str) -> np.ndarray:
         return {"x": x}
 
     path = os.path.join(get_dataset_directory("pfnet/chainer/ptb"), name + ".npz")
-    return cache_or_load_file(path, build, np.load)["x"]
+    x: np.ndarray = cache_or_load_file(path, build, np.load)["x"]
+    return x
 
 
 def _ptb_text(name: str) -> list[str]:

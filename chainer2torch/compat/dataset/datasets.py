@@ -12,7 +12,7 @@ import numpy as np
 import torch.utils.data
 
 
-class DatasetMixin(torch.utils.data.Dataset):
+class DatasetMixin(torch.utils.data.Dataset[Any]):
     """Base of datasets that define ``get_example(i)`` and ``__len__``.
 
     ``dataset[2:5]`` and ``dataset[[0, 3]]`` are lists of examples, ``dataset[i]`` is one. Source:
@@ -36,7 +36,7 @@ class DatasetMixin(torch.utils.data.Dataset):
         raise NotImplementedError
 
 
-class TupleDataset(torch.utils.data.Dataset):
+class TupleDataset(torch.utils.data.Dataset[Any]):
     """Zips datasets of one length: example ``i`` is the tuple of their ``i``-th items.
 
     Args:
@@ -65,7 +65,7 @@ class TupleDataset(torch.utils.data.Dataset):
         return self._length
 
 
-class DictDataset(torch.utils.data.Dataset):
+class DictDataset(torch.utils.data.Dataset[Any]):
     """Zips named datasets of one length: example ``i`` is a dict of their ``i``-th items.
 
     Raises:

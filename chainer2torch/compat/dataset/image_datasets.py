@@ -162,4 +162,5 @@ def _read_image(file: Any, dtype: np.dtype) -> np.ndarray:
         array = np.asarray(image, dtype=dtype)
     if array.ndim == 2:
         array = array[:, :, None]
-    return array.transpose(2, 0, 1)
+    planes: np.ndarray = array.transpose(2, 0, 1)
+    return planes

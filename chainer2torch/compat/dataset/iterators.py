@@ -67,7 +67,8 @@ class ShuffleOrderSampler(OrderSampler):
 
     def __call__(self, current_order: np.ndarray, current_position: int) -> np.ndarray:
         """A permutation of ``len(current_order)`` positions."""
-        return self._random.permutation(len(current_order))
+        order: np.ndarray = self._random.permutation(len(current_order))
+        return order
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_random": None if self._random is np.random else self._random}
@@ -363,7 +364,7 @@ class MultiprocessIterator(_OrderedIterator):
                 )
             )  # its own generator: the global one stays as the program left it
         self._previous_epoch_detail = self.epoch_detail
-        batch = next(self._batches)
+        batch: list[Any] = next(self._batches)
         self._state = self._ahead.pop(0)
         return batch
 
@@ -399,7 +400,7 @@ class _Endless:
         return self._make()
 
 
-class _SequenceView(torch.utils.data.Dataset):
+class _SequenceView(torch.utils.data.Dataset[Any]):
     """A dataset without ``__getitems__``, so that the workers read it item by item as Chainer's do."""
 
     def __init__(self, dataset: Any) -> None:

@@ -300,7 +300,7 @@ class Communicator(CommunicatorBase):
 
     def _wire(self, array: Any) -> torch.Tensor:
         """A contiguous tensor, on the CPU for gloo."""
-        tensor = _as_tensor(array).detach() if isinstance(array, np.ndarray) else array.detach()
+        tensor: torch.Tensor = (_as_tensor(array) if isinstance(array, np.ndarray) else array).detach()
         return (tensor.cpu() if self.name == "naive" else tensor).contiguous()
 
     def _empty(self, description: _Description) -> torch.Tensor:

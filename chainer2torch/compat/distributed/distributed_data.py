@@ -143,7 +143,7 @@ class FollowingIterator(Iterator):
         self.current_position = 0
         self.is_new_epoch = False
         self.previous_epoch_detail: float | None = None
-        self.dataset_size = communicator.bcast_obj(None, root=rank_master)
+        self.dataset_size: int = communicator.bcast_obj(None, root=rank_master)
 
     @property
     def epoch_detail(self) -> float:

@@ -8,8 +8,8 @@ all processes meet in the reverse order of the forward passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 
@@ -119,6 +119,8 @@ def _check_peer(rank: int, communicator: Communicator) -> None:
 
 
 class _Send(torch.autograd.Function):
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
     def forward(
         ctx: Any, comm: Communicator, rank: int, tag: int, connection: torch.Tensor, *tensors: torch.Tensor
@@ -134,6 +136,8 @@ class _Send(torch.autograd.Function):
 
 
 class _Receive(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, rank: int, tag: int, delegate: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.peer = comm, rank, tag
@@ -149,6 +153,8 @@ class _Receive(torch.autograd.Function):
 
 
 class _PseudoConnect(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, delegate: torch.Tensor, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.save_for_backward(delegate)
@@ -162,6 +168,8 @@ class _PseudoConnect(torch.autograd.Function):
 
 
 class _AllGather(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.comm = comm
@@ -173,6 +181,8 @@ class _AllGather(torch.autograd.Function):
 
 
 class _AllToAll(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.comm = comm
@@ -184,11 +194,13 @@ class _AllToAll(torch.autograd.Function):
 
 
 class _Broadcast(torch.autograd.Function):
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, root: int, x: torch.Tensor) -> torch.Tensor:
         ctx.comm, ctx.root = comm, root
         ctx.save_for_backward(x)
-        y = comm.bcast(x, root=root)
+        y: torch.Tensor = comm.bcast(x, root=root)
         return y.view_as(y)
 
     @staticmethod
@@ -198,6 +210,8 @@ class _Broadcast(torch.autograd.Function):
 
 
 class _Gather(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, root: int, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.comm, ctx.root = comm, root
@@ -210,11 +224,14 @@ class _Gather(torch.autograd.Function):
 
 
 class _Scatter(torch.autograd.Function):
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
     def forward(ctx: Any, comm: Communicator, root: int, *xs: torch.Tensor) -> torch.Tensor:
         ctx.comm, ctx.root = comm, root
         ctx.save_for_backward(*xs)
-        return comm.scatter(xs if comm.rank == root else None, root)
+        y: torch.Tensor = comm.scatter(xs if comm.rank == root else None, root)
+        return y
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:

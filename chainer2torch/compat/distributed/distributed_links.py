@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 import torch.nn as nn
@@ -145,6 +145,8 @@ class MultiNodeBatchNormalization(BatchNormalization):
 
 class _MultiNodeNormalize(torch.autograd.Function):
     """Normalizes (samples, features); one communication forward and one backward."""
+
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, torch.Tensor, torch.Tensor]]]
 
     @staticmethod
     def forward(

@@ -13,8 +13,8 @@ class ObjectMessages:
 
     def __init__(self, comm: Any) -> None:
         self._comm = comm
-        self.rank = comm.rank
-        self.size = comm.size
+        self.rank: int = comm.rank
+        self.size: int = comm.size
         self.gather = comm.gather_obj
         self.allgather = comm.allgather_obj
         self.scatter = comm.scatter_obj

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 
@@ -12,6 +13,8 @@ from chainer2torch.compat.distributions.distribution_base import ParametricDistr
 
 class _BernoulliLogProb(torch.autograd.Function):
     """x * logit - log(1 + exp(logit)), also for infinite logits, whose gradient is nan; x has no gradient."""
+
+    apply: ClassVar[Callable[..., torch.Tensor]]
 
     @staticmethod
     def forward(ctx: Any, logit: torch.Tensor, x: torch.Tensor, binary_check: bool) -> torch.Tensor:
@@ -85,9 +88,9 @@ class BernoulliDistribution(ParametricDistribution):
         return _BernoulliLogProb.apply(logit, x, self.binary_check)
 
     def prob(self, x: Any) -> torch.Tensor:
-        x = self._value(x)
-        y = x * self.p + (1 - x) * (1 - self.p)
-        return y * ((x == 0) | (x == 1)) if self.binary_check else y
+        value = self._value(x)
+        y = value * self.p + (1 - value) * (1 - self.p)
+        return y * ((value == 0) | (value == 1)) if self.binary_check else y
 
     def sample_n(self, n: int) -> torch.Tensor:
         return torch.bernoulli(self.p.detach().expand(n, *self.p.shape)).long()
@@ -144,7 +147,8 @@ class CategoricalDistribution(ParametricDistribution):
         return self.log_p[tuple(index)]
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return torch.distributions.Categorical(self.p.detach(), validate_args=False).sample((n,))
+        drawn: torch.Tensor = torch.distributions.Categorical(self.p.detach(), validate_args=False).sample((n,))
+        return drawn
 
     def _kl(self, other: CategoricalDistribution) -> torch.Tensor:
         return (self.p * (self.log_p - other.log_p)).sum(-1)
@@ -188,7 +192,8 @@ class OneHotCategoricalDistribution(ParametricDistribution):
         return (self.log_p * self._value(x)).sum(-1)
 
     def sample_n(self, n: int) -> torch.Tensor:
-        return torch.distributions.OneHotCategorical(self.p.detach(), validate_args=False).sample((n,))
+        drawn: torch.Tensor = torch.distributions.OneHotCategorical(self.p.detach(), validate_args=False).sample((n,))
+        return drawn
 
     def _kl(self, other: OneHotCategoricalDistribution) -> torch.Tensor:
         return (self.p * (self.log_p - other.log_p)).sum(-1)
@@ -218,8 +223,8 @@ class GeometricDistribution(ParametricDistribution):
         return (self._value(x) - 1) * torch.log(1 - self.p) + self.p.log()
 
     def sample_n(self, n: int) -> torch.Tensor:
-        # torch counts the failures
-        return torch.distributions.Geometric(self.p.detach(), validate_args=False).sample((n,)) + 1
+        failures: torch.Tensor = torch.distributions.Geometric(self.p.detach(), validate_args=False).sample((n,))
+        return failures + 1
 
     def _kl(self, other: GeometricDistribution) -> torch.Tensor:
         return (1 / self.p - 1) * (torch.log(1 - self.p) - torch.log(1 - other.p)) + self.p.log() - other.p.log()
@@ -243,8 +248,8 @@ class PoissonDistribution(ParametricDistribution):
         return self.lam
 
     def log_prob(self, x: Any) -> torch.Tensor:
-        x = self._value(x).detach().to(self.lam.dtype)
-        return x * self.lam.log() - torch.lgamma(x + 1) - self.lam
+        value = self._value(x).detach().to(self.lam.dtype)
+        return value * self.lam.log() - torch.lgamma(value + 1) - self.lam
 
     def sample_n(self, n: int) -> torch.Tensor:
         return torch.poisson(self.lam.detach().expand(n, *self.lam.shape)).float()
@@ -362,7 +367,8 @@ class MultivariateNormalDistribution(ParametricDistribution):
 
     def _whitened(self, x: torch.Tensor) -> torch.Tensor:
         """``x`` (..., d, k) divided by the factor."""
-        return torch.linalg.solve_triangular(self.scale_tril, x, upper=False)
+        y: torch.Tensor = torch.linalg.solve_triangular(self.scale_tril, x, upper=False)
+        return y
 
     def log_prob(self, x: Any) -> torch.Tensor:
         square = (self._whitened((self._value(x) - self.loc).unsqueeze(-1)) ** 2).sum((-2, -1))

@@ -306,14 +306,16 @@ def kl_divergence(dist1: Any, dist2: Any) -> torch.Tensor:
         KeyError: it is known for two distributions of the same class, and for what :func:`register_kl` names.
     Source: chainer.kl_divergence.
     """
-    registered = vars(type(dist1)).get("_registered_kl", {}).get(type(dist2))
-    if registered is not None:
-        return registered(dist1, dist2)
-    if type(dist1) is not type(dist2) or "_kl" not in vars(type(dist1)):
+    divergence: Callable[..., torch.Tensor] | None
+    divergence = vars(type(dist1)).get("_registered_kl", {}).get(type(dist2))
+    if divergence is None and type(dist1) is type(dist2):
+        divergence = vars(type(dist1)).get("_kl")
+    if divergence is None:
         raise KeyError((type(dist1), type(dist2)))
-    return dist1._kl(dist2)
+    return divergence(dist1, dist2)
 
 
 def distribution_cross_entropy(dist1: Any, dist2: Any) -> torch.Tensor:
     """The entropy of ``dist1`` plus its divergence from ``dist2``. Source: chainer.cross_entropy."""
-    return dist1.entropy + kl_divergence(dist1, dist2)
+    y: torch.Tensor = dist1.entropy + kl_divergence(dist1, dist2)
+    return y

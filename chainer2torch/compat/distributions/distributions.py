@@ -64,13 +64,16 @@ class NormalDistribution(ParametricDistribution):
         return (self._value(x) - self.loc) / self.scale
 
     def cdf(self, x: Any) -> torch.Tensor:
-        return torch.special.ndtr(self._z(x))
+        y: torch.Tensor = torch.special.ndtr(self._z(x))
+        return y
 
     def icdf(self, x: Any) -> torch.Tensor:
-        return self.loc + self.scale * torch.special.ndtri(self._value(x))
+        z: torch.Tensor = torch.special.ndtri(self._value(x))
+        return self.loc + self.scale * z
 
     def log_cdf(self, x: Any) -> torch.Tensor:
-        return torch.special.log_ndtr(self._z(x))
+        y: torch.Tensor = torch.special.log_ndtr(self._z(x))
+        return y
 
     def log_prob(self, x: Any) -> torch.Tensor:
         return -_HALF_LOG_2PI - self.log_scale - 0.5 * (self._value(x) - self.loc) ** 2 / self.variance
@@ -80,10 +83,12 @@ class NormalDistribution(ParametricDistribution):
         return 1 / math.sqrt(2 * math.pi) / self.scale * density
 
     def log_survival_function(self, x: Any) -> torch.Tensor:
-        return torch.special.log_ndtr(-self._z(x))
+        y: torch.Tensor = torch.special.log_ndtr(-self._z(x))
+        return y
 
     def survival_function(self, x: Any) -> torch.Tensor:
-        return torch.special.ndtr(-self._z(x))
+        y: torch.Tensor = torch.special.ndtr(-self._z(x))
+        return y
 
     def sample_n(self, n: int) -> torch.Tensor:
         return self.loc + self.scale * torch.randn_like(self._empty(n))

@@ -85,8 +85,8 @@ class ChisquareDistribution(ParametricDistribution):
         return half + math.log(2) + torch.lgamma(half) + (1 - half) * torch.digamma(half)
 
     def log_prob(self, x: Any) -> torch.Tensor:
-        x, half = self._value(x), 0.5 * self.k
-        return -torch.lgamma(half) - half * math.log(2) + (half - 1) * torch.log(x) - 0.5 * x
+        value, half = self._value(x), 0.5 * self.k
+        return -torch.lgamma(half) - half * math.log(2) + (half - 1) * torch.log(value) - 0.5 * value
 
     def sample_n(self, n: int) -> torch.Tensor:
         return torch.distributions.Chi2(self.k, validate_args=False).sample((n,))

@@ -1,5 +1,8 @@
 """Losses for classification and regression, with Chainer's labels, reductions and checks."""
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 import torch
 import torch.nn.functional as F
 
@@ -81,8 +84,10 @@ def _soft_target_loss(x: torch.Tensor, t: torch.Tensor, ignore_label: int, reduc
 class _SoftTargetLoss(torch.autograd.Function):
     """The loss for each position. Its gradient is softmax(x) - t, which takes for granted that t sums to 1."""
 
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
-    def forward(ctx, x: torch.Tensor, t: torch.Tensor, ignore_label: int, kind: str) -> torch.Tensor:
+    def forward(ctx: Any, x: torch.Tensor, t: torch.Tensor, ignore_label: int, kind: str) -> torch.Tensor:
         log_y = F.log_softmax(x, dim=1)
         ctx.save_for_backward(x, t * (t != ignore_label))
         if kind == "kl-divergence":
@@ -90,7 +95,7 @@ class _SoftTargetLoss(torch.autograd.Function):
         return -(t * log_y).sum(dim=1)
 
     @staticmethod
-    def backward(ctx, gy: torch.Tensor):
+    def backward(ctx: Any, gy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, t = ctx.saved_tensors
         return (F.softmax(x, dim=1) - t) * gy.unsqueeze(1), None, None, None
 

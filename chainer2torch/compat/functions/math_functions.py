@@ -1,6 +1,8 @@
 """Mathematical functions that PyTorch lacks, or whose ties, axes or checks differ."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -148,7 +150,7 @@ def batch_l2_norm_squared(x: torch.Tensor) -> torch.Tensor:
     return torch.sum(torch.flatten(torch.square(x), 1), dim=1)
 
 
-def tensordot(a: torch.Tensor, b: torch.Tensor, axes: int | tuple | list = 2) -> torch.Tensor:
+def tensordot(a: torch.Tensor, b: torch.Tensor, axes: int | Sequence[Any] = 2) -> torch.Tensor:
     """Returns the sum of products over the given axes of both tensors. Source: chainer.functions.tensordot.
 
     Args:
@@ -158,14 +160,16 @@ def tensordot(a: torch.Tensor, b: torch.Tensor, axes: int | tuple | list = 2) ->
             ``b``, each an int or a list.
     """
     if isinstance(axes, int):
-        return torch.tensordot(a, b, dims=axes)
+        y: torch.Tensor = torch.tensordot(a, b, dims=axes)
+        return y
     if len(axes) != 2:
         raise ValueError("axes must be an int or a pair of axes")
     of_a, of_b = ([n] if isinstance(n, int) else list(n) for n in axes)
     for i, j in zip(of_a, of_b, strict=True):
         if a.shape[i] != b.shape[j]:  # torch would broadcast a length of 1
             raise ValueError(f"tensordot: axes of lengths {a.shape[i]} and {b.shape[j]} cannot be contracted")
-    return torch.tensordot(a, b, dims=(of_a, of_b))
+    y = torch.tensordot(a, b, dims=(of_a, of_b))
+    return y
 
 
 def fft(x: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -196,7 +200,8 @@ def erfcinv(x: torch.Tensor) -> torch.Tensor:
 
     Source: chainer.functions.erfcinv. ``torch.erfinv(1 - x)`` would lose the small ones.
     """
-    return torch.special.ndtri(x * 0.5) * -math.sqrt(0.5)
+    y: torch.Tensor = torch.special.ndtri(x * 0.5) * -math.sqrt(0.5)
+    return y
 
 
 def polygamma(n: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

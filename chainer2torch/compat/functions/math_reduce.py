@@ -1,5 +1,8 @@
 """Reductions along axes: Chainer takes None, an int or a tuple, and an empty tuple reduces nothing."""
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 import torch
 
 Axis = int | tuple[int, ...] | None
@@ -75,15 +78,17 @@ def amin(x: torch.Tensor, axis: Axis = None, keepdims: bool = False) -> torch.Te
 class _Extreme(torch.autograd.Function):
     """Maximum or minimum whose gradient goes to all elements that are equal to it."""
 
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
-    def forward(ctx, x: torch.Tensor, dims: tuple[int, ...], keepdims: bool, largest: bool) -> torch.Tensor:
+    def forward(ctx: Any, x: torch.Tensor, dims: tuple[int, ...], keepdims: bool, largest: bool) -> torch.Tensor:
         y = (torch.amax if largest else torch.amin)(x, dim=dims, keepdim=True) if dims else x.clone()
         ctx.kept_shape = y.shape
         ctx.save_for_backward(x == y)
         return y if keepdims else y.reshape([n for i, n in enumerate(x.shape) if i not in dims])
 
     @staticmethod
-    def backward(ctx, gy: torch.Tensor):
+    def backward(ctx: Any, gy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         (selected,) = ctx.saved_tensors
         return gy.reshape(ctx.kept_shape) * selected, None, None, None
 

@@ -195,7 +195,7 @@ def discriminative_margin_based_clustering_loss(
     if channels != max_embedding_dim:
         raise ValueError(f"embeddings must have {max_embedding_dim} channels, not {channels}")
 
-    def length(v: torch.Tensor, dim) -> torch.Tensor:
+    def length(v: torch.Tensor, dim: int | tuple[int, ...]) -> torch.Tensor:
         return torch.abs(v).sum(dim=dim) if norm == 1 else torch.sqrt((v**2).sum(dim=dim))
 
     spread = embeddings[None].expand(batch, *embeddings.shape)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -205,11 +205,14 @@ def _ungrouped(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 class _InverseRoot(torch.autograd.Function):
     """``A ** -0.5`` of symmetric positive definite matrices; the gradient also holds where eigenvalues are equal."""
 
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
     @staticmethod
     def forward(ctx: Any, matrix: torch.Tensor) -> torch.Tensor:
         values, vectors = torch.linalg.eigh(matrix)
         ctx.save_for_backward(values, vectors)
-        return vectors * values.rsqrt()[:, None, :] @ vectors.transpose(1, 2)
+        root: torch.Tensor = vectors * values.rsqrt()[:, None, :] @ vectors.transpose(1, 2)
+        return root
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: torch.Tensor) -> torch.Tensor:
@@ -219,7 +222,8 @@ class _InverseRoot(torch.autograd.Function):
         # (a^-1 - b^-1) / (a^2 - b^2), the difference quotient of the function of the eigenvalues.
         quotient = -1 / (a * b * (a + b))
         inner = vectors.transpose(1, 2) @ grad_outputs[0] @ vectors
-        return vectors @ (quotient * inner) @ vectors.transpose(1, 2)
+        gradient: torch.Tensor = vectors @ (quotient * inner) @ vectors.transpose(1, 2)
+        return gradient
 
 
 def layer_normalization(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -59,7 +59,8 @@ class FunctionNode:
     @property
     def local_function_hooks(self) -> dict[str, FunctionHook]:
         """The hooks of this function, by name."""
-        return self.__dict__.setdefault("_local_function_hooks", {})
+        hooks: dict[str, FunctionHook] = self.__dict__.setdefault("_local_function_hooks", {})
+        return hooks
 
     def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
         """Registers a hook with this function under ``name`` (by default the hook's).
@@ -177,6 +178,8 @@ class Function(FunctionNode):
 
 
 class _OwnFunction(torch.autograd.Function):
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
+
     @staticmethod
     def forward(ctx: Any, node: FunctionNode, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         old = isinstance(node, Function)

@@ -112,10 +112,11 @@ def average_pooling_nd(
     ksize, pad = per_axis(ksize, n), per_axis(pad, n)
     stride = ksize if stride is None else per_axis(stride, n)
     axes = tuple(range(2 + n, 2 + 2 * n))
-    y = windows(x, ksize, stride, pad).sum(axes)
+    y: torch.Tensor = windows(x, ksize, stride, pad).sum(axes)
     if pad_value is None:
         return y / _widths(x, ksize, stride, pad)
-    return y / math.prod(ksize)
+    size: int = math.prod(ksize)
+    return y / size
 
 
 def _widths(x: torch.Tensor, ksize: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> torch.Tensor:

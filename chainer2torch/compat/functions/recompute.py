@@ -2,13 +2,14 @@
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 
-def forget(func: Callable, *xs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+def forget(func: Callable[..., Any], *xs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """Calls ``func(*xs)`` and forgets its intermediate results until backward computes them again.
 
     Source: chainer.functions.forget. The second call draws the same random numbers (Chainer's draws new ones), and it
@@ -24,7 +25,7 @@ def forget(func: Callable, *xs: torch.Tensor) -> torch.Tensor | tuple[torch.Tens
     """
     if not callable(func):
         raise TypeError("func must be callable")
-    y = checkpoint(
+    y: torch.Tensor | tuple[torch.Tensor, ...] = checkpoint(
         func, *xs, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), _KeepRunningStatistics())
     )
     outputs = y if isinstance(y, tuple) else (y,)
@@ -36,12 +37,12 @@ def forget(func: Callable, *xs: torch.Tensor) -> torch.Tensor | tuple[torch.Tens
 class _KeepRunningStatistics(TorchFunctionMode):
     """Within it batch normalization updates copies of its running statistics."""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.nn.functional.batch_norm:
             return self._with_copies(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
     @staticmethod
-    def _with_copies(input, running_mean, running_var, *args, **kwargs):
+    def _with_copies(input: Any, running_mean: Any, running_var: Any, *args: Any, **kwargs: Any) -> Any:
         copies = [None if t is None else t.clone() for t in (running_mean, running_var)]
         return torch.nn.functional.batch_norm(input, copies[0], copies[1], *args, **kwargs)

@@ -16,7 +16,8 @@ _Step = Callable[..., tuple[torch.Tensor, Any]]
 
 def _gates(x: torch.Tensor, count: int) -> tuple[torch.Tensor, ...]:
     """The gates of each unit lie side by side: (n, units * count, ...) becomes ``count`` tensors (n, units, ...)."""
-    return x.unflatten(1, (x.shape[1] // count, count)).unbind(dim=2)
+    gates: tuple[torch.Tensor, ...] = x.unflatten(1, (x.shape[1] // count, count)).unbind(dim=2)
+    return gates
 
 
 def lstm(c_prev: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -136,8 +136,8 @@ def _watched(param: Any, lazy: _LazyChainerParameter) -> None:
 
         def initialize(self, shape: Any) -> None:
             """Gets the shape: from here on it is a plain parameter."""
-            self.cleargrad()
-            super().initialize(shape)
+            self.cleargrad()  # type: ignore[no-untyped-call]  # Chainer has no types
+            super().initialize(shape)  # type: ignore[no-untyped-call]
             self.__class__ = chainer.Parameter  # type: ignore[assignment]
             lazy.begin()
 
@@ -286,7 +286,7 @@ def reports_of_links() -> Iterator[None]:
                 observer,
             )
 
-    with Forwarding():
+    with Forwarding():  # type: ignore[no-untyped-call]  # Chainer has no types
         yield
 
 

@@ -18,7 +18,7 @@ from chainer2torch.compat.half_way.seams import _seam_array, _seam_tensor
 from chainer2torch.compat.serializers.serializers import chainer_entries, load_entries
 
 
-class _TensorData(list):
+class _TensorData(list[Any]):
     """What a Chainer Variable keeps its array in; here it is always the array of the module's parameter."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -170,7 +170,8 @@ def _new_link(module: nn.Module) -> Any:
             """Calls the module."""
             args = tuple(chainer.as_variable(a) if isinstance(a, chainer.get_array_types()) else a for a in args)
             call = Call(args, astensor(kwargs), bool(chainer.config.enable_backprop) and torch.is_grad_enabled())
-            outputs = call.apply((self.anchor, *(arg for arg in args if isinstance(arg, chainer.Variable))))
+            given = (self.anchor, *(arg for arg in args if isinstance(arg, chainer.Variable)))
+            outputs = call.apply(given)  # type: ignore[no-untyped-call]  # Chainer has no types
             return outputs[0] if call.kind is None else call.kind(outputs)
 
         def serialize(self, serializer: Any) -> None:

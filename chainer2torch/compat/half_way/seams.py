@@ -7,8 +7,8 @@ was not executed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -65,6 +65,8 @@ class LinkAsModule(nn.Module):
 
 class _LinkCall(torch.autograd.Function):
     """One call of a link. Its graph is Chainer's; torch sees its inputs, parameters and outputs."""
+
+    apply: ClassVar[Callable[..., tuple[torch.Tensor, ...]]]
 
     @staticmethod
     def forward(ctx: Any, module: Any, args: Sequence[Any], kind: list[Any], grad: bool, *tensors: Any) -> Any:
@@ -206,7 +208,7 @@ def module_as_link(module: nn.Module) -> Any:
         def forward(self, *args: Any) -> Any:
             """Calls the module."""
             call = ModuleCall()
-            outputs = call.apply((*args, *self._params_of_module))
+            outputs = call.apply((*args, *self._params_of_module))  # type: ignore[no-untyped-call]  # Chainer has no types
             return outputs[0] if call.kind is None else call.kind(outputs)
 
     return ModuleAsLink()

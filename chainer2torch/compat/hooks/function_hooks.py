@@ -122,7 +122,7 @@ class FunctionHook:
         mode = _current_mode()
         if mode is None:
             mode = _HookMode()
-            mode.__enter__()
+            mode.__enter__()  # type: ignore[no-untyped-call]  # torch gives it no types
         if self.name in mode.hooks:
             raise KeyError(f"hook {self.name} already exists")
         mode.hooks[self.name] = self
@@ -172,7 +172,8 @@ class CalledFunction:
 
 def called_function(name: str) -> CalledFunction:
     """A call of the function ``name``."""
-    return type(name, (CalledFunction,), {})()
+    call: CalledFunction = type(name, (CalledFunction,), {})()
+    return call
 
 
 def function_hooks_of(function: Any = None) -> list[Any]:

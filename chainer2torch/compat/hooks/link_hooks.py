@@ -257,10 +257,12 @@ class SpectralNormalization(_WeightHook):
             sigma = sigma / self.factor
         if link.training:
             stored.copy_(u)
-        return link.gamma * weight / sigma if self.use_gamma else weight / sigma  # type: ignore[operator]
+        changed: torch.Tensor = (link.gamma * weight if self.use_gamma else weight) / sigma  # type: ignore[operator]
+        return changed
 
     def _normalized(self, vector: torch.Tensor) -> torch.Tensor:
-        return vector / (torch.linalg.vector_norm(vector) + self.eps)
+        length: torch.Tensor = torch.linalg.vector_norm(vector)
+        return vector / (length + self.eps)
 
 
 def _as_matrix(link: nn.Module, weight: torch.Tensor) -> torch.Tensor:

@@ -315,7 +315,8 @@ def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], 
         return Constant(value)
     if not callable(value):
         raise TypeError(f"not an initializer: {type(value).__name__}")
-    return value
+    initializer: Callable[[torch.Tensor], None] = value
+    return initializer
 
 
 def _torch_dtype(dtype: Any) -> torch.dtype:

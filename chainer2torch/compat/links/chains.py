@@ -44,7 +44,7 @@ class ChainList(nn.ModuleList):
 
     def pop(self, index: int = -1) -> nn.Module:  # type: ignore[override]
         """Removes the link at a position and returns it; IndexError beyond the end."""
-        link = self[index]
+        link: nn.Module = self[index]
         del self[index]
         return link
 

@@ -66,9 +66,9 @@ class Classifier(nn.Module):
             t = kwargs.pop(self.label_key)
         self.y = self.loss = self.accuracy = None  # lets go of the last graph before this one is built
         self.y = self.predictor(*args, **kwargs)
-        self.loss = self.lossfun(self.y, t)
-        ppe_reporting.report({"loss": self.loss}, self)
+        loss = self.loss = self.lossfun(self.y, t)
+        ppe_reporting.report({"loss": loss}, self)
         if self.compute_accuracy:
             self.accuracy = self.accfun(self.y, t)
             ppe_reporting.report({"accuracy": self.accuracy}, self)
-        return self.loss
+        return loss

@@ -223,7 +223,8 @@ class DeformableConvolution2D(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.deform_conv(x, self.offset_conv(x))
+        y: torch.Tensor = self.deform_conv(x, self.offset_conv(x))
+        return y
 
 
 class DeformableSampler(ChainerLayer):

@@ -251,7 +251,8 @@ class Maxout(ChainerLayer):
         self.linear = Linear(in_size, out_size * pool_size, initial_bias is None, initialW, initial_bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(x).unflatten(1, (self.out_size, self.pool_size)).amax(2)
+        y: torch.Tensor = self.linear(x).unflatten(1, (self.out_size, self.pool_size)).amax(2)
+        return y
 
 
 class Highway(ChainerLayer):

@@ -45,10 +45,9 @@ def parameter_name(param: torch.Tensor, owner: nn.Module | None = None) -> str:
     """
     if isinstance(owner, nn.Module):
         name_own_parameters(owner)
-    return _the_name(
-        vars(param).get("_chainer_names"),
-        "parameters get theirs from the setup() of an optimizer, or from compat.namedparams(model)",
-    )
+    who = "parameters get theirs from the setup() of an optimizer, or from compat.namedparams(model)"
+    name: str = _the_name(vars(param).get("_chainer_names"), who)
+    return name
 
 
 def link_name(link: nn.Module, parent: nn.Module | None = None) -> str | None:
@@ -63,10 +62,9 @@ def link_name(link: nn.Module, parent: nn.Module | None = None) -> str | None:
     """
     if isinstance(parent, nn.Module):
         name_children(parent)
-    return _the_name(
-        vars(link).get("_chainer_link_names"),
-        "modules get theirs from compat.children(parent) and compat.namedlinks(model)",
-    )
+    who = "modules get theirs from compat.children(parent) and compat.namedlinks(model)"
+    name: str | None = _the_name(vars(link).get("_chainer_link_names"), who)
+    return name
 
 
 def name_of(obj: Any) -> Any:
@@ -163,7 +161,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
             return own
     if name == "b" and "bias" in module._parameters and "W" in dict(parameter_names(module)):
         return "bias"  # None: a layer without one
-    for own, chainer_name in getattr(module, "_chainer_names", {}).items():
+    names: dict[str, str] = getattr(module, "_chainer_names", {})
+    for own, chainer_name in names.items():
         if chainer_name == name and own in module._buffers:
             return own
     if isinstance(module, _NormBase):

@@ -178,7 +178,7 @@ def _own_slots(module: nn.Module) -> Iterator[Slot]:
 
 
 def _names(module: nn.Module) -> dict[str, str]:
-    names = getattr(module, "_chainer_names", None)
+    names: dict[str, str] | None = getattr(module, "_chainer_names", None)
     if names is not None:
         return names
     if isinstance(module, _NormBase):

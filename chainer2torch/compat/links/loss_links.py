@@ -192,4 +192,5 @@ class CRF1d(ChainerLayer):
 
 def _by_falling_length(xs: Sequence[Any]) -> list[int]:
     # numpy's own order of equal lengths: with reduce='no' it shows
-    return np.argsort([-len(x) for x in xs]).tolist()
+    order: list[int] = np.argsort([-len(x) for x in xs]).tolist()
+    return order

@@ -30,10 +30,10 @@ class MovedModule(nn.Module):
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         # every move and conversion of a module goes through here
         if self._moving:
-            return super()._apply(fn, recurse)
+            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch gives it no types
         tensor = next((t for t in (*self.parameters(), *self.buffers())), None)
         before = tensor.device if tensor is not None else self._lies_on or torch.device("cpu")
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         after = fn(torch.empty(0, device=before)).device
         if after != before:
             self._lies_on = after

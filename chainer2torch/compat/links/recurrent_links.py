@@ -60,7 +60,7 @@ class StatefulLayer(ChainerLayer):
         for name in self._state_names:
             if getattr(self, name) is not None:
                 setattr(self, name, fn(getattr(self, name)))
-        return super()._apply(fn, recurse)
+        return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch gives it no types
 
 
 class _LSTMBase(ChainerLayer):

@@ -49,7 +49,8 @@ class Sequential(nn.Module):
         return iter(self._layers)
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(self._layers)
+        layers: Iterator[Any] = reversed(self._layers)
+        return layers
 
     def __contains__(self, item: Any) -> bool:
         return item in self._layers

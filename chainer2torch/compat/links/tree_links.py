@@ -70,10 +70,10 @@ class NaryTreeLSTM(nn.Module):
 
 def _node_input(cshsx: Sequence[Any], in_size: int) -> torch.Tensor:
     """The node's own input, or zeros for a None."""
-    x = cshsx[-1]
+    x: torch.Tensor | None = cshsx[-1]
     if x is not None:
         return x
-    base = next((value for value in cshsx if value is not None), None)
+    base: torch.Tensor | None = next((value for value in cshsx if value is not None), None)
     if base is None:
         raise ValueError("all inputs are None")
     return base.new_zeros(len(base), in_size)

@@ -53,14 +53,17 @@ class _VisionModel(nn.Module):
         self, images: Sequence[Any], layers: Sequence[str] | None = None, size: Any = (224, 224)
     ) -> dict[str, torch.Tensor]:
         """The activations for PIL images or arrays (height, width), (1 or 3, height, width), (height, width, 3)."""
-        return self(self._batch(images, size), [self._extracted] if layers is None else layers)
+        found: dict[str, torch.Tensor] = self(
+            self._batch(images, size), [self._extracted] if layers is None else layers
+        )
+        return found
 
     def predict(self, images: Sequence[Any], oversample: bool = True) -> torch.Tensor:
         """The class probabilities (images, 1000), by default the mean over ten crops; in eval mode, without a graph."""
         x = self._batch(images, (256, 256))
         x = _ten_crops(x) if oversample else x[:, :, 16:240, 16:240]
         with torch.no_grad(), eval_mode(self):
-            y = self(x, ["prob"])["prob"]
+            y: torch.Tensor = self(x, ["prob"])["prob"]
         return y.unflatten(0, (-1, 10)).mean(1) if oversample else y
 
     def _batch(self, images: Sequence[Any], size: Any) -> torch.Tensor:
@@ -98,7 +101,8 @@ def _prepare(image: Any, size: Any, mean: Sequence[float]) -> np.ndarray:
         image = image.resize(size)
     dtype = default_dtype()
     pixels = np.asarray(image, dtype=dtype)[:, :, ::-1] - np.array(mean, dtype=dtype)
-    return pixels.transpose((2, 0, 1))
+    planes: np.ndarray = pixels.transpose((2, 0, 1))
+    return planes
 
 
 def prepare_vgg(image: Any, size: Any = (224, 224)) -> np.ndarray:
@@ -274,7 +278,8 @@ class _Bottleneck(nn.Module):
         self.project = project
 
     def _layer(self, i: int, x: torch.Tensor) -> torch.Tensor:
-        return self.get_submodule(f"bn{i}")(self.get_submodule(f"conv{i}")(x))
+        y: torch.Tensor = self.get_submodule(f"bn{i}")(self.get_submodule(f"conv{i}")(x))
+        return y
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         h = F.relu(self._layer(2, F.relu(self._layer(1, x))))

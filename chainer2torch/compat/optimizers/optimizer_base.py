@@ -288,13 +288,13 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
     def _master(self, param: torch.Tensor) -> torch.Tensor:
         if param.dtype != torch.float16:
             return param.data
-        state = self.state[param]
+        state: dict[str, torch.Tensor] = self.state[param]
         if "fp32_param" not in state:
             state["fp32_param"] = param.detach().float()
         return state["fp32_param"]
 
     def _state_of(self, param: torch.Tensor, like: torch.Tensor) -> dict[str, Any]:
-        state = self.state[param]
+        state: dict[str, Any] = self.state[param]
         for name in self._state_names:
             value = state.get(name)
             if value is None:

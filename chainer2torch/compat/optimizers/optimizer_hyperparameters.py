@@ -42,7 +42,8 @@ class _OptimizerHyperparameter(Hyperparameter):
         """All settings by Chainer's names."""
         optimizer = vars(self)["_optimizer"]
         source = optimizer.param_groups[0] if optimizer.param_groups else optimizer.defaults
-        return optimizer._settings(source)
+        settings: dict[str, Any] = optimizer._settings(source)
+        return settings
 
 
 class HyperparameterProxy:

@@ -66,7 +66,7 @@ def _state_to_read(serializer: StateReader, optimizer: Any, param: Any) -> dict[
     rule = getattr(param, "update_rule", None)
     if rule is not None and rule._has_own_formula:
         fresh = rule._own_state is None
-        state = rule._initial_state(param) if fresh else rule._own_state
+        state: dict[str, Any] = rule._initial_state(param) if fresh else rule._own_state
         if rule.enabled or all(name in serializer for name in state):
             rule._own_state = state
             return state

@@ -357,7 +357,8 @@ class Adam(GradientMethod):
             raise RuntimeError(
                 "Can't determine the learning rate of Adam optimizer because the update steps have not been started."
             )
-        return hp["alpha"] * math.sqrt(1.0 - hp["beta2"] ** t) / (1.0 - hp["beta1"] ** t)
+        rate: float = hp["alpha"] * math.sqrt(1.0 - hp["beta2"] ** t) / (1.0 - hp["beta1"] ** t)
+        return rate
 
     def _update_parameters(
         self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int

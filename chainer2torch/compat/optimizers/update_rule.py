@@ -29,7 +29,8 @@ class Hyperparameter:
     @property
     def parent(self) -> Hyperparameter | None:
         """Where settings that are missing here are looked up."""
-        return vars(self)["_parent"]
+        parent: Hyperparameter | None = vars(self)["_parent"]
+        return parent
 
     def get_dict(self) -> dict[str, Any]:
         """All settings, the parent's included."""
@@ -110,7 +111,8 @@ class UpdateRule:
         """Number of updates of this parameter."""
         if self._has_own_formula or self._optimizer is None:
             return self._own_t
-        return self._optimizer.t - self._missed
+        counted: int = self._optimizer.t - self._missed
+        return counted
 
     @t.setter
     def t(self, value: int) -> None:
@@ -123,7 +125,8 @@ class UpdateRule:
         """The state arrays by name; None before the first update."""
         if self._has_own_formula or self._optimizer is None:
             return self._own_state
-        return self._optimizer.state.get(self._param)
+        state: dict[str, Any] | None = self._optimizer.state.get(self._param)
+        return state
 
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Registers a function ``(rule, param)`` that runs before (``'pre'``) or after (``'post'``) the update."""

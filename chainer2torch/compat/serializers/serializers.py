@@ -59,7 +59,8 @@ def chainer_entries(obj: Any) -> dict[str, Any]:
     if isinstance(obj, nn.Module):
         return {slot.key: slot.read() for slot in chainer_slots(obj)}
     if hasattr(obj, "_chainer_entries"):
-        return obj._chainer_entries()
+        entries: dict[str, Any] = obj._chainer_entries()
+        return entries
     raise TypeError(f"{type(obj).__name__} has no state in Chainer's layout; save its state_dict() with torch.save")
 
 

@@ -358,7 +358,8 @@ def _as_tuple(values: Any) -> tuple[Any, ...]:
 def _kind(x: Any) -> str:
     if isinstance(x, torch.Tensor):
         return "f" if x.is_floating_point() else "i"
-    return x.dtype.kind
+    kind: str = x.dtype.kind
+    return kind
 
 
 def _float64(x: Any) -> Any:

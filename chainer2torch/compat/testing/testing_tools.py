@@ -172,7 +172,8 @@ def generate_matrix(shape: tuple[int, ...], dtype: Any = float, *, singular_valu
     if dtype.kind == "c":
         matrix = matrix + 1j * np.random.randn(*shape)
     left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return ((left * values[..., None, :]) @ right).astype(dtype)
+    product: np.ndarray = ((left * values[..., None, :]) @ right).astype(dtype)
+    return product
 
 
 def patch(target: str, *args: Any, **kwargs: Any) -> Any:

@@ -23,7 +23,8 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Ca
     def _observe_value(trainer: Any) -> None:
         trainer.observation[observation_key] = target_func(trainer)
 
-    return _observe_value
+    extension: Callable[[Any], None] = _observe_value
+    return extension
 
 
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Callable[[Any], None]:

@@ -280,4 +280,5 @@ def _unreported_loss(model: torch.nn.Module, inputs: Any) -> torch.Tensor:
     reporter = reporting.Reporter()
     add_model_observers(reporter, "main", model)
     with reporter.scope({}):
-        return call_with(model, inputs)
+        loss: torch.Tensor = call_with(model, inputs)
+        return loss

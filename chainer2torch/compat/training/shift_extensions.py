@@ -146,7 +146,7 @@ class PolynomialShift(_ShiftFromStart):
         self._max_count = max_count
 
     def _value(self) -> float:
-        value = self._init * max(1 - self._t / self._max_count, 0) ** self._rate
+        value: float = self._init * max(1 - self._t / self._max_count, 0) ** self._rate
         if self._target is not None and (self._target / value > 1 if self._rate > 0 else self._target / value < 1):
             return self._target
         return value
@@ -185,7 +185,7 @@ class MultistepShift(_Shift):
         super().__init__(attr, optimizer)
         self._gamma = gamma
         self._step_value = step_value
-        self._init: Any = init
+        self._init: Any = init  # a float from `initialize` on
         self._current_step = 0
 
     def initialize(self, trainer: Any) -> None:
@@ -198,7 +198,8 @@ class MultistepShift(_Shift):
     def _value(self) -> float:
         if self._current_step < len(self._step_value) and self._t >= self._step_value[self._current_step]:
             self._current_step += 1
-        return self._init * self._gamma**self._current_step
+        value: float = self._init * self._gamma**self._current_step
+        return value
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores the number of calls and of steps."""

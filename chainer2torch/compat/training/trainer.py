@@ -99,22 +99,25 @@ class Trainer(IgniteExtensionsManager, SerializableState):
     @property  # type: ignore[misc]
     def iteration(self) -> int:
         """Iterations done."""
-        return self.updater.iteration
+        iteration: int = self.updater.iteration
+        return iteration
 
     @property
     def epoch(self) -> int:
         """Epochs done."""
-        return self.updater.epoch
+        epoch: int = self.updater.epoch
+        return epoch
 
     @property
     def epoch_detail(self) -> float:
         """Epochs done, with the fraction of the current one."""
-        return self.updater.epoch_detail
+        epoch_detail: float = self.updater.epoch_detail
+        return epoch_detail
 
     @property
     def is_before_training(self) -> bool:
         """Whether no iteration was done yet."""
-        return self.updater.iteration == 0
+        return bool(self.updater.iteration == 0)
 
     @property
     def elapsed_time(self) -> float:

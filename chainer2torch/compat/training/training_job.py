@@ -163,7 +163,8 @@ class _Loss(torch.nn.Module):
 def _sum(bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
     """Communication of DistributedDataParallel that adds gradients; its own computes means."""
     done = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
-    return done.then(lambda future: future.value()[0])
+    total: torch.futures.Future[torch.Tensor] = done.then(lambda future: future.value()[0])
+    return total
 
 
 def _shapes(tensors: Sequence[torch.Tensor]) -> list[Any]:

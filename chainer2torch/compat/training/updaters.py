@@ -97,22 +97,26 @@ class StandardUpdater(Updater):
     @property
     def epoch(self) -> int:
         """Epochs done by the main iterator."""
-        return self._iterators["main"].epoch
+        epoch: int = self._iterators["main"].epoch
+        return epoch
 
     @property
     def epoch_detail(self) -> float:
         """Epochs done, with the fraction of the current one."""
-        return self._iterators["main"].epoch_detail
+        epoch_detail: float = self._iterators["main"].epoch_detail
+        return epoch_detail
 
     @property
     def previous_epoch_detail(self) -> float | None:
         """``epoch_detail`` before the last batch."""
-        return self._iterators["main"].previous_epoch_detail
+        previous_epoch_detail: float | None = self._iterators["main"].previous_epoch_detail
+        return previous_epoch_detail
 
     @property
     def is_new_epoch(self) -> bool:
         """Whether the last batch ended an epoch."""
-        return self._iterators["main"].is_new_epoch
+        is_new_epoch: bool = self._iterators["main"].is_new_epoch
+        return is_new_epoch
 
     def finalize(self) -> None:
         """Ends the iterators."""

@@ -158,7 +158,8 @@ def static_graph(*args: Any, **kwargs: Any) -> Callable[..., Any]:
     Source: chainer.static_graph (which repeats the functions of the first call).
     """
     if len(args) == 1 and not kwargs and callable(args[0]):
-        return args[0]
+        decorated: Callable[..., Any] = args[0]
+        return decorated
     return lambda function: function
 
 

@@ -80,8 +80,9 @@ def parameter(initializer: Any = None, shape: Any = None, name: str | None = Non
     if is_array and shape is None:
         return torch.nn.Parameter(_tensor(initializer).detach())
     fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
-    result: Any = UninitializedParameter() if shape is None else torch.nn.Parameter(generate_array(fill, shape))
-    result.initializer = fill  # for its first shape, and for a copy that is filled anew
+    created: Any = UninitializedParameter() if shape is None else torch.nn.Parameter(generate_array(fill, shape))
+    created.initializer = fill  # for its first shape, and for a copy that is filled anew
+    result: torch.nn.Parameter = created
     return result
 
 

@@ -50,7 +50,8 @@ def backward(
 
 def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
     # `grad` of a tensor in the middle of a graph warns unless it is there.
-    return y.__dict__.pop("_grad_to_start_from", None)
+    grad: torch.Tensor | None = y.__dict__.pop("_grad_to_start_from", None)
+    return grad
 
 
 def retain_grad(*values: Any) -> None:

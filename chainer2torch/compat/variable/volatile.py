@@ -66,7 +66,7 @@ class VolatileTensor(torch.Tensor):
         if any(_starts_a_graph(value) for value in _tensors_in((*args, *kwargs.values()))):
             raise ValueError("a volatile tensor meets one that is not: in Chainer ON and OFF cannot be mixed")
         with torch.no_grad():
-            result = super().__torch_function__(func, types, args, kwargs)
+            result = super().__torch_function__(func, types, args, kwargs)  # type: ignore[no-untyped-call]
         return result.as_subclass(torch.Tensor) if func in (torch.Tensor.detach, _DATA) else result
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VolatileTensor:

@@ -394,7 +394,8 @@ def _first_line(text: str) -> str:
 
 
 def _last_frame(record: dict[str, Any]) -> str:
-    lines = [line for line in record.get("trace", "").splitlines() if line.strip()]
+    trace: str = record.get("trace", "")
+    lines = [line for line in trace.splitlines() if line.strip()]
     frames = [line for line in lines if line.lstrip().startswith("File ")]
     own = [frame for frame in frames if "site-packages" not in frame and "chainer2torch/verify" not in frame]
     return (own or frames or [""])[-1]

@@ -82,7 +82,7 @@ def read_names(src: Path) -> Mapping[str, Any]:
     """The names that a port written by hand uses: ``[tool.chainer2torch.verify.names]``, for all models, and tables in
     it for one: ``[tool.chainer2torch.verify.names."net:MLP"]``. Raises ModelsError.
     """
-    table = _settings(src).get("names", {})
+    table: dict[str, Any] = _settings(src).get("names", {})
     flat = [*table.items(), *(item for inner in table.values() if isinstance(inner, dict) for item in inner.items())]
     for key, value in flat:
         if not isinstance(value, str) and not (isinstance(value, dict) and ":" in key):

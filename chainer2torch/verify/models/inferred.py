@@ -79,7 +79,7 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -
     except Unclear:
         named = reader.by_keyword(cls)
         made += calls.of(cls, required, [name for name, _ in parameters if name not in named])
-        guessed = {name: reader.size(cls, name) for name in required}
+        guessed: dict[str, Any] = {name: reader.size(cls, name) for name in required}
         guessed.update({name: by_name(name) for name, value in guessed.items() if value is None})
         if ... not in guessed.values() and guessed not in made:
             made.append(guessed)

@@ -50,7 +50,7 @@ def _files(compat_dir: str) -> list[str]:
     return sorted(found, key=os.path.basename)
 
 
-def _top_level(tree: ast.Module):
+def _top_level(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
@@ -70,7 +70,7 @@ def helper(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def mode(train: bool):
+def mode(train: bool) -> Iterator[None]:
     """Runs a block in train or test mode for helpers and functions that belong to no module.
 
     The mode is the thread's in ``compat/modes.py``; a migrated project without it has no such function.
@@ -93,7 +93,8 @@ def load_npz(path: str, module: torch.nn.Module) -> None:
 
 def read_npz(path: str) -> dict[str, Any]:
     """The arrays of a file of Chainer's ``save_npz`` by key."""
-    return helper("read_npz")(path)
+    arrays: dict[str, Any] = helper("read_npz")(path)
+    return arrays
 
 
 Pairs = Iterator[tuple[str, Any]]

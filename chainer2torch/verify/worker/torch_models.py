@@ -87,7 +87,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
             return record
     except Exception as error:
-        return wire.failure(phase, error)
+        failed: dict[str, Any] = wire.failure(phase, error)
+        return failed
 
 
 def _load(

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -65,7 +66,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
 
 
 @contextlib.contextmanager
-def config(case: dict[str, Any]):
+def config(case: dict[str, Any]) -> Iterator[None]:
     """Train mode and the dtype of new tensors, as the case says."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, case["dtype"]))
@@ -78,7 +79,8 @@ def config(case: dict[str, Any]):
 
 def execute(case: dict[str, Any]) -> dict[str, Any]:
     """The names that the text of the case defines."""
-    return missing.importing(lambda: _executed(case))
+    namespace: dict[str, Any] = missing.importing(lambda: _executed(case))
+    return namespace
 
 
 def _executed(case: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +96,8 @@ def find_modules(namespace: dict[str, Any]) -> dict[str, torch.nn.Module]:
     return {name: value for name, value in namespace.items() if isinstance(value, torch.nn.Module)}
 
 
-def _inputs(case: dict[str, Any], arrays: Any, device: str):
+def _inputs(case: dict[str, Any], arrays: Any, device: str) -> tuple[dict[str, Any], dict[str, list[torch.Tensor]]]:
+    """The keyword arguments of ``run``, and the tensors among them that take gradients, by argument."""
     plain = set(case.get("arrays", ()))
     tensors: dict[str, list[torch.Tensor]] = {}
 
@@ -112,7 +115,9 @@ def _inputs(case: dict[str, Any], arrays: Any, device: str):
     return wire.decode_inputs(case["inputs"], arrays, wrap), tensors
 
 
-def run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
+def run(
+    case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Calls ``run`` and differentiates what Chainer differentiated: the record, and outputs and gradients."""
     kwargs, tensors = _inputs(case, inputs, job.get("device", "cpu"))
     result = namespace["run"](**kwargs)
@@ -143,7 +148,7 @@ def run(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[
     return record, arrays
 
 
-def array_of(value: Any):
+def array_of(value: Any) -> numpy.ndarray | None:
     """The ndarray of a tensor or array, None for anything else."""
     if isinstance(value, torch.Tensor):
         # A snippet may resize or overwrite what it returned: the comparison is of the value at this moment.
@@ -158,7 +163,9 @@ def on_gpu(tree: Any) -> list[str]:
     return sorted(key for key, value in tree.leaves.items() if isinstance(value, torch.Tensor) and value.is_cuda)
 
 
-def _sample(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]):
+def _sample(
+    case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Many runs of a random function: the values of each output and gradient in one long row."""
     samples: dict[str, list[Any]] = {}
     record: dict[str, Any] = {}

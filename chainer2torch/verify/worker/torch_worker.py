@@ -8,7 +8,7 @@ import sys
 import types
 
 
-def main():
+def main() -> None:
     """Runs the job. The exit status is 0 when every case was tried, whatever came of it."""
     if sys.version_info < (3, 10):  # noqa: UP036 - it runs by its path, under any interpreter
         raise SystemExit("Python 3.10 or newer is needed; this is " + sys.version.split()[0])
