@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from chainer2torch.verify.judge import tolerances
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Outcome
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,8 @@ from chainer2torch.engine import migrate_source
 from chainer2torch.verify.worker import compat_module
 from chainer2torch.verify.judge import pairs
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Pair, run_pairs
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Pair
+from chainer2torch.verify.judge.pairs import run_pairs
 from chainer2torch.verify.rules.verify_rules import verify_rules
 from chainer2torch.verify.script.verify_script import verify_script
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainer2torch.verify.worker import chainer_double
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import PASSED
+from chainer2torch.verify.judge.outcome import PASSED
 from tests.support import model_batch
 
 HERE = Path(__file__).resolve().parents[2]

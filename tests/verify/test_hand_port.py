@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import FAILED
+from chainer2torch.verify.judge.outcome import FAILED
 from tests.support.model_batch import module_of, verify
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "hand_port"

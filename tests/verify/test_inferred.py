@@ -4,7 +4,7 @@ import pytest
 
 from chainer2torch.verify.models.inferred import infer
 from chainer2torch.verify.models.verify_models import ModelsError, verify_models
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
 
 HEAD = "import os\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 NET = (

@@ -9,7 +9,7 @@ import pytest
 
 from chainer2torch.verify.worker import missing
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import PASSED, UNVERIFIED
+from chainer2torch.verify.judge.outcome import PASSED, UNVERIFIED
 from tests.support import model_batch
 
 NET = """

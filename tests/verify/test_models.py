@@ -4,7 +4,7 @@ import pytest
 
 from chainer2torch.report.verification import document_of, read
 from chainer2torch.verify.models.verify_models import ModelsError, verify_models
-from chainer2torch.verify.judge.pairs import FAILED
+from chainer2torch.verify.judge.outcome import FAILED
 from tests.support import model_batch
 
 PYPROJECT = """

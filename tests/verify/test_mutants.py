@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify.judge.pairs import FAILED, PASSED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED
 from tests.support import model_batch
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, Pair, run_pairs
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, Pair
+from chainer2torch.verify.judge.pairs import run_pairs
 
 CHAINER = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n"
 TORCH = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"

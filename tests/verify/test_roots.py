@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import PASSED
+from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.worker.roots import Roots
 from chainer2torch.verify.models.trials import helpers_root
 

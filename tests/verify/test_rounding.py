@@ -6,7 +6,8 @@ import pytest
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.compare import Difference, compare_arrays
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, note
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.judge.verdict import note
 from tests.support import model_batch
 
 EXACT = np.array([1000.0, 1.0, 1e-3])

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from chainer2torch.rules.table import load_rules
-from chainer2torch.verify.judge.pairs import FAILED, PASSED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED
 from chainer2torch.verify.rules.verify_rules import verify_rules
 
 RULES = load_rules(strict=False)

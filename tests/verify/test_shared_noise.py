@@ -3,7 +3,7 @@
 import pytest
 
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
-from chainer2torch.verify.judge.pairs import PASSED
+from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 

@@ -10,7 +10,7 @@ from chainer2torch.verify.rules import given, snippets
 from chainer2torch.verify.worker import wire
 from chainer2torch.verify.rules.callmatrix import Variant, variants
 from chainer2torch.verify.judge.compare import compare_moments
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
 from chainer2torch.verify.rules.verify_rules import verify_rules
 
 NAME = "chainer.functions.leaky_relu"

@@ -3,7 +3,7 @@
 import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
 from chainer2torch.verify.models.trials import Left, attempts, choose, variants
 from tests.support import model_batch
 

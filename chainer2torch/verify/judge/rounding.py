@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from chainer2torch.verify.judge import tolerances
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, Outcome
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, Outcome
 
 _TINY = 1e-30
 _GRADIENTS = ("grad/", "pgrad/")

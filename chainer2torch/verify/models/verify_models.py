@@ -17,7 +17,9 @@ from chainer2torch.verify.worker import wire
 from chainer2torch.verify.judge.compare import compare_arrays
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, read_entries, read_names
 from chainer2torch.verify.rules.given import GivenError
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Outcome, Pair, case_of, judge, note
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.judge.pairs import case_of
+from chainer2torch.verify.judge.verdict import judge, note
 from chainer2torch.verify.results import VerifyReport
 from chainer2torch.verify.models.trials import Left, choose, helpers_root
 

@@ -13,7 +13,8 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.rules import snippets
 from chainer2torch.verify.rules.callmatrix import variants
 from chainer2torch.verify.rules.given import GivenError, is_float
-from chainer2torch.verify.judge.pairs import FAILED, PASSED, UNVERIFIED, Batch, Outcome, Pair, run_pairs
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.judge.pairs import Batch, run_pairs
 from chainer2torch.verify.results import VerifyReport
 
 _METHODS = ("chainer.Variable.", "chainer.Parameter.", "numpy.ndarray.")

@@ -1,0 +1,65 @@
+"""A pair of snippets to compare, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One thing to run in both frameworks: two module texts with a function ``run``, and what to feed it."""
+
+    id: str
+    row: str
+    label: str
+    chainer: str
+    torch: str
+    given: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    dtype: str = "float32"
+    mode: str = "train"
+    compare: str = "allclose"
+    grad: bool = True
+    raises: bool = False
+    arrays: Sequence[str] = ()
+    rtol: float | None = None
+    atol: float | None = None
+    seed: str = ""
+    strided: bool = False
+    initial: bool = False
+    may_not_be_a_call: bool = False
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came of a pair. ``reasons`` say why it failed or was not verified, ``notes`` what it rests on; errors are
+    the largest relative ones.
+    """
+
+    pair: Pair
+    status: str = PASSED
+    reasons: list[str] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    forward: float = 0.0
+    backward: float = 0.0
+    compared: int = 0
+    # Of a model: the largest relative error of each layer's output, in the order of the calls.
+    layers: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    # How often it failed, and the values among that, by name: those may still turn out to be rounding (``rounded``).
+    failures: int = 0
+    differing: dict[str, str] = dataclasses.field(default_factory=dict)
+    rounded: bool = False
+
+    def fail(self, reason: str) -> None:
+        """Marks the pair as failed, for one more reason."""
+        self.status = FAILED
+        self.failures += 1
+        self.reasons.append(reason)
+
+    def leave(self, reason: str) -> None:
+        """Marks the pair as not verified, for a reason."""
+        self.status = UNVERIFIED
+        self.reasons.append(reason)
