@@ -6,7 +6,8 @@ import json
 
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.launch import launch_command
-from chainer2torch.report.model import NO_CHAINER, STATES, Report
+from chainer2torch.plan.site import STATES
+from chainer2torch.report.model import NO_CHAINER, Report
 
 ENDINGS = {
     ".json": "json",

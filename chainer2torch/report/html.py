@@ -13,7 +13,8 @@ from typing import Any
 
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.linediff import opcodes
-from chainer2torch.report.model import NO_CHAINER, STATES, FileRow, Report
+from chainer2torch.plan.site import STATES
+from chainer2torch.report.model import NO_CHAINER, FileRow, Report
 from chainer2torch.report.verification import Check
 
 _CONTEXT = 2

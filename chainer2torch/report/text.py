@@ -7,7 +7,8 @@ from typing import TextIO
 
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.launch import launch_command
-from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, STATES, Report
+from chainer2torch.plan.site import STATES
+from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
 _PLANNED = {MIGRATED: "to migrate", PARTIAL: "to migrate in part"}  # while nothing is written
