@@ -22,6 +22,7 @@ ROW_KEYS = frozenset(
         "fallback",
         "drop",
         "value",
+        "type_only",
         "returns",
         "state",
         "bound",
@@ -127,6 +128,7 @@ class Row:
     renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
     differs_without: str | None = None  # the argument whose default was another one, whatever the signatures say
     until: int = 0  # the last version in which the very same call computed something else
+    type_only: bool = False  # `value` is what isinstance() asks for, not what calls the name through a variable
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
 
     @property
@@ -197,6 +199,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> 
         renames=fields.get("renames", {}),
         differs_without=fields.get("differs_without"),
         until=fields.get("until", 0),
+        type_only=fields.get("type_only", False),
         keeps=frozenset(fields.get("keeps", ())),
     )
 

@@ -32,6 +32,8 @@ class VerifyReport:
     versions: dict[str, str]
     device: str = "cpu"
     without_examples: list[str] = dataclasses.field(default_factory=list)
+    # The rows without examples that name a test file as their proof, by that file.
+    elsewhere: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     # What a person can do about that which was not verified.
     hints: list[str] = dataclasses.field(default_factory=list)
 
@@ -93,6 +95,7 @@ class VerifyReport:
         if verbose:
             out += [f"not verified: {o.pair.row} ({o.pair.label}): {'; '.join(o.reasons)}" for o in unverified]
         out += [f"not verified: {name} has no example" for name in self.without_examples]
+        out += [f"not run here, proved by {file}: {', '.join(names)}" for file, names in self.elsewhere.items()]
         out += self.hints
         out += [f"ERROR: {problem}" for problem in self.problems]
         failed = sum(o.status == FAILED for o in self.outcomes)

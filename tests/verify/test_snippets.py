@@ -1,5 +1,6 @@
 """Snippets from examples: the module text, the call matrix, the emitted text read back, inputs from their words."""
 
+import dataclasses
 import types
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from chainer2torch.rules.signature import Signature
 from chainer2torch.verify.rules import given, snippets
 from chainer2torch.verify.worker import wire
+from chainer2torch.rules.row import Example, row_of
+from chainer2torch.rules.table import Rules
 from chainer2torch.verify.rules.callmatrix import Variant, variants
 from chainer2torch.verify.judge.compare import compare_moments
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
@@ -104,10 +107,10 @@ def test_given_literals_and_nesting():
 
 
 def _row(name, before, after=None, signature=None, state="exact", **options):
-    example = types.SimpleNamespace(given={"x": "f32[3,4]"}, before=before, after=after, options=options)
-    return types.SimpleNamespace(
-        name=f"chainer.functions.{name}", signature=signature, state=state, examples=(example,), alias=None, bound=None
-    )
+    """A row without templates: what migrates is the test's own."""
+    example = Example({"x": "f32[3,4]"}, before, {**options, **({"after": after} if after else {})})
+    row = row_of(f"chainer.functions.{name}", "test.toml", {"state": state}, [])
+    return dataclasses.replace(row, signature=signature, examples=(example,))
 
 
 def _migrator(table, left=()):
@@ -126,8 +129,8 @@ def _migrator(table, left=()):
 
 
 def test_verify_rules(tmp_path):
-    rules = types.SimpleNamespace(
-        rows={
+    rules = Rules(
+        {
             row.name: row
             for row in [
                 _row("relu", "F.relu(x)", "F.relu(x)", Signature.parse("(x)")),
@@ -136,7 +139,8 @@ def test_verify_rules(tmp_path):
                 _row("elu", "F.elu(x)"),
                 _row("selu", "F.selu(x)", state="manual"),
             ]
-        }
+        },
+        {},
     )
     migrate_source = _migrator({"softmax(x)": "softmax(x, dim=1)", "relu(x=x)": "relu(x)"}, ["F.elu(x)", "F.selu(x)"])
     junit = tmp_path / "junit.xml"

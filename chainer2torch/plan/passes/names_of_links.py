@@ -56,7 +56,7 @@ def link_name(plan: Plan, node: ast.AST, row: Row) -> None:
         plan.replace(node, "compat.link_name(self, parent)", operands)
         plan.mark(node, row, row.name, "exact")
         return
-    plan.replace(node, "compat.link_name(self)", operands)
+    plan.replace(node, row.cases[0].torch, operands)
     if _walked(plan, held) in ("children", "skipself"):
         plan.mark(node, row, row.name, "exact")
     else:

@@ -13,6 +13,7 @@ from chainer2torch.rules.signature import BindError, Bound, Signature
 
 # What a snippet's imports make of its names.
 _MODULES = {"F": "chainer.functions", "L": "chainer.links", "np": "numpy", "chainer": "chainer"}
+AS_WRITTEN, AS_VALUE = "as written", "as a value"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +32,14 @@ def variants(name: str, signature: Signature | None, setup: str, before: str, gi
     Positional, by keyword, shuffled keywords, defaults left out, defaults written out, and values in variables.
     Ways that give the same text are left out.
     """
-    found = [Variant("as written", setup, before)]
+    found = [Variant(AS_WRITTEN, setup, before)]
     if signature is None:
         return found
     seen = {_normal(setup, before)}
+    modules = _imported(setup, before)
     for part, text in (("setup", setup), ("before", before)):
         tree = ast.parse(text)
-        place = find_call(tree, name, signature)
+        place = find_call(tree, name, signature, modules)
         if place is None:
             continue
         call, receiver = place
@@ -59,37 +61,87 @@ def variants(name: str, signature: Signature | None, setup: str, before: str, gi
     return found
 
 
+def as_value(name: str, signature: Signature, setup: str, before: str, value: str) -> Variant | None:
+    """The example with the name in a variable that is called in its place: ``function = F.elu``, ``function(x)``.
+
+    So what stands for the name itself, the row's ``value``, is run. The helpers have Chainer's parameter names;
+    anything else of PyTorch's promises the order of the arguments only. None when no call of the example can be
+    written so.
+    """
+    modules = _imported(setup, before)
+    for part, text in (("setup", setup), ("before", before)):
+        tree = ast.parse(text)
+        place = find_call(tree, name, signature, modules)
+        if place is None:
+            continue
+        call, receiver = place
+        if receiver is not None:
+            return None
+        if not value.startswith("compat."):
+            try:
+                bound = signature.bind(call.args, call.keywords, None)
+            except BindError:
+                return None
+            positional = [p.name for p in signature.parameters if p.kind == "positional"]
+            given = [name for name in positional if name in bound.given]
+            if bound.starred or bound.extra_keywords or given != positional[: len(bound.given)]:
+                return None
+            call.args, call.keywords = [*(bound.given[name] for name in given), *bound.extra_args], []
+        statement = next(node for node in tree.body if any(inner is call for inner in ast.walk(node)))
+        variable = _unused(f"{setup}\n{before}")
+        assignment = ast.Assign([ast.Name(variable, ast.Store())], call.func, lineno=0)
+        call.func = ast.Name(variable, ast.Load())
+        tree.body.insert(tree.body.index(statement), assignment)
+        texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
+        return Variant(AS_VALUE, *texts)
+    return None
+
+
+def _unused(text: str) -> str:
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return next(name for name in ("chosen", "chosen_one", "chosen_two") if name not in names)
+
+
 def _normal(setup: str, before: str) -> str:
     return ast.unparse(ast.parse(setup)) + "\0" + ast.unparse(ast.parse(before))
 
 
-def find_call(tree: ast.AST, name: str, signature: Signature) -> tuple[ast.Call, ast.expr | None] | None:
-    """The first call of the name; for a method also its receiver."""
+def _imported(*texts: str) -> dict[str, str]:
+    """What the names of a snippet stand for: those of every snippet, and what its own texts import."""
+    found = dict(_MODULES)
+    for node in (node for text in texts for node in ast.walk(ast.parse(text))):
+        if isinstance(node, ast.Import):
+            found.update((a.asname, a.name) if a.asname else (a.name.split(".")[0],) * 2 for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.update((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
+    return found
+
+
+def find_call(
+    tree: ast.AST, name: str, signature: Signature, modules: Mapping[str, str] = _MODULES
+) -> tuple[ast.Call, ast.expr | None] | None:
+    """The first call of the name; for a method also its receiver. ``modules``: what the snippet's names stand for."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        dotted = _dotted(node.func)
+        dotted = _dotted(node.func, modules)
         if dotted == name:
             return node, None
         if (
             signature.is_method
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == name.rsplit(".", 1)[1]
-            and not _is_module(node.func.value)
+            and _dotted(node.func.value, modules) is None
         ):
             return node, node.func.value
     return None
 
 
-def _dotted(node: ast.expr) -> str | None:
+def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str | None:
     if isinstance(node, ast.Attribute):
-        base = _dotted(node.value)
+        base = _dotted(node.value, modules)
         return None if base is None else f"{base}.{node.attr}"
-    return _MODULES.get(node.id) if isinstance(node, ast.Name) else None
-
-
-def _is_module(node: ast.expr) -> bool:
-    return _dotted(node) is not None
+    return modules.get(node.id) if isinstance(node, ast.Name) else None
 
 
 _Way = tuple[str, list[ast.expr], list[ast.keyword], dict[str, Any]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from chainer2torch.project.worker_pool import spread
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.rules import snippets
-from chainer2torch.verify.rules.callmatrix import variants
+from chainer2torch.verify.rules.callmatrix import AS_WRITTEN, Variant, as_value, variants
+from chainer2torch.verify.rules.coverage import never_emitted
 from chainer2torch.verify.rules.given import GivenError, is_float
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import Batch, run_pairs
@@ -69,7 +71,12 @@ def verify_rules(
         for row in rows
         if not row.examples and not row.alias and row.state in ("exact", "close") and not row.name.endswith(".__call__")
     )  # calling a link is in the examples of its class
-    report = VerifyReport(plan.outcomes + batch.outcomes, batch.problems, batch.versions, device, without)
+    without = [name for name in without if not rules.rows[name].proof]
+    elsewhere: dict[str, list[str]] = {}
+    for row in rows:
+        if row.proof and not row.examples and rules.find(row.proof) is None:
+            elsewhere.setdefault(row.proof, []).append(row.name)
+    report = VerifyReport(plan.outcomes + batch.outcomes, batch.problems, batch.versions, device, without, elsewhere)
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report
@@ -121,23 +128,63 @@ class Plan:
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
     def add(self, row: Any) -> None:
-        """Adds every example of a row."""
+        """Adds every example of a row, and what of the row none of them emits."""
         for index, example in enumerate(row.examples):
             try:
                 self._add_example(row, index, example)
             except (GivenError, SyntaxError) as error:
                 self._note(row, f"example {index + 1}", FAILED, f"the example is not well formed: {error}")
+        self._add_coverage(row)
+
+    def _add_coverage(self, row: Any) -> None:
+        """A template that is never emitted proves nothing: a failure, or left to the test file that the row names."""
+        proof = self.rules.find(row.proof) if row.proof else None
+        elsewhere = bool(row.proof) and proof is None
+        if row.alias or not (row.examples or proof):
+            return
+        rows = [row, proof] if proof is not None else [row]
+        claims = row.state in ("exact", "close") and not elsewhere
+        for branch in never_emitted(row, self.rules, self._migrations(rows)):
+            self._note(
+                row,
+                branch.label,
+                FAILED if claims else UNVERIFIED,
+                f"no example emits `{branch.template}`" + (f"; left to {row.proof}" if elsewhere else ""),
+            )
+
+    def _migrations(self, rows: Sequence[Any]) -> Iterator[Callable[[Any], str]]:
+        """What migrates each way of each example with other rules: first those as written, in which most is seen."""
+        ways = [
+            (way, example, known)
+            for row in rows
+            for example in row.examples
+            for way in self._ways(row, example)
+            for known in (snippets.hints(example.given, example.options.get("arrays", ())), {})
+        ]
+        for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
+            yield functools.partial(self._migrated_text, snippets.build(way, example.given), known)
+
+    def _migrated_text(self, source: str, known: Mapping[str, str], rules: Any) -> str:
+        return snippets.migrate(source, self.migrate_source, rules, known).code
+
+    def _ways(self, row: Any, example: Any) -> list[Variant]:
+        """The ways to write an example that are run."""
+        setup = example.options.get("setup", "")
+        ways = variants(row.name, row.signature, setup, example.before, list(example.given))
+        ways = ways if self.matrix else ways[:1]
+        if row.value is not None and row.signature is not None and not row.type_only:
+            chosen = as_value(row.name, row.signature, setup, example.before, row.value)
+            ways += [chosen] if chosen is not None else []
+        return ways
 
     def _add_example(self, row: Any, index: int, example: Any) -> None:
         options = example.options
-        setup = options.get("setup", "")
-        ways = variants(row.name, row.signature, setup, example.before, list(example.given))
-        for way in ways if self.matrix else ways[:1]:
+        for way in self._ways(row, example):
             given = {**example.given, **{name: "=" + repr(value) for name, value in way.values.items()}}
             source = snippets.build(way, example.given)
             label = f"example {index + 1}, {way.label}"
             known = snippets.hints(example.given, options.get("arrays", ()))
-            first = way.label == "as written"
+            first = way.label == AS_WRITTEN
             may_be_left = row.state in ("review", "manual") or way.label == "values in variables"
             emitted = self._migrate(row, label, source, known, may_be_left)
             if emitted is not None:
