@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Runs the command line and exits with its status."""
     from chainer2torch.cli.app import cli
-    from chainer2torch.cli.commands import guarded
+    from chainer2torch.cli.errors import guarded
 
     sys.exit(guarded(cli))
 

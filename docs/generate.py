@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.report import formats
 from chainer2torch.rules import codes
 from chainer2torch.rules.table import Row, Rules, load_rules
 
@@ -80,7 +81,7 @@ def pages(rules: Rules) -> dict[str, str]:
     tables: dict[str, list[Row]] = {}
     for _, row in sorted(rules.rows.items()):
         tables.setdefault(row.table.removesuffix(".toml"), []).append(row)
-    made = {"codes.md": codes_page()}
+    made = {"codes.md": codes_page(), "formats.md": formats_page()}
     listed = []
     for table, rows in sorted(tables.items()):
         name = f"rules/{table.replace('/', '-')}.md"
@@ -102,6 +103,21 @@ def pages(rules: Rules) -> dict[str, str]:
         ]
     )
     return made
+
+
+def formats_page() -> str:
+    """What a report can be written as: the registry of report formats."""
+    lines = [
+        "# Report formats",
+        "",
+        "`chainer2torch report PATH --format NAME`, or `-o FILE` with one of the endings.",
+        "",
+    ]
+    lines += ["| name | endings of FILE | media type | |", "|---|---|---|---|"]
+    for name, form in formats.every().items():
+        endings = ", ".join(f"`{ending}`" for ending in form.endings)
+        lines.append(f"| `{name}` | {endings} | {form.media} | {form.help} |")
+    return "\n".join([*lines, ""])
 
 
 def _everything() -> Rules:

@@ -39,11 +39,11 @@ def project(tmp_path):
 WATCHED = """
 import sys
 from chainer2torch.cli.app import cli
-from chainer2torch.cli.commands import guarded
+from chainer2torch.cli.errors import guarded
 sys.argv[0] = "chainer2torch"
 status = guarded(cli)
-heavy = {"libcst", "torch", "chainer", "numpy", "rich", "chainer2torch.plan", "chainer2torch.analysis.flow",
-         "chainer2torch.project.dependencies.moving"}
+heavy = {"libcst", "torch", "chainer", "numpy", "rich", "chainer2torch.plan.passes", "chainer2torch.plan.edits",
+         "chainer2torch.analysis.flow", "chainer2torch.project.dependencies.moving"}
 heavy &= set(sys.modules)
 print("heavy:", sorted(heavy), "status:", status)
 """
@@ -74,8 +74,8 @@ def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
 
 def test_migrating_imports_neither_torch_nor_chainer(project):
     done = run("migrate", ".", cwd=project, code=WATCHED)
-    heavy = "heavy: ['chainer2torch.analysis.flow', 'chainer2torch.plan', 'libcst'] status: 1"
-    assert heavy in done.stdout, done.stdout + done.stderr
+    heavy = ["chainer2torch.analysis.flow", "chainer2torch.plan.edits", "chainer2torch.plan.passes", "libcst"]
+    assert f"heavy: {heavy} status: 1" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_package_is_light():
@@ -162,9 +162,9 @@ def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words)
         (["migrate", ".", "-o", "out"], "inside the source"),
         (["migrate", ".", "-o", ".."], "contains the source"),
         (["migrate", ".", "--write", "--diff"], "choose one of"),
-        (["migrate", ".", "--report", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
+        (["migrate", ".", "--report", "x.doc"], "must be one of .htm, .html, .json, .markdown, .md"),
         (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
-        (["report", ".", "-o", "x.doc"], "must be .txt, .json, .md, .html or .sarif"),
+        (["report", ".", "-o", "x.doc"], "must be one of .htm, .html, .json, .markdown, .md"),
         (["explain", "C2T0O4"], "did you mean C2T"),
         (["rules", "leeky_relu"], "did you mean leaky_relu"),
         (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
@@ -195,8 +195,8 @@ def test_a_package_of_the_extras_that_is_missing(project, package, command):
         code=(
             f"import builtins, sys\nsys.modules['numpy'] = None\n"
             f"def missing(*a, **k): raise ModuleNotFoundError('No module named {package}', name='{package}')\n"
-            "from chainer2torch import verify\nfrom chainer2torch.cli import commands\n"
-            "verify.verify_rules = commands.trace = missing\n"
+            "from chainer2torch import verify\nfrom chainer2torch.cli import programs\n"
+            "verify.verify_rules = programs.record = missing\n"
             f"from chainer2torch.__main__ import main\nmain()"
         ),
     )

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.report import baseline, formats, verification
-from chainer2torch.report.html import diff, to_html
+from chainer2torch.report.extras import Extras
+from chainer2torch.report.formats.html import diff, render
 from chainer2torch.report.linediff import opcodes
 from chainer2torch.report.model import MIGRATED, FileRow, Report
 from tests.support import reports
@@ -28,7 +29,7 @@ CHECKS = (
 
 @functools.cache
 def page(**options):
-    return to_html(reports.report(), reports.extras(**options))
+    return render(reports.report(), reports.extras(**options))
 
 
 # -- without a browser ---------------------------------------------------------------------------------------------
@@ -50,11 +51,11 @@ def test_source_cannot_become_markup():
 
 
 def test_two_pages_have_identical_bytes():
-    assert to_html(reports.report(), reports.extras()) == to_html(reports.report(), reports.extras())
+    assert render(reports.report(), reports.extras()) == render(reports.report(), reports.extras())
 
 
 def test_a_page_without_anything():
-    assert "<strong>0</strong> Chainer sites" in to_html(Report())
+    assert "<strong>0</strong> Chainer sites" in render(Report(), reports.extras())
 
 
 @pytest.mark.parametrize(
@@ -102,9 +103,9 @@ def test_lines_with_sites_are_shown_though_unchanged():
 
 
 def test_large_projects_stay_small():
-    text = to_html(reports.large(1000, 120))
+    text = render(reports.large(1000, 120), Extras())
     assert len(text.encode()) < 10_000_000
-    huge = to_html(reports.large(60, 4000))
+    huge = render(reports.large(60, 4000), Extras())
     assert len(huge.encode()) < 10_000_000 and '"diff":null' in huge, "what has no room is left out, and said so"
 
 
@@ -196,7 +197,7 @@ def test_a_file_opens_with_its_diff_and_sites(tmp_path):
 def test_changed_lines_stand_beside_what_they_become(tmp_path):
     before = "with self.init_scope():\n    self.a = L.Linear(1, 2)\n    self.b = L.Linear(2, 3)\nx\n"
     after = "self.a = nn.Linear(1, 2)\nself.b = nn.Linear(2, 3)\ncompat.init_like_chainer(self)\nx\n"
-    text = to_html(Report([FileRow("net.py", MIGRATED, (LINEAR,), 0, before, after)]), reports.extras())
+    text = render(Report([FileRow("net.py", MIGRATED, (LINEAR,), 0, before, after)]), reports.extras())
     rows = in_browser(
         tmp_path,
         text,
@@ -219,13 +220,13 @@ def test_changed_lines_stand_beside_what_they_become(tmp_path):
 
 def test_long_lists_are_folded():
     check = verification.Check("net:Net", 0, 1, 0, "first diverging link: /a; out: differs; grad: differs", ())
-    text = to_html(reports.report(), reports.extras(checks=(check,)))
+    text = render(reports.report(), reports.extras(checks=(check,)))
     assert "<br><small>first diverging link: /a</small>" in text and "<summary><small>2 more</small></summary>" in text
     assert "<li><small>grad: differs</small></li>" in text
     site = dataclasses.replace(reports.HARD, symbol="chainer.other")
     report = reports.report(*[dataclasses.replace(site, line=line) for line in range(1, 15)])
     new = tuple((report.files[0], site) for site in report.files[0].sites[2:])
-    text = to_html(report, reports.extras(comparison=baseline.Comparison(new, 0, 0)))
+    text = render(report, reports.extras(comparison=baseline.Comparison(new, 0, 0)))
     assert text.count("<code>chainer.other</code> C2T090") == 14 and "<summary>5 more</summary>" in text
 
 
@@ -294,7 +295,7 @@ def test_baseline_and_verification_are_shown(tmp_path):
     old = tmp_path / "old.json"
     old.write_text(formats.render("json", Report(), reports.extras()))
     comparison = baseline.compare(reports.report(), old)
-    text = to_html(reports.report(), reports.extras(comparison=comparison, checks=CHECKS))
+    text = render(reports.report(), reports.extras(comparison=comparison, checks=CHECKS))
     found = in_browser(
         tmp_path,
         text,
@@ -315,7 +316,7 @@ def test_baseline_and_verification_are_shown(tmp_path):
 @pytest.mark.browser
 @browser
 def test_a_thousand_files_open_at_once(tmp_path):
-    text = to_html(reports.large(1000, 120))
+    text = render(reports.large(1000, 120), Extras())
     milliseconds = in_browser(
         tmp_path, text, "return performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart;"
     )
@@ -323,7 +324,7 @@ def test_a_thousand_files_open_at_once(tmp_path):
 
 
 def test_errors_by_layer_are_plotted():
-    text = to_html(reports.report(), reports.extras(checks=CHECKS))
+    text = render(reports.report(), reports.extras(checks=CHECKS))
     plot = re.search(r'<svg class="layers".*?</svg>', text, re.DOTALL)[0]
     heights = [float(height) for height in re.findall(r'<rect [^>]*height="([\d.]+)"', plot)]
     assert len(heights) == 2 and heights[0] < heights[1] == 200  # what is off the scale is as high as the plot

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: the template in page/, filled with a run's results.
+"""One self-contained HTML page: the template in report/page/, filled with a run's results.
 
 The diffs are data that the page draws when a file is opened, so that a thousand files open at once.
 """
@@ -11,9 +11,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.report.extras import Extras
-from chainer2torch.report.linediff import opcodes
 from chainer2torch.plan.site import STATES
+from chainer2torch.report.extras import Extras
+from chainer2torch.report.formats import Format
+from chainer2torch.report.linediff import opcodes
 from chainer2torch.report.model import NO_CHAINER, FileRow, Report
 from chainer2torch.report.verification import Check
 
@@ -24,15 +25,14 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 _DECADES = (-12, 2)
 
 
-def to_html(report: Report, extras: Extras | None = None) -> str:
+def render(report: Report, extras: Extras) -> str:
     """The report as a page that opens from disk, without network, with everything in it."""
     import jinja2
 
     from chainer2torch import __version__
     from chainer2torch.rules import codes
 
-    extras = extras or Extras()
-    folder = Path(__file__).with_name("page")
+    folder = Path(__file__).parent.with_name("page")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -221,3 +221,11 @@ def _layers(check: Check) -> list[dict[str, Any]]:
             }
         )
     return bars
+
+
+FORMAT = Format(
+    help="One page with everything in it: causes, files with their changes, and the results of --verify.",
+    media="text/html",
+    render=render,
+    endings=(".html", ".htm"),
+)

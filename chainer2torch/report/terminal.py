@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO
 
+from chainer2torch.plan.site import STATES
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.launch import launch_command
-from chainer2torch.plan.site import STATES
 from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
@@ -20,11 +20,6 @@ _WORDS = (
     (NO_CHAINER, "without Chainer"),
     (ERROR, "with errors"),
 )
-
-
-def to_text(report: Report, extras: Extras | None = None) -> str:
-    """Every site (with a baseline: what is new), what strings and comments name, then the summary."""
-    return sites(report, extras) + kept(report) + named(report) + summary(report, extras=extras)
 
 
 def sites(report: Report, extras: Extras | None = None) -> str:

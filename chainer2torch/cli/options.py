@@ -1,0 +1,126 @@
+"""Options that several commands share, as decorators."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chainer2torch.cli import completion, settings
+from chainer2torch.cli.settings import Goal
+
+PATH = click.Path(path_type=Path)
+Function = Callable[..., Any]
+
+
+def sources(command: Function) -> Function:
+    """The arguments that migrate, check and report share; the command gets ``paths`` and ``settings``."""
+
+    @functools.wraps(command)
+    def wrapped(
+        paths: tuple[Path, ...],
+        rules: tuple[Path, ...],
+        select: tuple[str, ...],
+        ignore: tuple[str, ...],
+        exclude: tuple[str, ...],
+        quiet: bool,
+        no_gitignore: bool,
+        stdin_filename: str,
+        jobs: int | None,
+        chainer_version: int | None,
+        **rest: Any,
+    ) -> Any:
+        chosen = settings.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore, stdin_filename)
+        chosen = dataclasses.replace(
+            chosen,
+            chainer_version=chainer_version or chosen.chainer_version,
+            jobs=chosen.jobs if jobs is None else jobs,
+        )
+        return command(paths=paths, settings=chosen, **rest)
+
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="No summary."),
+        click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="Processes (0, the default: as many as are worth it). The result is the same.",
+        ),
+        click.option(
+            "--stdin-filename",
+            default="stdin.py",
+            metavar="PATH",
+            help="What to call the standard input, when PATH is -.",
+        ),
+        click.option(
+            "--chainer-version",
+            type=click.IntRange(1, 7),
+            metavar="N",
+            help="The version of Chainer that the code is for (default: the words of each file tell).",
+        ),
+        click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
+        click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="CODE",
+            shell_complete=completion.codes,
+            help="Leave out sites whose code starts so.",
+        ),
+        click.option(
+            "--select",
+            multiple=True,
+            metavar="CODE",
+            shell_complete=completion.codes,
+            help="Only sites whose code starts so.",
+        ),
+        click.option("--rules", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own."),
+        click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH..."),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def goal(command: Function) -> Function:
+    """The options that say when check and report fail; the command gets ``goal``."""
+
+    @functools.wraps(command)
+    def wrapped(baseline: Path | None, fail_under: float | None, **rest: Any) -> Any:
+        verified: tuple[Path, ...] = rest.pop("verified", ())
+        return command(goal=Goal(baseline, fail_under, verified), **rest)
+
+    for option in (
+        click.option(
+            "--fail-under",
+            type=click.FloatRange(0, 100),
+            metavar="PERCENT",
+            help="Fail only when fewer sites than this are exact or close.",
+        ),
+        click.option("--baseline", type=PATH, metavar="FILE", help="Fail only on what is new since this JSON report."),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def both_sides(command: Function) -> Function:
+    """The options of commands that run the original and its migration."""
+    for option in (
+        click.option(
+            "--report",
+            "report_file",
+            type=PATH,
+            metavar="FILE.json",
+            help="Write the result for `chainer2torch report --verify`.",
+        ),
+        click.option("--timeout", type=float, default=600, show_default=True, help="Seconds for each side."),
+        click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+        click.option("--torch-python", metavar="PATH", help="An interpreter with PyTorch (default: this one)."),
+        click.option("--chainer-python", metavar="PATH", help="An interpreter with Chainer (default: this one)."),
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,121 @@
+"""What migrate, check and report have in common: one run of the engine over the files, and one report of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chainer2torch.cli.errors import DONE, FAILED, LEFT, Failure
+from chainer2torch.cli.progress import shown
+from chainer2torch.cli.settings import Goal, Settings
+from chainer2torch.project import files
+from chainer2torch.project.scan import Engine, Project, analyse, collect
+from chainer2torch.report.extras import Extras
+from chainer2torch.report.model import Report
+
+_LONG_RUN = 20
+
+
+def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
+    """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
+    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
+    count = sum(len(tree.sources) for tree in project.trees)
+    if count:
+        if options.chainer_version is None:
+            from chainer2torch.project.dependencies.pinned import pinned
+
+            for tree in project.trees:
+                tree.pin = pinned(tree) if tree.sources else None
+        with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
+            analyse(project, _engine(options, rewrite, kinds, progress))
+    if any(tree.place for tree in project.trees):
+        from chainer2torch.project import dependencies
+
+        dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
+    return project
+
+
+def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
+    from chainer2torch import engine as room
+
+    rules = _rules(options.rules)
+    if options.trace is not None:
+        from chainer2torch.verify import trace
+
+        hints = trace.hints(trace.read(options.trace))
+
+    def engine(texts: Mapping[str, str], pinned: int | None) -> Mapping[str, Any]:
+        settings: dict[str, Any] = {
+            "rules": rules,
+            "rewrite": rewrite,
+            "jobs": options.jobs,
+            "progress": progress,
+            "options": room.Options(
+                options.init,
+                chainer_version=options.chainer_version,
+                pinned=pinned,
+                kinds=kinds,
+                only=frozenset(options.only),
+                parallel_updater=options.parallel_updater,
+            ),
+        }
+        if options.trace is not None:
+            return trace.migrate_with_trace(texts, hints, **settings)
+        return room.migrate_sources(texts, **settings)
+
+    return engine
+
+
+def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:
+    """What the report can say beside the sites, as far as it was asked for."""
+    from chainer2torch.report import baseline, verification
+
+    checks = tuple(found for path in goal.verified for found in verification.read(path))
+    comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
+    return Extras(functools.cache(functools.partial(_next_step, options.rules)), comparison, checks)
+
+
+def _next_step(rule_dirs: tuple[Path, ...], symbol: str) -> str:
+    """What the rule of a symbol tells a person to do."""
+    row = _rules(rule_dirs).find(symbol)
+    return row.next if row is not None else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _rules(rule_dirs: tuple[Path, ...]) -> Any:
+    from chainer2torch.rules.table import load_rules
+
+    return load_rules(rule_dirs, lazy=True)
+
+
+def write_report(path: Path, form: str, report: Report, extras: Extras) -> None:
+    """Writes a report in one of the formats."""
+    from chainer2torch.report import formats
+
+    files.write_atomic(path, formats.render(form, report, extras).encode("utf-8", "replace"))
+
+
+def format_for(path: Path) -> str:
+    """The format that the ending of the file name asks for."""
+    from chainer2torch.report import formats
+
+    form = formats.format_of(path.name)
+    if form is None:
+        known = ", ".join(sorted(formats.endings()))
+        raise Failure(f"{path}: the report's format follows the ending, which must be one of {known}")
+    return form
+
+
+def show_problems(report: Report) -> None:
+    """Says on stderr which files could not be handled."""
+    for problem in report.problems:
+        click.echo(str(problem), err=True)
+
+
+def exit_code(report: Report, left: bool) -> int:
+    """The status of a command that has made a report."""
+    return FAILED if report.problems else LEFT if left else DONE
