@@ -13,18 +13,20 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from chainer2torch.ledger.edits import Replace
+
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
-from chainer2torch.engine import make_plan
-from chainer2torch.plan.edits import Replace
-from chainer2torch.plan.sites import Options, Plan
+from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.options import Options
+from chainer2torch.plan.pipeline import decide
 from chainer2torch.rules.table import load_rules
 
 PREFIX = "chainer.functions."
 
 
-def plans_of(sources: Mapping[str, str]) -> Iterator[Plan]:
+def ledgers_of(sources: Mapping[str, str]) -> Iterator[Ledger]:
     """The decisions for every file of a tree; paths are relative, with ``/``. Files that do not parse are left out."""
     trees = {}
     for path, text in sources.items():
@@ -34,20 +36,20 @@ def plans_of(sources: Mapping[str, str]) -> Iterator[Plan]:
             print(f"{path}: {error}", file=sys.stderr)
     analysis = Analysis(Project(trees), load_rules(), None).run()
     for module in analysis.project.modules.values():
-        yield make_plan(analysis, module, Options())
+        yield decide(analysis, module, Options())
 
 
-def count(plans: Iterable[Plan]) -> tuple[int, collections.Counter[str]]:
+def count(ledgers: Iterable[Ledger]) -> tuple[int, collections.Counter[str]]:
     """The number of function sites, and those with a helper (or without a conversion), by name and how it is used."""
     total, helped = 0, collections.Counter[str]()
-    for plan in plans:
-        for node, site in plan.sites.items():
+    for ledger in ledgers:
+        for node, site in ledger.sites.items():
             if not site.symbol.startswith(PREFIX):
                 continue
             total += 1
-            call = plan.source.parents.get(node)
+            call = ledger.context.source.parents.get(node)
             is_call = isinstance(call, ast.Call) and call.func is node
-            edit = plan.edits.get(call if is_call and call in plan.edits else node)
+            edit = ledger.edits.get(call if is_call and call in ledger.edits else node)
             if not isinstance(edit, Replace) or _needs_helper(edit):
                 helped[site.symbol.removeprefix(PREFIX) + ("" if is_call else " (as a value)")] += 1
     return total, helped
@@ -65,7 +67,7 @@ def main(paths: list[str]) -> None:
         sources = {
             file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))
         }
-        total, helped = count(plans_of(sources))
+        total, helped = count(ledgers_of(sources))
         print(
             f"{path}: {total - helped.total()} of {total} uses of chainer.functions are plain torch "
             f"({1 - helped.total() / max(total, 1):.1%})"

@@ -12,66 +12,28 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.listing import kinds_of
-from chainer2torch.analysis.module_index import ModuleInfo, Project
+from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.project.worker_pool import spread
-from chainer2torch.plan.passes import (
-    array_modules,
-    array_crossings,
-    device_cases,
-    older_versions,
-    exports,
-    fold,
-    unused_imports,
-    link_hook_classes,
-    link_members,
-    names_of_links,
-    links,
-    train_modes,
-    single_device,
-    registration,
-    serializing,
-    shadowing,
-)
-from chainer2torch.plan import skips, stages
-from chainer2torch.plan.edits import Comment, Mention, Replace, Site, StatementEdit, Unmark, Wrap
-from chainer2torch.plan.passes.kept_gradients import kept_gradients
-from chainer2torch.plan.passes.left_imports import empty_guards, left_imports
-from chainer2torch.plan.passes.mentions import mentions
-from chainer2torch.plan.passes.other_members import overridden
-from chainer2torch.plan.passes.overridden_moves import own_moves
+from chainer2torch.plan.hard_cases import HARD_CASES
+from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.options import Options
+from chainer2torch.plan.outcome import exports
+from chainer2torch.plan.outcome.imports import Imports
+from chainer2torch.plan.outcome.left import left
+from chainer2torch.plan.outcome.mentions import mentions
+from chainer2torch.plan.pipeline import decide
 from chainer2torch.plan.residue import left_over
-from chainer2torch.plan.sites import HardCase, Options, Plan
-from chainer2torch.plan.passes.model_copies import copied_models
-from chainer2torch.plan.passes.states import kept_states
-from chainer2torch.plan.passes.texts import texts
-from chainer2torch.plan.passes.unresolved import unresolved
+from chainer2torch.plan.site import Mention, Site
+from chainer2torch.project.worker_pool import spread
 from chainer2torch.rules.table import Rules, load_rules
 from chainer2torch.vendor.compat_file import is_helper_module
 
-Edit = Replace | Wrap | StatementEdit
 Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
 _ATTEMPTS = 4
 _TOO_DEEP = "left as it is: expressions are nested too deeply"
 _MENTIONS = re.compile(rb"chainer|cupy")
-HARD_CASES: Mapping[str, HardCase] = {
-    "init_scope": links.init_scope,
-    "using_config": train_modes.using_config,
-    "collect_parameters": older_versions.collect_parameters,
-    "copy_parameters_from": older_versions.copy_parameters_from,
-    "parameters": older_versions.parameters,
-    "train_value": train_modes.train_value,
-    "device_send": device_cases.send,
-    "astype": array_crossings.astype,
-    "converted_reduction": array_crossings.converted_reduction,
-    "link_hook": link_hook_classes.link_hook,
-    "link_name": names_of_links.link_name,
-    "parameter_name": names_of_links.parameter_name,
-    "link_serialize": serializing.link_serialize,
-    "serializer_test": serializing.serializer_test,
-}
 
 
 @dataclasses.dataclass
@@ -152,16 +114,15 @@ def migrate_sources(
     for path in analysis.too_deep:
         results[path].error = _TOO_DEEP
     modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
-    plans: dict[str, Plan] = {}
+    ledgers: dict[str, Ledger] = {}
+    taken: Mapping[str, frozenset[str]] = {}
     if rewrite:  # which imports go depends on what the other files go on using
-        plans = {path: make_plan(analysis, module, chosen) for path, module in modules.items()}
-        for path, names in exports.taken(analysis, plans).items():
-            if path in plans:
-                plans[path].taken = names
+        ledgers = {path: decide(analysis, module, chosen) for path, module in modules.items()}
+        taken = exports.taken(analysis, ledgers)
 
     def work(path: str) -> FileResult:
-        plan = plans.pop(path) if rewrite else make_plan(analysis, modules[path], chosen)
-        return _migrate_file(plan, sources[path], rewrite)
+        ledger = ledgers.pop(path) if rewrite else decide(analysis, modules[path], chosen)
+        return _migrate_file(ledger, sources[path], taken.get(path, frozenset()) if rewrite else None)
 
     sizes = {path: len(sources[path]) for path in modules}
     for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
@@ -211,83 +172,48 @@ def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
     )
 
 
-def make_plan(analysis: Analysis, module: ModuleInfo, options: Options) -> Plan:
-    """All decisions for one file."""
-    plan = Plan(analysis, module, dict(HARD_CASES), options)
-    if plan.with_models:
-        fold.conditions(plan)
-        array_modules.modules(plan)
-        link_members.class_tests(plan)
-        device_cases.class_tests(plan)
-    plan.run()
-    if plan.with_models:
-        names_of_links.names(plan)
-        device_cases.texts(plan)
-        link_members.members(plan)
-        copied_models(plan)
-        array_crossings.crossings(plan)
-        kept_states(plan)
-        kept_gradients(plan)
-        links.classes(plan)
-        own_moves(plan)
-    overridden(plan)
-    if plan.with_models:
-        registration.unregistered(plan)
-    if plan.choices.parallel_updater == "single":
-        single_device.on_one_device(plan)
-    stages.seams(plan)
-    shadowing.rename_hidden(plan)
-    unresolved(plan)
-    texts(plan)
-    skips.apply(plan)
-    return plan
-
-
-def _migrate_file(plan: Plan, text: str, rewrite: bool) -> FileResult:
-    module = plan.module
-    if "# TODO(chainer2torch " in text:
-        plan.extra_edits += [
-            Unmark(module.source.start(module.source.line_statement(node)), site.symbol)
-            for node, site in plan.sites.items()
-            if site.state in ("exact", "close")
-        ]
-    result = FileResult(module.path, text, text, root=plan.analysis.project.import_root(module.path))
-    if plan.choices.kinds:
-        result.kinds = list(kinds_of(plan.analysis, module))
-    if rewrite:
-        _rewrite(plan, result)
-    result.sites = sorted(plan.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
-    result.kept = sorted(plan.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
-    result.mentions = mentions(plan)
+def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> FileResult:
+    """The result for one file; ``taken`` are the names that other files take from it, None: it is not rewritten."""
+    context = ledger.context
+    module, analysis = context.module, context.analysis
+    result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
+    if context.choices.kinds:
+        result.kinds = list(kinds_of(analysis, module))
+    if taken is not None:
+        _rewrite(ledger, taken, result)
+    result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
+    result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
+    result.mentions = mentions(context, ledger.sites)
     return result
 
 
-def _rewrite(plan: Plan, result: FileResult) -> None:
+def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
     from chainer2torch.rewrite.torch_names import Names
 
-    removed = _removed(plan)
-    edits: list[Edit] = _live(plan)
+    context = ledger.context
+    source = context.source
+    imports = Imports.of(ledger, taken)
+    edits = ledger.live(imports.edits())
     if not edits:
-        result.left = stages.left(plan, left_over(plan.source.nodes, plan.analysis.libraries))
+        result.left = _left(ledger, source.nodes)
         return
     try:
         for _ in range(_ATTEMPTS):
-            names = Names.of(plan.source, removed)
-            applied = apply(plan.source, edits, names)
+            names = Names.of(source, imports.names)
+            applied = apply(source, edits, names)
             if not applied.failed:
                 break
-            _mark_failed(plan, applied.failed)
-            removed = _removed(plan)
-            edits = [e for e in _live(plan) if e not in applied.failed]
+            ledger.fail(applied.failed)
+            imports = Imports.of(ledger, taken)
+            edits = [e for e in ledger.live(imports.edits()) if e not in applied.failed]
         output = nodes_of(ast.parse(applied.code))
-        idle = unused_imports.idle_imports(plan, output)
-        if idle:  # array libraries whose last use an edit has taken
-            removed |= idle
-            names = Names.of(plan.source, removed)
-            again = apply(plan.source, _live(plan), names)
+        fewer = imports.without_idle(output)
+        if fewer is not None:  # array libraries whose last use an edit has taken
+            names = Names.of(source, fewer.names)
+            again = apply(source, ledger.live(fewer.edits()), names)
             if not again.failed:
                 applied, output = again, nodes_of(ast.parse(again.code))
     except cst.ParserSyntaxError as error:
@@ -302,47 +228,13 @@ def _rewrite(plan: Plan, result: FileResult) -> None:
         return
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
-    result.left = stages.left(plan, left_over(output, plan.analysis.libraries))
+    result.left = _left(ledger, output)
 
 
-def _removed(plan: Plan) -> frozenset[str]:
-    """Plans the removal of imports that nobody needs any more; gives their names."""
-    names = unused_imports.unused_imports(plan)
-    empty_guards(plan)
-    return names
-
-
-def _live(plan: Plan) -> list[Edit]:
-    """The edits outside of what other edits remove."""
-    gone = [plan.source.span(n) for n in plan.removed if hasattr(n, "lineno")]
-
-    def lives(edit: Edit) -> bool:
-        start, end = (edit.start, edit.start + 1) if isinstance(edit, StatementEdit) else edit.span
-        return not any(a <= start and end <= b for a, b in gone)
-
-    return [e for e in [*plan.edits.values(), *plan.wraps.values(), *plan.extra_edits, *left_imports(plan)] if lives(e)]
-
-
-def _mark_failed(plan: Plan, failed: list[Any]) -> None:
-    """Sites whose edit found no place in the tree stay as they were, and say so."""
-    nodes = [n for planned in (plan.edits, plan.wraps) for n, edit in planned.items() if edit in failed]
-    for node in nodes:
-        plan.edits.pop(node, None)
-        plan.wraps.pop(node, None)
-    for node in nodes:
-        parts = list(_own_parts(plan, node))
-        sites = {part: plan.sites.pop(part) for part in parts if part in plan.sites}
-        plan.consumed.difference_update(parts)
-        for part, symbol in [(p, s.symbol) for p, s in sites.items()] or [(node, ast.unparse(node)[:60])]:
-            plan.mark(part, None, symbol, "manual", "the rewriter could not place the change here", "C2T011")
-
-
-def _own_parts(plan: Plan, node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is in it, without the parts that have edits of their own."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if child not in plan.edits:
-            yield from _own_parts(plan, child)
+def _left(ledger: Ledger, nodes: list[ast.AST]) -> int:
+    """How many references to Chainer are left in the nodes of an output."""
+    context = ledger.context
+    return left(context, ledger.kept.values(), left_over(nodes, context.analysis.libraries))
 
 
 def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
@@ -360,4 +252,4 @@ def _syntax_message(error: BaseException, text: str) -> str:
     return f"cannot be parsed: {error or type(error).__name__}"
 
 
-__all__ = ["Callable", "Comment", "FileResult", "Options", "migrate_source", "migrate_sources"]
+__all__ = ["HARD_CASES", "FileResult", "Mention", "Options", "Site", "migrate_source", "migrate_sources"]

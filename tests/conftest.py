@@ -3,6 +3,8 @@
 import os
 import warnings
 
+import pytest
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from chainer2torch.verify.worker import chainer_patches  # noqa: E402
@@ -13,3 +15,11 @@ with warnings.catch_warnings():
         chainer_patches.import_chainer()
     except ImportError:  # the tests of the core alone need no Chainer
         pass
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _conflicts_are_errors() -> None:
+    """Two passes that decide on one place, and neither gives way, fail the test in which they do."""
+    from chainer2torch.plan.ledger import Ledger
+
+    Ledger.strict = True

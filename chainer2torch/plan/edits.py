@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from chainer2torch.plan.site import Mention as Mention
-from chainer2torch.plan.site import Site as Site
-
 Span = tuple[int, int]
 
 

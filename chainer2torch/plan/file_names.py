@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan.stages import models_are_left
+from chainer2torch.plan.options import Options
+from chainer2torch.plan.skips import Skipped
+from chainer2torch.plan.stages import GO_WITH_OTHERS, MODELS, stage_of
+from chainer2torch.rules.table import Rules
 from chainer2torch.vendor.compat_file import MODULE_NAME
 
-if TYPE_CHECKING:
-    from chainer2torch.plan.sites import Options
-
+_MARKER = "# TODO(chainer2torch "
+_MARKERS = 20  # the most lines of comments that are looked at above a statement
 _LAST_VERSION = 7
 _OF_TENSORS = (
     "chainer.functions",
@@ -35,13 +36,14 @@ _OF_TENSORS = (
 
 
 class FileNames:
-    """The part of a plan that knows the names of its file (mixed into Plan)."""
+    """The part of the context that knows the names of its file."""
 
     analysis: Analysis
     module: ModuleInfo
     source: Source
     choices: Options
-    consumed: set[ast.AST]
+    rules: Rules
+    skipped: Skipped
 
     def chainer_names(self, kind: Kind) -> list[str]:
         """The Chainer names among the options of a kind, sorted."""
@@ -118,17 +120,47 @@ class FileNames:
     def migrated(self) -> bool:
         """Whether an earlier run rewrote the models of the file: it imports the helpers, and no such run is to come."""
         helpers = any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
-        return helpers and not models_are_left(self)  # type: ignore[arg-type]
+        return helpers and not self._models_are_left()
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports of the file bind."""
         return frozenset(a.asname or a.name.split(".")[0] for a in self.source.of(ast.alias))
 
-    def star_used(self, statement: ast.ImportFrom) -> bool:
-        """Whether a name that a star import of Chainer brings is still used."""
-        bound = self.imported | self.variables | set(dir(builtins))
-        return any(
-            n not in self.consumed and n.id not in bound and isinstance(self.analysis.kind(n), Ref)
-            for n in self.source.of(ast.Name)
-        )
+    def _models_are_left(self) -> bool:
+        """Whether the runs before left the models of this file to another one: it names what is theirs unmarked."""
+        for node in self.source.of(ast.Name, ast.Attribute):
+            kind = self.analysis.kind(node)
+            row = (
+                self.rules.rows.get(kind.name)
+                if isinstance(kind, Ref) and kind.name in self.analysis.libraries
+                else None
+            )
+            if (
+                row is not None
+                and row.table not in GO_WITH_OTHERS
+                and stage_of(row, row.name) == MODELS
+                and not self._through_variable(node)
+                and not self.skipped.node(node)
+                and not any(_MARKER in line for line in self.comments_above(node))
+            ):
+                return True
+        return False
+
+    def _through_variable(self, node: ast.expr) -> bool:
+        """Whether a name of Chainer's is reached through a variable: the marker is where that got its value."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.variables
+
+    def comments_above(self, node: ast.AST) -> Iterator[str]:
+        """The lines of comments above the statement of a node, the last one first."""
+        number = self.source.line_statement(node).lineno - 1
+        for line in reversed(self.source.text[: self.source.line_starts[number]].splitlines()[-_MARKERS:]):
+            if not line.lstrip().startswith("#"):
+                return
+            yield line
+
+    def marked_before(self, node: ast.Attribute) -> bool:
+        """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
+        return any(f" ?.{node.attr}:" in line for line in self.comments_above(node))

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chainer2torch.analysis.graphs import GraphUse
 from chainer2torch.analysis.kinds import (
     NONE,
     UNKNOWN,
@@ -27,9 +28,8 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.plan.passes.graphs import GraphUse
-from chainer2torch.rules.table import Row
 from chainer2torch.rules.signature import Bound
+from chainer2torch.rules.table import Row
 
 
 class Undecided:

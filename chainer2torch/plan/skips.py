@@ -12,20 +12,14 @@ needs Chainer; ``ignore = ["C2T012"]`` leaves them out.
 from __future__ import annotations
 
 import ast
-import bisect
-import dataclasses
 import io
 import re
 import tokenize
-from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan.edits import StatementEdit
-
-if TYPE_CHECKING:
-    from chainer2torch.plan.sites import Plan
 
 CODE = "C2T012"
+MESSAGE = "skipped on request"
 _COMMENT = re.compile(r"#\s*chainer2torch:\s*(skip(?:-\w+)?)\b")
 
 
@@ -112,30 +106,4 @@ def _header_end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def apply(plan: Plan) -> None:
-    """Takes back every decision about lines that are left alone."""
-    skipped = plan.skipped
-    if not skipped:
-        return
-
-    def at(offset: int) -> bool:
-        return skipped.line(bisect.bisect_right(plan.source.line_starts, offset))
-
-    for planned in (plan.edits, plan.wraps):
-        for node, edit in list(planned.items()):
-            if at(edit.start if isinstance(edit, StatementEdit) else edit.span[0]):
-                del planned[node]
-    plan.extra_edits[:] = [edit for edit in plan.extra_edits if not at(edit.start)]
-    for node in [n for n in plan.removed if skipped.inside(n)]:  # part of what would disappear has to stay: all stays
-        plan.removed.discard(node)
-        edited = next((a for a in [node, *plan.source.ancestors(node)] if a in plan.edits), None)
-        if edited is not None:
-            del plan.edits[edited]
-    # names that stay in use keep their imports
-    plan.consumed.difference_update([node for node in plan.consumed if skipped.node(node)])
-    for node, site in plan.sites.items():
-        if skipped.line(site.line):
-            plan.sites[node] = dataclasses.replace(site, state="manual", code=CODE, message="skipped on request")
-
-
-__all__ = ["CODE", "Skipped", "apply"]
+__all__ = ["CODE", "MESSAGE", "Skipped"]

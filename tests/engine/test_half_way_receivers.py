@@ -1,7 +1,7 @@
 """Receivers of unknown kind in files of which an earlier run migrated the training alone."""
 
 from chainer2torch.engine import migrate_source
-from chainer2torch.plan.sites import Options
+from chainer2torch.plan.options import Options
 
 UPDATER = """\
 import chainer

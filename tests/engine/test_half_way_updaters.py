@@ -8,7 +8,7 @@ import pytest
 
 import chainer2torch
 from chainer2torch.engine import migrate_source
-from chainer2torch.plan.sites import Options
+from chainer2torch.plan.options import Options
 from chainer2torch.vendor.compat_file import build
 from chainer2torch.verify.worker import chainer_patches, compat_module
 

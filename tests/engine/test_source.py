@@ -10,8 +10,9 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
-from chainer2torch.engine import make_plan, migrate_sources
-from chainer2torch.plan.sites import Options
+from chainer2torch.engine import migrate_sources
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.options import Options
 from chainer2torch.rules.table import Rules
 
 TEXT = """
@@ -55,11 +56,11 @@ def test_assigned_are_names_that_no_import_binds() -> None:
 def test_scopes_of_names_are_those_of_a_look_at_all_scopes(rules: Rules) -> None:
     source = Source(TEXT, ast.parse(TEXT))
     analysis = Analysis(Project({"net.py": source}), rules).run()
-    plan = make_plan(analysis, analysis.project.modules["net.py"], Options())
+    context = Context(analysis, analysis.project.modules["net.py"], Options())
     scopes = bindings(source.tree)
     names = [(node, node.id) for node in source.of(ast.Name)]
     names += [(node, node.asname or node.name.split(".")[0]) for node in source.of(ast.alias)]
-    assert [plan.scope(node, name) for node, name in names] == [scopes.get(node) for node, _ in names]
+    assert [context.scope(node, name) for node, name in names] == [scopes.get(node) for node, _ in names]
 
 
 @pytest.mark.parametrize("use, kept", [("F.relu(x)", False), ("unknown(F.no_such)", True)])

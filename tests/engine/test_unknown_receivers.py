@@ -7,14 +7,13 @@ import chainer.training
 import numpy as np
 import pytest
 import torch
-
 from chainermn.optimizers import _MultiNodeOptimizer
 
 from chainer2torch.compat.backend import dispatch
 from chainer2torch.compat.distributed.distributed_optimizers import MultiNodeOptimizer
 from chainer2torch.compat.optimizers.optimizer_base import GradientMethod
 from chainer2torch.engine import migrate_source, migrate_sources
-from chainer2torch.plan.sites import Options
+from chainer2torch.plan.options import Options
 from chainer2torch.rules.table import load_rules
 from tests.engine.test_arrays import _HEAD, both
 from tests.support.row_examples import compat_namespace

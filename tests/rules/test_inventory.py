@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import chainer2torch.compat
-from chainer2torch.engine import HARD_CASES
+from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.rules.table import Row, load_rules
 from chainer2torch.rules.signature import Signature
 from tests.support.public_names import listed_names, public_names

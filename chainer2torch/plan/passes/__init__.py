@@ -1,1 +1,1 @@
-"""What is decided beside the calls of Chainer: one concern a file."""
+"""Passes: each asks the context and gives decisions, one concern a file; plan/pipeline.py lists them."""

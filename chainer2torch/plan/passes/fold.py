@@ -7,8 +7,9 @@ import ast
 
 from chainer2torch.analysis.absent import TESTS, constant_test
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
-from chainer2torch.plan.sites import Plan
 
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
@@ -43,35 +44,37 @@ MODULES = frozenset(
 )
 
 
-def conditions(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
-    for node in plan.source.of(*TESTS):
-        value = constant_test(node, plan.analysis.kind)
+    decisions = Decisions(context)
+    for node in context.source.of(*TESTS):
+        value = constant_test(node, context.analysis.kind)
         if value is None:
-            value = _is_there(plan, node)
+            value = _is_there(context, node)
         if value is None:
             continue
         assert isinstance(node, ast.expr)
-        outer, truth = _outermost(plan, node, value)
+        outer, truth = _outermost(context, node, value)
         for part in ast.walk(outer):
-            if isinstance(part, (ast.Name, ast.Attribute)) and plan.reference(part) is not None:
-                name = plan.reference(part) or ""
-                plan.mark(part, plan.rules.rows.get(name), name, "exact")
-                plan.use(part)
-        parent = plan.source.parents.get(outer)
+            if isinstance(part, (ast.Name, ast.Attribute)) and context.reference(part) is not None:
+                name = context.reference(part) or ""
+                decisions.mark(part, context.rules.rows.get(name), name, "exact")
+                decisions.use(part)
+        parent = context.source.parents.get(outer)
         if isinstance(parent, ast.If) and parent.test is outer:
-            _fold_if(plan, parent, truth)
+            _fold_if(context, decisions, parent, truth)
         elif isinstance(parent, ast.IfExp) and parent.test is outer:
-            plan.replace(parent, "value", {"value": plan.operand(parent.body if truth else parent.orelse)})
-            plan.removed.add(parent.orelse if truth else parent.body)
+            decisions.replace(parent, "value", {"value": context.operand(parent.body if truth else parent.orelse)})
+            decisions.remove(parent.orelse if truth else parent.body)
         elif isinstance(parent, ast.BoolOp) and len(parent.values) == 2:  # it decides nothing: the other one does
             other = parent.values[parent.values[0] is outer]
-            plan.replace(parent, "value", {"value": plan.operand(other)})
+            decisions.replace(parent, "value", {"value": context.operand(other)})
         else:
-            plan.replace(outer, str(truth), {})
+            decisions.replace(outer, str(truth), {})
+    return decisions
 
 
-def _is_there(plan: Plan, node: ast.AST) -> bool | None:
+def _is_there(context: Context, node: ast.AST) -> bool | None:
     """``chainer is None`` where only a failed import makes it None; None: that is not what it asks."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         return None
@@ -79,15 +82,15 @@ def _is_there(plan: Plan, node: ast.AST) -> bool | None:
     names = [side for side in sides if isinstance(side, ast.Name)]
     if len(names) != 1 or not any(isinstance(s, ast.Constant) and s.value is None for s in sides):
         return None
-    kind = plan.analysis.kind(names[0])
-    if not isinstance(kind, Ref) or kind.name not in MODULES or not _only_imported(plan, names[0].id):
+    kind = context.analysis.kind(names[0])
+    if not isinstance(kind, Ref) or kind.name not in MODULES or not _only_imported(context, names[0].id):
         return None
     return isinstance(node.ops[0], ast.IsNot)
 
 
-def _only_imported(plan: Plan, name: str) -> bool:
+def _only_imported(context: Context, name: str) -> bool:
     """Whether a name is bound by imports of Chainer at the top, and else only where such an import has failed."""
-    source = plan.source
+    source = context.source
     if any(a.arg == name for a in source.of(ast.arg)) or any(
         n.name == name for n in source.of(ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)
     ):
@@ -114,10 +117,10 @@ def _only_imported(plan: Plan, name: str) -> bool:
     return True
 
 
-def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]:
+def _outermost(context: Context, node: ast.expr, value: bool) -> tuple[ast.expr, bool]:
     """The largest expression around a constant that is constant for that reason, and its value."""
     while True:
-        parent = plan.source.parents.get(node)
+        parent = context.source.parents.get(node)
         if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
             node, value = parent, not value
         elif isinstance(parent, ast.BoolOp) and value is isinstance(parent.op, ast.Or):
@@ -126,17 +129,17 @@ def _outermost(plan: Plan, node: ast.expr, value: bool) -> tuple[ast.expr, bool]
             return node, value
 
 
-def _fold_if(plan: Plan, statement: ast.If, truth: bool) -> None:
+def _fold_if(context: Context, decisions: Decisions, statement: ast.If, truth: bool) -> None:
     # `elif` is not a statement of its own in the source: its test becomes the constant
-    parent = plan.source.parents.get(statement)
+    parent = context.source.parents.get(statement)
     is_elif = (
         isinstance(parent, ast.If)
         and parent.orelse == [statement]
-        and plan.source.text.startswith("elif", plan.source.start(statement))
+        and context.source.text.startswith("elif", context.source.start(statement))
     )
     if is_elif:
-        plan.replace(statement.test, str(truth), {})
+        decisions.replace(statement.test, str(truth), {})
         return
-    plan.edits[statement] = Unwrap(plan.source.start(statement), "body" if truth else "orelse")
+    decisions.edit(statement, Unwrap(context.source.start(statement), "body" if truth else "orelse"))
     for gone in statement.orelse if truth else statement.body:
-        plan.removed.add(gone)
+        decisions.remove(gone)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Const, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Claim, Part
 from chainer2torch.plan.edits import ReplaceStatement
-from chainer2torch.plan.passes.graphs import may_hold_graph
-from chainer2torch.plan.sites import Plan
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -19,80 +21,105 @@ _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context
 _ELSEWHERE = "only gradients that this function reads are kept; for others call retain_grad() on the tensor before"
 
 
-def kept_gradients(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Asks for the gradients that are read in the function of a ``backward(retain_grad=True)``."""
-    if not plan.imports_chainer:
-        return
+    decisions = Decisions(context)
+    if not context.imports_chainer:
+        return decisions
     reads = [
         node
-        for node in plan.source.of(ast.Attribute)
-        if node.attr in ("grad", "grad_var") and isinstance(node.ctx, ast.Load) and _may_be_result(plan, node.value)
+        for node in context.source.of(ast.Attribute)
+        if node.attr in ("grad", "grad_var") and isinstance(node.ctx, ast.Load) and _may_be_result(context, node.value)
     ]
-    for call in plan.source.of(ast.Call):
+    for call in context.source.of(ast.Call):
         if (
             isinstance(call.func, ast.Attribute)
             and call.func.attr == "backward"
-            and _keeps_all(plan, call)
-            and any(may_hold_graph(k) for k in options(plan.analysis.kind(call.func.value)))
+            and _keeps_all(context, call)
+            and any(may_hold_graph(k) for k in options(context.analysis.kind(call.func.value)))
         ):
-            _ask(plan, call, reads)
+            _ask(context, decisions, call, reads)
+    return decisions
 
 
-def _ask(plan: Plan, call: ast.Call, reads: list[ast.Attribute]) -> None:
+def _ask(context: Context, decisions: Decisions, call: ast.Call, reads: list[ast.Attribute]) -> None:
     """``y.backward()`` becomes ``compat.retain_grad(h)`` and ``y.backward()``."""
-    scope = plan.source.enclosing(call, *_FUNCTIONS)
-    known = _known_before(plan, scope, call)
+    scope = context.source.enclosing(call, *_FUNCTIONS)
+    known = _known_before(context, scope, call)
     named = [
         node
         for node in reads
-        if plan.source.enclosing(node, *_FUNCTIONS) is scope
-        and _can_be_named(plan, node.value)
+        if context.source.enclosing(node, *_FUNCTIONS) is scope
+        and all(isinstance(part, _NAMES) for part in ast.walk(node.value))
         and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} <= known
     ]
+    places: dict[str, list[Claim]] = {}
+    for node in named:
+        parts = [(Part.EDIT, part) for part in ast.walk(node.value) if isinstance(part, ast.expr)]
+        places.setdefault(ast.unparse(node.value), []).extend(parts)
+    # a name stands in the output as it is, unless one of its parts has an edit
+    with decisions.provided(free=tuple(claim for claims in places.values() for claim in claims)):
+        _ask_for(context, decisions, call, scope, reads, named)
+    for changed, claims in places.items():
+        rest = [node for node in named if ast.unparse(node.value) != changed]
+        others = tuple(claim for name, found in places.items() if name != changed for claim in found)
+        with decisions.provided(taken=tuple(claims), free=others):
+            _ask_for(context, decisions, call, scope, reads, rest)
+
+
+def _ask_for(
+    context: Context,
+    decisions: Decisions,
+    call: ast.Call,
+    scope: ast.AST | None,
+    reads: list[ast.Attribute],
+    named: list[ast.Attribute],
+) -> None:
+    """Asks for the gradients of what has a name; what else is read is for a person."""
     names = {ast.unparse(node.value) for node in named}
     all_named = all(
-        node in named or isinstance(node.value, ast.Name) and plan.source.enclosing(node, *_FUNCTIONS) is not scope
+        node in named or isinstance(node.value, ast.Name) and context.source.enclosing(node, *_FUNCTIONS) is not scope
         for node in reads
     )
-    statement = plan.source.parents.get(call)
-    if names and isinstance(statement, ast.Expr) and statement not in plan.edits:
-        plan.edits[statement] = ReplaceStatement(
-            plan.source.start(statement),
-            f"compat.retain_grad({', '.join(sorted(names))})\ncall",
-            {"call": plan.operand(call)},
-        )
+    statement = context.source.parents.get(call)
+    if names and isinstance(statement, ast.Expr):
+        with decisions.provided(taken=((Part.EDIT, statement),)):
+            decisions.refine(call.func, None, "review", _ELSEWHERE, "C2T300")
+        with decisions.provided(free=((Part.EDIT, statement),)):
+            decisions.edit(
+                statement,
+                ReplaceStatement(
+                    context.source.start(statement),
+                    f"compat.retain_grad({', '.join(sorted(names))})\ncall",
+                    {"call": context.operand(call)},
+                ),
+            )
     else:
         all_named = False
-    site = None if all_named else plan.sites.pop(call.func, None)
-    if site is not None:
-        plan.mark(call.func, None, site.symbol, "review", _ELSEWHERE, "C2T300")
+    if not all_named:
+        decisions.refine(call.func, None, "review", _ELSEWHERE, "C2T300")
 
 
-def _may_be_result(plan: Plan, value: ast.expr) -> bool:
+def _may_be_result(context: Context, value: ast.expr) -> bool:
     """Whether ``value`` may be the result of a computation: it is no parameter of a link."""
-    if isinstance(value, ast.Attribute) and plan.analysis.is_link(plan.analysis.kind(value.value)):
+    if isinstance(value, ast.Attribute) and context.analysis.is_link(context.analysis.kind(value.value)):
         return False
-    return any(may_hold_graph(k) for k in options(plan.analysis.kind(value)))
+    return any(may_hold_graph(k) for k in options(context.analysis.kind(value)))
 
 
-def _can_be_named(plan: Plan, value: ast.expr) -> bool:
-    """Whether ``value`` is a name or a part of one that stands in the output as it is."""
-    return all(isinstance(node, _NAMES) and node not in plan.edits for node in ast.walk(value))
-
-
-def _known_before(plan: Plan, scope: ast.AST | None, call: ast.Call) -> set[str]:
+def _known_before(context: Context, scope: ast.AST | None, call: ast.Call) -> set[str]:
     """The names that have a value where ``call`` stands."""
-    start = plan.source.start(call)
+    start = context.source.start(call)
     arguments = scope.args if isinstance(scope, _FUNCTIONS) else ast.arguments([], [], None, [], [], None, [])
     return {
         node.id
-        for node in plan.source.of(ast.Name)
+        for node in context.source.of(ast.Name)
         if isinstance(node.ctx, ast.Store)
-        and plan.source.start(node) < start
-        and plan.source.enclosing(node, *_FUNCTIONS, *_COMPREHENSIONS) is scope
+        and context.source.start(node) < start
+        and context.source.enclosing(node, *_FUNCTIONS, *_COMPREHENSIONS) is scope
     } | {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
 
 
-def _keeps_all(plan: Plan, call: ast.Call) -> bool:
+def _keeps_all(context: Context, call: ast.Call) -> bool:
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "retain_grad")]
-    return bool(given) and plan.analysis.kind(given[0]) != Const(False)
+    return bool(given) and context.analysis.kind(given[0]) != Const(False)

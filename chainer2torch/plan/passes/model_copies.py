@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.plan.passes.graphs import may_hold_graph
-from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 
 _HELPERS = {"copy.copy": "copy_object", "copy.deepcopy": "deepcopy"}
 _CODE = "C2T200"
@@ -19,61 +21,63 @@ _NOTE = {
 }
 
 
-def copied_models(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Calls of the copy module on links, and on what may be one."""
-    for call in plan.source.of(ast.Call):
-        callee = plan.analysis.kind(call.func)
+    decisions = Decisions(context)
+    for call in context.source.of(ast.Call):
+        callee = context.analysis.kind(call.func)
         name = _HELPERS.get(callee.name) if isinstance(callee, Ref) else None
         if (
             name is None
-            or call in plan.edits
             or not call.args
             or call.keywords
             or len(call.args) > 2
             or any(isinstance(a, ast.Starred) for a in call.args)
         ):
             continue
-        kinds = options(plan.analysis.kind(call.args[0]))
+        kinds = options(context.analysis.kind(call.args[0]))
         if name == "copy_object":
-            wanted = len(call.args) == 1 and any(plan.analysis.is_link(k) for k in kinds)
+            wanted = len(call.args) == 1 and any(context.analysis.is_link(k) for k in kinds)
         else:
-            wanted = any(_keeps(plan, k, set()) for k in kinds)
+            wanted = any(_keeps(context, k, set()) for k in kinds)
         if wanted:
-            operands = {"x": plan.operand(call.args[0])}
+            operands = {"x": context.operand(call.args[0])}
             if len(call.args) == 2:
-                operands["memo"] = plan.operand(call.args[1])
-            plan.replace(call, f"compat.{name}({', '.join(operands)})", operands)
-            plan.mark(call.func, None, f"copy.{name.removesuffix('_object')}", "exact", _NOTE[name], _CODE)
+                operands["memo"] = context.operand(call.args[1])
+            with decisions.provided(free=((Part.EDIT, call),)):
+                decisions.replace(call, f"compat.{name}({', '.join(operands)})", operands)
+                decisions.mark(call.func, None, f"copy.{name.removesuffix('_object')}", "exact", _NOTE[name], _CODE)
+    return decisions
 
 
-def _keeps(plan: Plan, kind: Kind, seen: set[ClassInfo]) -> bool:
+def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
     """Whether an object may hold a tensor that has a graph."""
     if isinstance(kind, Tup):
-        return any(_keeps(plan, item, seen) for item in kind.items)
+        return any(_keeps(context, item, seen) for item in kind.items)
     if isinstance(kind, (Lst, Dct)):
-        return kind.element != UNKNOWN and any(_keeps(plan, item, seen) for item in options(kind.element))
+        return kind.element != UNKNOWN and any(_keeps(context, item, seen) for item in options(kind.element))
     if isinstance(kind, Tensor):
         return not kind.array
     if kind == UNKNOWN:
-        return plan.imports_chainer and plan.holds_tensors
+        return context.imports_chainer and context.holds_tensors
     if not isinstance(kind, Inst):
         return False
     if isinstance(kind.cls, str):
-        return plan.analysis.is_link(kind) and _library_link_keeps(plan, kind.cls)
+        return context.analysis.is_link(kind) and _library_link_keeps(context, kind.cls)
     if kind.cls in seen:
         return False
     seen.add(kind.cls)
     return any(
-        _library_link_keeps(plan, owner) if isinstance(owner, str) else _class_keeps(plan, owner, seen)
-        for owner in plan.analysis.mro(kind.cls)
+        _library_link_keeps(context, owner) if isinstance(owner, str) else _class_keeps(context, owner, seen)
+        for owner in context.analysis.mro(kind.cls)
     )
 
 
-def _library_link_keeps(plan: Plan, name: str) -> bool:
-    return any(plan.rules.is_subclass(name, base) for base in _KEEPING)
+def _library_link_keeps(context: Context, name: str) -> bool:
+    return any(context.rules.is_subclass(name, base) for base in _KEEPING)
 
 
-def _class_keeps(plan: Plan, cls: ClassInfo, seen: set[ClassInfo]) -> bool:
+def _class_keeps(context: Context, cls: ClassInfo, seen: set[ClassInfo]) -> bool:
     """What methods store in it, and what it holds."""
     made = cls.methods.get("__init__")
     for method in cls.methods.values():
@@ -82,11 +86,11 @@ def _class_keeps(plan: Plan, cls: ClassInfo, seen: set[ClassInfo]) -> bool:
                 isinstance(node, ast.Attribute)
                 and isinstance(node.ctx, ast.Store)
                 and method is not made
-                and any(may_hold_graph(k) for k in options(plan.analysis.kind(node)))
+                and any(may_hold_graph(k) for k in options(context.analysis.kind(node)))
             ):
                 return True
     return any(
-        _keeps(plan, k, seen)
+        _keeps(context, k, seen)
         for kind in cls.attrs.values()
         for k in options(kind)
         if isinstance(k, (Inst, Tup, Lst, Dct))

@@ -7,24 +7,28 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.plan.edits import Replace
-from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 
 _METHODS = ("to_gpu", "to_cpu")
 _BASES = frozenset({"chainer.Link", "chainer.Chain"})
 _MESSAGE = "a module that contains this one moves it without calling this method; what it moves can be a buffer instead"
 
 
-def own_moves(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """The class on Link or Chain below such a link derives from a module that calls the methods; others are marked."""
-    roots, left = plan.analysis.once(_roots)
+    decisions = Decisions(context)
+    roots, left = context.analysis.once(_roots)
     for cls in roots:
-        base = _base(plan.analysis, cls) if cls.module is plan.module else None
-        if base is not None and isinstance(plan.edits.get(base), Replace):
-            plan.replace(base, "compat.MovedModule", {})
+        base = _base(context.analysis, cls) if cls.module is context.module else None
+        if base is not None:
+            with decisions.provided(taken=((Part.EDIT, base),)):
+                decisions.replace(base, "compat.MovedModule", {})
     for method in left:
-        if method in plan.analysis.functions and plan.analysis.functions[method].module is plan.module:
-            plan.mark(method, None, f"chainer.Link.{method.name}", "review", _MESSAGE, "C2T200")
+        if method in context.analysis.functions and context.analysis.functions[method].module is context.module:
+            decisions.mark(method, None, f"chainer.Link.{method.name}", "review", _MESSAGE, "C2T200")
+    return decisions
 
 
 def _roots(analysis: Analysis) -> tuple[list[ClassInfo], list[ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -9,9 +9,11 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
-from chainer2torch.plan.passes.links import keeps_no_links
-from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.questions.layers import keeps_no_links
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor saved, as in Chainer"
@@ -36,48 +38,55 @@ _OWN_ACCESS = {
 }
 
 
-def unregistered(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Keeps modules from registering what Chainer would not."""
-    builders = _builders(plan)
+    decisions = Decisions(context)
+    builders = _builders(context)
     called: dict[ast.ClassDef, frozenset[str]] = {}  # the attributes that a class calls
-    for node in plan.source.of(ast.Assign, ast.AnnAssign, ast.Call):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and node not in plan.edits:
+    for node in context.source.of(ast.Assign, ast.AnnAssign, ast.Call):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets: Sequence[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
-                _attribute(plan, node, targets[0], *builders, called)
+                with decisions.provided(free=((Part.EDIT, node),)):
+                    _attribute(context, decisions, node, targets[0], *builders, called)
             else:
                 for target, value in _pairs(targets, node.value):
                     if (
-                        _is_ours(plan, target)
-                        and (_registers(plan, value) or _is_parameter(plan, value))
-                        and target not in plan.edits
-                        and (not _in_init_scope(plan, node) or keeps_no_links(plan, target.value))
+                        _is_ours(context, target)
+                        and (_registers(context, value) or _is_parameter(context, value))
+                        and (not _in_init_scope(context, node) or keeps_no_links(context, target.value))
                     ):
-                        plan.mark(
-                            target,
-                            plan.rules.rows.get("chainer.Chain"),
-                            ast.unparse(target),
-                            "review",
-                            "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
-                            "it; give it a statement of its own",
-                            _CODE,
-                        )
-        elif isinstance(node, ast.Call) and node not in plan.edits:
-            _by_name(plan, node)
-            _around(plan, node)
-    for method in plan.source.of(ast.FunctionDef):
+                        with decisions.provided(free=((Part.EDIT, node), (Part.EDIT, target))):
+                            decisions.mark(
+                                target,
+                                context.rules.rows.get("chainer.Chain"),
+                                ast.unparse(target),
+                                "review",
+                                "assigned outside init_scope: Chainer neither trains nor saves it, PyTorch registers "
+                                "it; give it a statement of its own",
+                                _CODE,
+                            )
+        elif isinstance(node, ast.Call):
+            with decisions.provided(free=((Part.EDIT, node),)):
+                _by_name(context, decisions, node)
+                _around(context, decisions, node)
+    for method in context.source.of(ast.FunctionDef):
         if (
             method.name in _OWN_ACCESS
-            and (cls := plan.enclosing_class(method)) is not None
-            and plan.source.parents.get(method) is cls.node
-            and plan.analysis.derives(cls, "chainer.Link")
+            and (cls := context.enclosing_class(method)) is not None
+            and context.source.parents.get(method) is cls.node
+            and context.analysis.derives(cls, "chainer.Link")
         ):
             state, message = _OWN_ACCESS[method.name]
-            plan.mark(method, plan.rules.rows.get("chainer.Link"), f"chainer.Link.{method.name}", state, message, _CODE)
+            decisions.mark(
+                method, context.rules.rows.get("chainer.Link"), f"chainer.Link.{method.name}", state, message, _CODE
+            )
+    return decisions
 
 
 def _attribute(
-    plan: Plan,
+    context: Context,
+    decisions: Decisions,
     node: ast.Assign | ast.AnnAssign,
     target: ast.Attribute,
     built: frozenset[str],
@@ -85,105 +94,109 @@ def _attribute(
     called: dict[ast.ClassDef, frozenset[str]],
 ) -> None:
     assert node.value is not None
-    if not _is_ours(plan, target) or _has_own_setattr(plan, target.value):
+    if not _is_ours(context, target) or _has_own_setattr(context, target.value):
         return
-    if keeps_no_links(plan, target.value) and plan.analysis.is_link(plan.analysis.kind(node.value)):
-        _leave_out(plan, node, target, _NO_CHAIN)
+    if keeps_no_links(context, target.value) and context.analysis.is_link(context.analysis.kind(node.value)):
+        _leave_out(context, decisions, node, target, _NO_CHAIN)
         return
-    if _in_init_scope(plan, node):
+    if _in_init_scope(context, node):
         return
-    row, symbol = plan.rules.rows.get("chainer.Chain"), ast.unparse(target)
-    method = plan.source.enclosing(node, ast.FunctionDef)
+    row, symbol = context.rules.rows.get("chainer.Chain"), ast.unparse(target)
+    method = context.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
-    renamed = (
-        target not in plan.edits
-        and target not in plan.sites
-        and (  # `self.l2.W = self.l1.W` ties: not here
-            name == "__init__" and _may_be_parameter(plan, node.value) or _is_parameter(plan, node.value)
-        )
-    )
-    if (
-        not renamed
-        and not _registers(plan, node.value)
-        and not _is_called_like_a_link(plan, target, node.value, called)
-    ):
+    renamed = name == "__init__" and _may_be_parameter(context, node.value) or _is_parameter(context, node.value)
+    registers = _registers(context, node.value) or _is_called_like_a_link(context, target, node.value, called)
+    if not renamed and not registers:
         return
     if name in built and name not in mixed:
         return
+    # `self.l2.W = self.l1.W` ties, and has been decided: not here
+    free = () if registers else ((Part.EDIT, target), (Part.SITE, target))
     if name in mixed:
-        plan.mark(
-            target,
-            row,
-            symbol,
-            "review",
-            "registered if this method is called inside init_scope, as it is in "
-            "one place and is not in another; PyTorch registers it always",
-            _CODE,
-        )
-        return
-    _leave_out(plan, node, target, _NOT_TRAINED)
+        with decisions.provided(free=free):
+            decisions.mark(
+                target,
+                row,
+                symbol,
+                "review",
+                "registered if this method is called inside init_scope, as it is in "
+                "one place and is not in another; PyTorch registers it always",
+                _CODE,
+            )
+            return
+    with decisions.provided(free=free):
+        _leave_out(context, decisions, node, target, _NOT_TRAINED)
 
 
-def _leave_out(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str) -> None:
+def _leave_out(
+    context: Context, decisions: Decisions, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str
+) -> None:
     assert node.value is not None
-    plan.edits[node] = ReplaceStatement(
-        plan.source.start(node),
-        f"compat.set_unregistered(owner, '{target.attr}', value)",
-        {"owner": plan.operand(target.value), "value": plan.operand(node.value)},
+    decisions.edit(
+        node,
+        ReplaceStatement(
+            context.source.start(node),
+            f"compat.set_unregistered(owner, '{target.attr}', value)",
+            {"owner": context.operand(target.value), "value": context.operand(node.value)},
+        ),
     )
-    plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
+    decisions.mark(target, context.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
 
 
-def _by_name(plan: Plan, call: ast.Call) -> None:
+def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``setattr(self, name, L.Linear(3, 4))``."""
-    callee = plan.analysis.kind(call.func)
+    callee = context.analysis.kind(call.func)
     if (
         not (
             isinstance(callee, Ref)
             and callee.name == "builtins.setattr"
             and len(call.args) == 3
             and not call.keywords
-            and _is_link(plan, call.args[0])
-            and _registers(plan, call.args[2])
+            and _is_link(context, call.args[0])
+            and _registers(context, call.args[2])
         )
-        or _in_init_scope(plan, call)
-        or _has_own_setattr(plan, call.args[0])
+        or _in_init_scope(context, call)
+        or _has_own_setattr(context, call.args[0])
     ):
         return
-    plan.replace(
+    decisions.replace(
         call,
         "compat.set_unregistered(owner, name, value)",
-        dict(zip(("owner", "name", "value"), map(plan.operand, call.args))),
+        dict(zip(("owner", "name", "value"), map(context.operand, call.args))),
     )
-    plan.mark(call, plan.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE)
+    decisions.mark(
+        call, context.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE
+    )
 
 
-def _around(plan: Plan, call: ast.Call) -> None:
+def _around(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``super(chainer.Link, link).__setattr__(name, value)``, ``object.__setattr__(link, name, value)``."""
     function = call.func
     if (
         not isinstance(function, ast.Attribute)
         or function.attr != "__setattr__"
-        or not plan.imports_chainer
-        or getattr(plan.source.enclosing(call, ast.FunctionDef), "name", "") == "__setattr__"
+        or not context.imports_chainer
+        or getattr(context.source.enclosing(call, ast.FunctionDef), "name", "") == "__setattr__"
     ):
         return
     base, given = function.value, list(call.args)
     if (
         isinstance(base, ast.Call)
         and len(base.args) == 2
-        and plan.analysis.kind(base.func) == Ref("builtins.super")
-        and plan.analysis.derives((plan.reference(base.args[0]) or ""), "chainer.Link")
+        and context.analysis.kind(base.func) == Ref("builtins.super")
+        and context.analysis.derives((context.reference(base.args[0]) or ""), "chainer.Link")
     ):
         given.insert(0, base.args[1])
-    elif plan.analysis.kind(base) != Ref("builtins.object"):
+    elif context.analysis.kind(base) != Ref("builtins.object"):
         return
     if (
         len(given) == 3
-        and (plan.analysis.kind(given[0]) == UNKNOWN or _is_link(plan, given[0]))
+        and (context.analysis.kind(given[0]) == UNKNOWN or _is_link(context, given[0]))
         and (not isinstance(given[1], ast.Constant) or given[1].value in _OF_CHAINER)
     ):
-        plan.mark(call, plan.rules.rows.get("chainer.Link"), "chainer.Link.__setattr__", "review", _AROUND, _CODE)
+        decisions.mark(
+            call, context.rules.rows.get("chainer.Link"), "chainer.Link.__setattr__", "review", _AROUND, _CODE
+        )
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attribute, ast.expr]]:
@@ -201,45 +214,46 @@ def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attri
     return found
 
 
-def _is_ours(plan: Plan, target: ast.Attribute) -> bool:
-    return _is_link(plan, target.value)
+def _is_ours(context: Context, target: ast.Attribute) -> bool:
+    return _is_link(context, target.value)
 
 
-def _is_link(plan: Plan, node: ast.expr) -> bool:
+def _is_link(context: Context, node: ast.expr) -> bool:
     return all(
-        isinstance(k, Inst) and plan.analysis.derives(k.cls, "chainer.Link") for k in options(plan.analysis.kind(node))
+        isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Link")
+        for k in options(context.analysis.kind(node))
     )
 
 
-def _has_own_setattr(plan: Plan, node: ast.expr) -> bool:
+def _has_own_setattr(context: Context, node: ast.expr) -> bool:
     """Whether a class of the project decides itself what an assignment to its links does."""
     return any(
         isinstance(cls, ClassInfo) and "__setattr__" in cls.methods
-        for k in options(plan.analysis.kind(node))
+        for k in options(context.analysis.kind(node))
         if isinstance(k, Inst)
-        for cls in plan.analysis.mro(k.cls)
+        for cls in context.analysis.mro(k.cls)
     )
 
 
-def _registers(plan: Plan, value: ast.expr) -> bool:
+def _registers(context: Context, value: ast.expr) -> bool:
     """Whether a module would register the value: a link, or a new parameter."""
-    if plan.analysis.is_link(plan.analysis.kind(value)):
+    if context.analysis.is_link(context.analysis.kind(value)):
         return True
-    return isinstance(value, ast.Call) and plan.analysis.kind(value.func) in _PARAMETER
+    return isinstance(value, ast.Call) and context.analysis.kind(value.func) in _PARAMETER
 
 
-def _is_parameter(plan: Plan, value: ast.expr) -> bool:
+def _is_parameter(context: Context, value: ast.expr) -> bool:
     """``self.embed.W``: a parameter of a link that gets a second name, which Chainer does not count.
 
     So may a name be that stands for one in the same function.
     """
     if isinstance(value, ast.Name):
-        function = plan.source.enclosing(value, ast.FunctionDef)
+        function = context.source.enclosing(value, ast.FunctionDef)
         return (
             isinstance(function, ast.FunctionDef)
-            and _may_be_parameter(plan, value)
+            and _may_be_parameter(context, value)
             and any(
-                _is_parameter(plan, n.value)
+                _is_parameter(context, n.value)
                 for n in nodes_of(function)
                 if isinstance(n, ast.Assign)
                 and not isinstance(n.value, ast.Name)
@@ -248,9 +262,9 @@ def _is_parameter(plan: Plan, value: ast.expr) -> bool:
         )
     return (
         isinstance(value, ast.Attribute)
-        and _is_link(plan, value.value)
-        and _may_be_parameter(plan, value)
-        and value.attr in plan.analysis.once(_parameters)
+        and _is_link(context, value.value)
+        and _may_be_parameter(context, value)
+        and value.attr in context.analysis.once(_parameters)
     )
 
 
@@ -279,21 +293,21 @@ def _parameters(analysis: Analysis) -> frozenset[str]:
     return frozenset(found)
 
 
-def _may_be_parameter(plan: Plan, value: ast.expr) -> bool:
+def _may_be_parameter(context: Context, value: ast.expr) -> bool:
     """A Variable that a constructor is given or takes from another link: most likely that link's parameter."""
     return isinstance(value, (ast.Name, ast.Attribute)) and all(
-        isinstance(k, Tensor) and not k.array for k in options(plan.analysis.kind(value))
+        isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(value))
     )
 
 
 def _is_called_like_a_link(
-    plan: Plan, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
+    context: Context, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
 ) -> bool:
     """A value that nobody knows may be a link, too, when the class calls it like one."""
-    cls = plan.enclosing_class(target)
+    cls = context.enclosing_class(target)
     if (
         cls is None
-        or plan.analysis.kind(value) != UNKNOWN
+        or context.analysis.kind(value) != UNKNOWN
         or not isinstance(value, ast.Name)
         or target.attr in cls.methods
     ):
@@ -311,8 +325,8 @@ def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
     )
 
 
-def _in_init_scope(plan: Plan, node: ast.AST) -> bool:
-    return any(isinstance(ancestor, ast.With) and _is_scope(ancestor) for ancestor in plan.source.ancestors(node))
+def _in_init_scope(context: Context, node: ast.AST) -> bool:
+    return any(isinstance(ancestor, ast.With) and _is_scope(ancestor) for ancestor in context.source.ancestors(node))
 
 
 def _is_scope(node: ast.With) -> bool:
@@ -324,16 +338,16 @@ def _is_scope(node: ast.With) -> bool:
     )
 
 
-def _builders(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
+def _builders(context: Context) -> tuple[frozenset[str], frozenset[str]]:
     """The methods of links that this file calls inside some ``init_scope``, and those among them called outside, too.
 
     What they assign is registered. (A second call may come from anywhere: what is registered stays so.)
     """
-    methods = plan.analysis.once(_methods_of_links)
+    methods = context.analysis.once(_methods_of_links)
     calls: dict[bool, set[str]] = {True: set(), False: set()}
-    for node in plan.source.of(ast.Call):
+    for node in context.source.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in methods and isinstance(node.func.value, ast.Name):
-            calls[_in_init_scope(plan, node)].add(node.func.attr)
+            calls[_in_init_scope(context, node)].add(node.func.attr)
     return frozenset(calls[True]), frozenset(calls[True] & calls[False])
 
 
@@ -341,6 +355,3 @@ def _methods_of_links(analysis: Analysis) -> frozenset[str]:
     return frozenset(
         name for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link") for name in cls.methods
     )
-
-
-__all__ = ["unregistered"]

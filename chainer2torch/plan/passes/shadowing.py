@@ -7,9 +7,10 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Rename
-from chainer2torch.plan.sites import Plan
-from chainer2torch.plan.stages import marked_before
 
 # What torch.nn.Module defines and Chainer's links do not (`forward`, `children`... exist in both, with one meaning).
 MODULE_NAMES = frozenset(
@@ -69,26 +70,23 @@ def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
     return found
 
 
-def rename_hidden(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Gives such attributes a trailing underscore, at every place where the receiver is known."""
-    hidden = plan.analysis.once(hidden_names)
-    for classes in hidden.values():
-        for cls in classes:
-            if cls.module is plan.module:
-                for method in cls.node.body:
-                    if isinstance(method, ast.FunctionDef) and method.name in MODULE_NAMES & cls.methods.keys():
-                        plan.edits[method] = Rename(plan.source.start(method), f"{method.name}_")
-                        _rename_property(plan, method)
-    for node in plan.source.of(ast.Attribute):
-        if (
-            node.attr in MODULE_NAMES
-            and node not in plan.sites
-            and (node.attr in hidden or isinstance(node.ctx, ast.Store))
-        ):
-            _rename(plan, node, hidden.get(node.attr, []))
+    decisions = Decisions(context)
+    hidden = context.analysis.once(hidden_names)
+    for cls in dict.fromkeys(cls for classes in hidden.values() for cls in classes if cls.module is context.module):
+        for method in cls.node.body:
+            if isinstance(method, ast.FunctionDef) and method.name in MODULE_NAMES & cls.methods.keys():
+                decisions.edit(method, Rename(context.source.start(method), f"{method.name}_"))
+                _rename_property(context, decisions, method)
+    for node in context.source.of(ast.Attribute):
+        if node.attr in MODULE_NAMES and (node.attr in hidden or isinstance(node.ctx, ast.Store)):
+            with decisions.provided(free=((Part.SITE, node),)):
+                _rename(context, decisions, node, hidden.get(node.attr, []))
+    return decisions
 
 
-def _rename_property(plan: Plan, method: ast.FunctionDef) -> None:
+def _rename_property(context: Context, decisions: Decisions, method: ast.FunctionDef) -> None:
     """``@train.setter`` names the property that it belongs to."""
     for decorator in method.decorator_list:
         if (
@@ -97,32 +95,34 @@ def _rename_property(plan: Plan, method: ast.FunctionDef) -> None:
             and decorator.value.id == method.name
             and decorator.attr in ("getter", "setter", "deleter")
         ):
-            plan.replace(decorator.value, f"{method.name}_", {})
+            decisions.replace(decorator.value, f"{method.name}_", {})
 
 
-def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
-    kind = plan.analysis.kind(node.value)
+def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes: list[ClassInfo]) -> None:
+    kind = context.analysis.kind(node.value)
     owners = [
         k
         for k in options(kind)
-        if isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and any(c in classes for c in plan.analysis.mro(k.cls))
+        if isinstance(k, Inst)
+        and isinstance(k.cls, ClassInfo)
+        and any(c in classes for c in context.analysis.mro(k.cls))
     ]
     where = ", ".join(sorted(c.name for c in classes))
-    some_link = plan.analysis.is_link(kind) and any(
+    some_link = context.analysis.is_link(kind) and any(
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)
     )
-    if owners or some_link and (classes or plan.rules.member("chainer.Link", node.attr) is None):
-        plan.replace(node, f"receiver.{node.attr}_", {"receiver": plan.operand(node.value)})
+    if owners or some_link and (classes or context.rules.member("chainer.Link", node.attr) is None):
+        decisions.replace(node, f"receiver.{node.attr}_", {"receiver": context.operand(node.value)})
     elif (
         kind == UNKNOWN
         and classes
-        and _is_called(plan, node)
+        and _is_called(context, node)
         and any(node.attr in c.methods for c in classes)
-        and plan.imports_chainer
-        and not plan.migrated
+        and context.imports_chainer
+        and not context.migrated
     ):
-        plan.replace(node, f"compat.own_name(receiver, '{node.attr}')", {"receiver": plan.operand(node.value)})
-        plan.mark(
+        decisions.replace(node, f"compat.own_name(receiver, '{node.attr}')", {"receiver": context.operand(node.value)})
+        decisions.mark(
             node,
             None,
             f"?.{node.attr}",
@@ -134,11 +134,11 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
     elif (
         kind == UNKNOWN
         and classes
-        and (isinstance(node.ctx, ast.Store) or not _is_called(plan, node))
-        and not _is_asked_further(plan, node, classes)
-        and not marked_before(plan, node)
+        and (isinstance(node.ctx, ast.Store) or not _is_called(context, node))
+        and not _is_asked_further(context, node, classes)
+        and not context.marked_before(node)
     ):
-        plan.mark(
+        decisions.mark(
             node,
             None,
             f"?.{node.attr}",
@@ -149,9 +149,9 @@ def _rename(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> None:
         )
 
 
-def _is_asked_further(plan: Plan, node: ast.Attribute, classes: list[ClassInfo]) -> bool:
+def _is_asked_further(context: Context, node: ast.Attribute, classes: list[ClassInfo]) -> bool:
     """``settings.train.batch_size``: what the classes have under this name are methods, without such attributes."""
-    parent = plan.source.parents.get(node)
+    parent = context.source.parents.get(node)
     return (
         isinstance(parent, ast.Attribute)
         and parent.value is node
@@ -160,6 +160,6 @@ def _is_asked_further(plan: Plan, node: ast.Attribute, classes: list[ClassInfo])
     )
 
 
-def _is_called(plan: Plan, node: ast.expr) -> bool:
-    parent = plan.source.parents.get(node)
+def _is_called(context: Context, node: ast.expr) -> bool:
+    parent = context.source.parents.get(node)
     return isinstance(parent, ast.Call) and parent.func is node

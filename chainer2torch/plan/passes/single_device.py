@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.plan.edits import Wrap
-from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 from chainer2torch.rules.signature import BindError
 
 _UPDATERS = ("chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater")
@@ -16,25 +17,25 @@ ON_ONE_DEVICE = (
 _NOT_HERE = "asked for on one device, but the call does not name its devices here; give every model the same device"
 
 
-def on_one_device(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Gives every share of the batch the first device, and says so."""
-    for node, site in list(plan.sites.items()):
-        if site.symbol not in _UPDATERS or site.state == "manual":
+    decisions = Decisions(context)
+    for node in context.source.of(ast.Name, ast.Attribute):
+        symbol = context.reference(node)
+        if symbol not in _UPDATERS:
             continue
-        call = plan.source.parents.get(node)
-        row = plan.rules.rows[site.symbol]
+        call = context.source.parents.get(node)
+        row = context.rules.rows[symbol]
         devices = None
         if isinstance(call, ast.Call) and call.func is node and row.signature is not None:
             try:
                 devices = row.signature.bind(call.args, call.keywords).given.get("devices")
             except BindError:
                 continue  # marked as such
-        del plan.sites[node]
         if devices is None or isinstance(devices, ast.Constant):
-            plan.mark(node, row, site.symbol, "review", _NOT_HERE)
+            decisions.refine(node, row, "review", _NOT_HERE, of=symbol)
             continue
-        plan.wraps[devices] = Wrap(plan.source.span(devices), "compat.one_device(value)")
-        plan.mark(node, dataclasses.replace(row, next=""), site.symbol, "review", ON_ONE_DEVICE)
-
-
-__all__ = ["ON_ONE_DEVICE", "on_one_device"]
+        with decisions.provided(taken=((Part.SITE, node),)):
+            decisions.wrap(devices, "compat.one_device(value)")
+            decisions.refine(node, dataclasses.replace(row, next=""), "review", ON_ONE_DEVICE, of=symbol)
+    return decisions

@@ -4,16 +4,17 @@ needs."""
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import Const, Ref, options
+from chainer2torch.analysis.kinds import Const, options
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.keeping import later
+from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.aliases import DOTTED, Aliases
 from chainer2torch.plan.residue import runs_text
-from chainer2torch.plan.sites import Plan
-from chainer2torch.plan.stages import later
 
-_DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _RUN = "named in a text that runs; the text is kept as it is and needs Chainer"
 _UNKNOWN_TEXT = (
     "runs a text that is not known here: where it names Chainer, or what this file imports of it, it needs another text"
@@ -21,48 +22,17 @@ _UNKNOWN_TEXT = (
 _WITHIN = "named in an annotation in quotes that holds more than this name"
 
 
-class Aliases:
-    """The names that a file's imports bind to something of Chainer's, in any scope."""
-
-    def __init__(self, plan: Plan):
-        self._plan = plan
-        self._bound: dict[str, list[tuple[ast.alias, str]]] = {}
-        for alias in plan.source.of(ast.alias):
-            kind = plan.analysis.bindings.get(alias)
-            if isinstance(kind, Ref) and kind.name in plan.analysis.libraries:
-                name = alias.asname or alias.name.split(".")[0]
-                self._bound.setdefault(name, []).append((alias, kind.name))
-
-    def resolve(self, dotted: str) -> str | None:
-        """Chainer's name for a dotted name as the file spells it; None when no import binds it."""
-        root, dot, rest = dotted.partition(".")
-        found = self._bound.get(root)
-        return self._plan.rules.canonical(found[0][1] + dot + rest) if found else None
-
-    def keep(self, text: str) -> list[str]:
-        """Chainer's names in a text that is code of this file; the imports that bind them stay."""
-        names = []
-        for match in _DOTTED.finditer(text):
-            name = self.resolve(match[0])
-            if name is None and match[0] in self._plan.analysis.libraries:
-                names.append(match[0])
-            elif name is not None:
-                names.append(name)
-                root = match[0].split(".")[0]
-                self._plan.needed |= {(self._plan.scope(alias, root), root) for alias, _ in self._bound[root]}
-        return names
-
-
-def texts(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Rewrites annotations in quotes that are one name of Chainer's; marks other ones, and what runs as a text."""
-    aliases = Aliases(plan)
-    for node in plan.source.of(ast.Call, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.AnnAssign):
+    decisions = Decisions(context)
+    aliases = Aliases(context)
+    for node in context.source.of(ast.Call, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.AnnAssign):
         if isinstance(node, ast.Call) and runs_text(node):
-            names = [name for text in _given(plan, node) for name in aliases.keep(text)]
+            names = [name for text in _given(context, node) for name in _keep(decisions, aliases, text)]
             if names:
-                plan.mark(node, None, names[0], "manual", _RUN)
-            elif plan.imports_chainer and not plan.migrated and not _is_known(plan, node):
-                plan.mark(node, None, f"builtins.{ast.unparse(node.func)}", "review", _UNKNOWN_TEXT)
+                decisions.mark(node, None, names[0], "manual", _RUN)
+            elif context.imports_chainer and not context.migrated and not _is_known(context, node):
+                decisions.mark(node, None, f"builtins.{ast.unparse(node.func)}", "review", _UNKNOWN_TEXT)
             continue
         annotation = (
             node.returns
@@ -72,7 +42,16 @@ def texts(plan: Plan) -> None:
             else None
         )
         for string, text in _quoted(annotation) if annotation is not None else ():
-            _annotation(plan, aliases, string, text)
+            _annotation(context, decisions, aliases, string, text)
+    return decisions
+
+
+def _keep(decisions: Decisions, aliases: Aliases, text: str) -> list[str]:
+    """Chainer's names in a text that is code of this file; the imports that bind them stay."""
+    names, bound = aliases.named(text)
+    if bound:
+        decisions.need(decisions.context.source.tree, bound)
+    return names
 
 
 def _quoted(annotation: ast.expr) -> Iterator[tuple[ast.Constant, str]]:
@@ -85,7 +64,7 @@ def _quoted(annotation: ast.expr) -> Iterator[tuple[ast.Constant, str]]:
                 yield from _quoted(child)
 
 
-def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant, text: str) -> None:
+def _annotation(context: Context, decisions: Decisions, aliases: Aliases, node: ast.Constant, text: str) -> None:
     try:
         inner = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
@@ -95,28 +74,28 @@ def _annotation(plan: Plan, aliases: Aliases, node: ast.Constant, text: str) -> 
     names = [name for n in outer if n not in held and (name := aliases.resolve(ast.unparse(n))) is not None]
     if not names:
         return
-    row = plan.rules.rows.get(names[0])
-    if later(plan, node, row, names[0]):
-        aliases.keep(text)
+    row = context.rules.rows.get(names[0])
+    if later(context, decisions, node, row, names[0]):
+        _keep(decisions, aliases, text)
         return
-    if row is not None and isinstance(inner, (ast.Name, ast.Attribute)) and not plan.skipped.node(node):
-        plan.value(node, row)
+    if row is not None and isinstance(inner, (ast.Name, ast.Attribute)) and not context.skipped.node(node):
+        emit_value(context, decisions, node, row)
     else:
-        plan.mark(node, row, names[0], "manual", _WITHIN)
-    if plan.sites[node].state == "manual":
-        aliases.keep(text)
+        decisions.mark(node, row, names[0], "manual", _WITHIN)
+    if decisions.state(node) == "manual":
+        _keep(decisions, aliases, text)
 
 
-def _is_known(plan: Plan, call: ast.Call) -> bool:
+def _is_known(context: Context, call: ast.Call) -> bool:
     """Whether the whole of what a call runs stands in the source, or is none of the file's names (a literal)."""
     text = call.args[0]
-    kinds = options(plan.analysis.kind(text))
+    kinds = options(context.analysis.kind(text))
     if not all(isinstance(k, Const) and isinstance(k.value, str) for k in kinds):
         return False
-    return not plan.module.stars or not any(_DOTTED.search(str(k.value)) for k in kinds if isinstance(k, Const))
+    return not context.module.stars or not any(DOTTED.search(str(k.value)) for k in kinds if isinstance(k, Const))
 
 
-def _given(plan: Plan, call: ast.Call) -> Iterator[str]:
+def _given(context: Context, call: ast.Call) -> Iterator[str]:
     """The texts that are known of what a call runs."""
     for part in ast.walk(call.args[0]):
         if isinstance(part, ast.Constant):
@@ -125,6 +104,6 @@ def _given(plan: Plan, call: ast.Call) -> Iterator[str]:
         elif isinstance(part, ast.expr):
             yield from (
                 kind.value
-                for kind in options(plan.analysis.kind(part))
+                for kind in options(context.analysis.kind(part))
                 if isinstance(kind, Const) and isinstance(kind.value, str)
             )

@@ -5,49 +5,46 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Ref
-from chainer2torch.plan.sites import Plan
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def unresolved(plan: Plan) -> None:
+def run(context: Context) -> Decisions:
     """Marks them: the file binds such a name more than once, and nobody knows which value it has where it is used."""
-    bindings = plan.analysis.bindings
+    decisions = Decisions(context)
+    bindings = context.analysis.bindings
     imported = {
         alias.asname or alias.name.split(".")[0]: kind.name
-        for alias in plan.source.of(ast.alias)
-        if isinstance(kind := bindings.get(alias), Ref) and kind.name in plan.analysis.libraries
+        for alias in context.source.of(ast.alias)
+        if isinstance(kind := bindings.get(alias), Ref) and kind.name in context.analysis.libraries
     }
     if not imported:
-        return
-    known = plan.consumed | {_root(site) for site in (*plan.sites, *plan.kept)}
+        return decisions
     local: dict[ast.AST, frozenset[str]] = {}
-    for node in plan.source.of(ast.Name):
+    for node in context.source.of(ast.Name):
         if (
             node.id in imported
             and not isinstance(node.ctx, ast.Store)
-            and node not in known
-            and plan.analysis.kind(node) == UNKNOWN
-            and not _is_local(plan, node, local)
+            and context.analysis.kind(node) == UNKNOWN
+            and not _is_local(context, node, local)
         ):
-            plan.mark(
-                node,
-                None,
-                imported[node.id],
-                "manual",
-                f"the name stands for different things: {imported[node.id]}, or something else",
-            )
+            with decisions.provided(free=((Part.ROOT, node),)):
+                decisions.mark(
+                    node,
+                    None,
+                    imported[node.id],
+                    "manual",
+                    f"the name stands for different things: {imported[node.id]}, or something else",
+                )
+    return decisions
 
 
-def _root(node: ast.AST) -> ast.AST:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node
-
-
-def _is_local(plan: Plan, node: ast.Name, local: dict[ast.AST, frozenset[str]]) -> bool:
-    for scope in plan.source.ancestors(node):
+def _is_local(context: Context, node: ast.Name, local: dict[ast.AST, frozenset[str]]) -> bool:
+    for scope in context.source.ancestors(node):
         if isinstance(scope, (*_FUNCTIONS, *_COMPREHENSIONS)):
             if scope not in local:
                 local[scope] = _bound_in(scope)

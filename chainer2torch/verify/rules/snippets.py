@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainer2torch.plan.sites import Options
+from chainer2torch.plan.options import Options
 from chainer2torch.verify.rules import given as given_specs
 from chainer2torch.verify.rules.callmatrix import Variant
 

@@ -12,6 +12,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.pipeline import decide
 from chainer2torch.rules.table import Rules
 
 NOTE = "decided by a trace of one run"
@@ -63,9 +64,9 @@ def _decisions(
     analysis = Analysis(Project(trees, options.pinned if options else None), rules, hints).run()
     found: dict[str, dict[_Place, str]] = {}
     for path, module in analysis.project.modules.items():
-        plan = engine.make_plan(analysis, module, options or engine.Options())
+        ledger = decide(analysis, module, options or engine.Options())
         places = found.setdefault(path, {})
-        for kind, decisions in (("edit", plan.edits), ("wrap", plan.wraps), ("site", plan.sites)):
+        for kind, decisions in (("edit", ledger.edits), ("wrap", ledger.wraps), ("site", ledger.sites)):
             for node, decision in decisions.items():
                 # Sites are counted from column 1.
                 place = (getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)

@@ -1,0 +1,332 @@
+"""Which ``backward()`` shares its graph with a later one.
+
+Chainer keeps a graph while a variable holds it, PyTorch frees it in the first backward().
+
+A function is read in order, with what each name was computed from. Branches are followed apart, loop bodies twice, so
+that what one round leaves to the next is seen. Where the answer is in doubt the graph counts as shared: keeping one for
+longer changes no number.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.source import Source, nodes_of
+
+_LEAVES = frozenset({"Variable", "Parameter"})
+_NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
+_GROWS = frozenset({"append", "extend", "insert"})
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphUse:
+    """What happens to the graph that one ``backward()`` or ``unchain_backward()`` is called on."""
+
+    shared: bool = False  # a later backward() passes it again
+    cut: bool = False  # unchain_backward() has cut it before
+    kept: tuple[str, ...] = ()  # of an unchain_backward(): what holds a tensor of the cut part and is used again
+    later: tuple[ast.expr, ...] = ()  # the uses of such names that may have no value yet where the graph is cut
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One computed value: where it was computed, which backward() calls went through it, whether it was cut since."""
+
+    made: int
+    passed: frozenset[ast.Call] = frozenset()
+    cut: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """What is known of a name's value."""
+
+    heads: frozenset[int] = frozenset()  # the steps that it may be the result of
+    behind: frozenset[Step] = frozenset()  # these and all that they were computed from
+    let_go: frozenset[ast.Call] = frozenset()  # the unchain_backward() calls that it has to heed
+    bound: bool = False  # the name has a value on every way to here
+
+    def __or__(self, other: Value) -> Value:
+        return Value(
+            self.heads | other.heads, self.behind | other.behind, self.let_go | other.let_go, self.bound and other.bound
+        )
+
+
+State = dict[str, Value]
+NOTHING = Value()
+
+
+def uses_of_graphs(kind: Callable[[ast.AST], Kind], source: Source, scope: ast.AST) -> dict[ast.AST, GraphUse]:
+    """How the graphs are used on which a function, or the module, calls ``backward()`` and ``unchain_backward()``."""
+    if isinstance(scope, ast.Lambda):
+        return {}
+    return _Reading(kind, source).of(scope.body)  # type: ignore[attr-defined]
+
+
+class _Reading:
+    """One function, read in the order in which it runs."""
+
+    def __init__(self, kind: Callable[[ast.AST], Kind], source: Source):
+        self.kind = kind
+        self.source = source
+        self.numbers = itertools.count()
+        self.shared: set[ast.Call] = set()
+        self.cut: set[ast.Call] = set()
+        self.kept: dict[ast.Call, set[str]] = {}
+        self.later: dict[ast.Call, list[ast.expr]] = {}
+        self.held: dict[ast.Call, dict[str, bool]] = {}  # the names that a cut reached, and whether all were bound
+        self.seen: set[ast.Call] = set()
+        self.recording = True  # no backprop mode is on
+
+    def of(self, body: Sequence[ast.stmt]) -> dict[ast.AST, GraphUse]:
+        self._block(body, {})
+        return {
+            call: GraphUse(
+                call in self.shared,
+                call in self.cut,
+                tuple(sorted(self.kept.get(call, ()))),
+                tuple(self.later.get(call, ())),
+            )
+            for call in self.seen
+        }
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def _block(self, body: Iterable[ast.stmt], state: State) -> State:
+        for statement in body:
+            state = self._statement(statement, state)
+        return state
+
+    def _statement(self, node: ast.stmt, state: State) -> State:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return state
+        if isinstance(node, ast.If):
+            self._calls(node.test, state)
+            return _either(self._block(node.body, dict(state)), self._block(node.orelse, dict(state)))
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            return self._loop(node, state)
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                self._calls(item.context_expr, state)
+            outer, self.recording = self.recording, self.recording and not any(map(_stops_recording, node.items))
+            state = self._block(node.body, state)
+            self.recording = outer
+            return state
+        if isinstance(node, ast.Try):
+            state = _either(self._block(node.body, dict(state)), state)
+            for handler in node.handlers:
+                state = _either(state, self._block(handler.body, dict(state)))
+            return self._block(node.finalbody, self._block(node.orelse, state))
+        self._calls(node, state)
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, node.value, state)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._assign(node.target, node.value, state)
+        elif isinstance(node, ast.AugAssign):
+            name = ast.unparse(node.target)
+            state[name] = _joined(state, name, self._value(node.value, state))
+        elif isinstance(node, ast.Return) and node.value is not None:
+            self._value(node.value, state)  # what is returned is used
+        return state
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State:
+        for _ in range(2):
+            inside = dict(state)
+            if isinstance(node, ast.While):
+                self._calls(node.test, inside)
+            else:
+                self._calls(node.iter, inside)
+                self._assign_items(node.target, node.iter, inside)
+            state = _either(state, self._block(node.body, inside))
+        return self._block(node.orelse, state)
+
+    def _assign_items(self, target: ast.expr, items: ast.expr, state: State) -> None:
+        """The target of a loop: behind zip and enumerate each name has its own source."""
+        function = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        if isinstance(items, ast.Call) and function == "zip" and len(items.args) == len(parts):
+            for part, source in zip(parts, items.args):
+                self._assign_items(part, source, state)
+        elif isinstance(items, ast.Call) and function == "enumerate" and len(parts) == 2 and items.args:
+            self._assign_items(parts[1], items.args[0], state)
+        else:
+            self._assign(target, items, state)
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _assign(self, target: ast.expr, value: ast.expr, state: State) -> None:
+        if (
+            isinstance(target, (ast.Tuple, ast.List))
+            and isinstance(value, (ast.Tuple, ast.List))
+            and len(value.elts) == len(target.elts)
+        ):
+            for part, part_value in list(zip(target.elts, value.elts)):
+                self._assign(part, part_value, state)
+        else:
+            self._bind(target, self._value(value, state), state)
+
+    def _bind(self, target: ast.expr, value: Value, state: State) -> None:
+        """The names of a target get a value, all of them the same one: `y, h = step(x, h)` is one computation."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._bind(part, value, state)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, value, state)
+        elif isinstance(target, ast.Subscript):
+            name = ast.unparse(target.value)
+            state[name] = _joined(state, name, value)
+        else:
+            held = value if any(may_hold_graph(k) for k in options(self.kind(target))) else NOTHING
+            state[ast.unparse(target)] = dataclasses.replace(held, bound=True)
+
+    def _value(self, node: ast.expr, state: State) -> Value:
+        """What stands behind a value: all that its names hold and, if it is computed, the computation itself."""
+        if (
+            not self.recording
+            or not any(may_hold_graph(k) for k in options(self.kind(node)))
+            or _called(node) in _LEAVES
+        ):  # `chainer.Variable(x)`: nothing was computed for it
+            return NOTHING
+        if isinstance(node, ast.Call) and node.args and _called(node) == "as_variable":  # a Variable stays what it is
+            return self._value(node.args[0], state)
+        found = self._names(node, state)
+        if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
+            step = Step(next(self.numbers))
+            return Value(frozenset({step.made}), found.behind | {step})
+        return found
+
+    def _names(self, node: ast.AST, state: State) -> Value:
+        found = NOTHING
+        for part in nodes_of(node):
+            if isinstance(part, (ast.Name, ast.Attribute)) and state:
+                name = part.id if isinstance(part, ast.Name) else ast.unparse(part)
+                value = state.get(name, NOTHING)
+                if not asked_only(self.source, part):
+                    for call in value.let_go:
+                        self._uses(call, name, part)
+                found |= value
+        return found
+
+    def _uses(self, call: ast.Call, name: str, part: ast.expr) -> None:
+        """A name that holds what was cut is used; one that got it later, from another name, has it from there."""
+        bound = self.held[call].get(name)
+        if bound:
+            self.kept[call].add(name)
+        elif bound is not None and part not in self.later[call]:
+            self.later[call].append(part)
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def _calls(self, node: ast.AST, state: State) -> None:
+        for call in _calls_in(node):
+            function = call.func
+            if not isinstance(function, ast.Attribute):
+                continue
+            if function.attr == "backward":
+                self._backward(call, self._names(function.value, state).behind, state)
+            elif function.attr == "unchain_backward":
+                self._unchain(call, self._names(function.value, state).behind, state)
+            elif function.attr == "update" and call.args:
+                for argument in call.args[1:]:  # update(lossfun, *args): the optimizer itself keeps its graph
+                    self._pass(self._names(argument, state).behind)
+            elif function.attr in _GROWS:
+                name = ast.unparse(function.value)
+                for argument in call.args:
+                    state[name] = _joined(state, name, self._value(argument, state))
+
+    def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
+        self.seen.add(call)
+        self._pass(behind)
+        if any(step.cut for step in behind):
+            self.cut.add(call)
+        reached = {step.made for step in behind if not step.cut}
+        _change(state, reached, lambda step: dataclasses.replace(step, passed=step.passed | {call}))
+
+    def _pass(self, behind: frozenset[Step]) -> None:
+        for step in behind:
+            if not step.cut:
+                self.shared |= step.passed
+
+    def _unchain(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
+        """Names that hold a tensor of the cut part let go of the graph; what was computed from them ends there."""
+        self.seen.add(call)
+        self.kept.setdefault(call, set())
+        self.later.setdefault(call, [])
+        held = self.held.setdefault(call, {})
+        numbers = {step.made for step in behind}
+        for name, value in state.items():
+            if value.heads & numbers:
+                left = value.heads - numbers
+                state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call}, value.bound)
+                held[name] = held.get(name, True) and value.bound
+        _change(state, numbers, lambda step: dataclasses.replace(step, cut=True))
+
+
+def _change(state: State, numbers: set[int], change: Callable[[Step], Step]) -> None:
+    for name, value in state.items():
+        if any(step.made in numbers for step in value.behind):
+            behind = frozenset(change(step) if step.made in numbers else step for step in value.behind)
+            state[name] = dataclasses.replace(value, behind=behind)
+
+
+def _joined(state: State, name: str, value: Value) -> Value:
+    """What a name holds that gets another part: a list that grows, a sum."""
+    return dataclasses.replace(state.get(name, NOTHING) | value, bound=True)
+
+
+def _either(one: State, other: State) -> State:
+    return {name: one.get(name, NOTHING) | other.get(name, NOTHING) for name in one.keys() | other.keys()}
+
+
+def asked_only(source: Source, node: ast.AST) -> bool:
+    """Whether only the numbers or the shape of a tensor are read here, or whether it is there at all."""
+    parent = source.parents.get(node)
+    return (
+        isinstance(parent, ast.Attribute)
+        and parent.attr in _NO_GRAPH
+        or isinstance(parent, ast.Compare)
+        and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+    )
+
+
+def may_hold_graph(kind: Kind) -> bool:
+    """Whether a value may be the result of a computation that a gradient can pass."""
+    if isinstance(kind, Tup):
+        return any(may_hold_graph(item) for item in kind.items)
+    if isinstance(kind, (Lst, Dct)):
+        return may_hold_graph(kind.element)
+    return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
+
+
+def _called(node: ast.expr) -> str:
+    """The last part of the name of what an expression calls."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _stops_recording(item: ast.withitem) -> bool:
+    """``with chainer.no_backprop_mode():`` and ``with chainer.using_config('enable_backprop', False):``."""
+    call = item.context_expr
+    name = call.func if isinstance(call, ast.Call) else call
+    spelled = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+    if spelled == "using_config" and isinstance(call, ast.Call):
+        return [ast.unparse(a) for a in call.args[:2]] == ["'enable_backprop'", "False"]
+    return spelled in ("no_backprop_mode", "no_grad")
+
+
+def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls of an expression or a simple statement, inner ones first; not those inside a lambda."""
+    if isinstance(node, ast.Lambda):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _calls_in(child)
+    if isinstance(node, ast.Call):
+        yield node
+
+
+__all__ = ["GraphUse", "asked_only", "may_hold_graph", "uses_of_graphs"]

@@ -1,0 +1,150 @@
+"""How a pass writes its decisions down: helpers that make them with what the context knows of the place."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Mapping
+
+from chainer2torch.analysis.scopes import Scope
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Provided
+from chainer2torch.plan.edits import Operand, Replace, Wrap
+from chainer2torch.plan.site import Site
+from chainer2torch.plan.stages import spelled
+from chainer2torch.rules.table import Row
+
+
+class Decisions:
+    """The decisions of one pass, in the order in which they were made.
+
+    Nobody but the ledger reads them. The collector remembers what this pass itself has said of a node, no more.
+    """
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.items: list[Item] = []
+        self._into = self.items
+        self._states: dict[ast.AST, str] = {}  # the first state that this pass has given a node
+        self._wraps: set[ast.AST] = set()
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    # -- what is done ----------------------------------------------------------------------------------------------
+
+    def replace(self, node: ast.expr, template: str, operands: Mapping[str, Operand]) -> None:
+        """Replaces an expression by a template."""
+        context = self.context
+        self.edit(
+            node,
+            Replace(
+                context.source.span(node),
+                template,
+                operands,
+                training=context.training(node),
+                parenthesize=context.needs_parentheses(node),
+            ),
+        )
+
+    def edit(self, node: ast.AST, edit: Edit, replaces: tuple[Claim, ...] = ()) -> None:
+        """Puts an edit at the place of a node."""
+        if isinstance(edit, Replace):
+            edit = spelled(self.context.stages, edit)
+        self._into.append(Decision(node, edit=edit, replaces=replaces))
+
+    def wrap(self, node: ast.expr, template: str, operands: Mapping[str, Operand] | None = None) -> bool:
+        """Puts an expression into a template, as its name ``value``. False: this pass has wrapped it already."""
+        if node in self._wraps:
+            return False
+        self._wraps.add(node)
+        wrap = Wrap(self.context.source.span(node), template, operands if operands is not None else {})
+        self._into.append(Decision(node, wrap=wrap))
+        return True
+
+    def remove(self, *nodes: ast.AST) -> None:
+        """Says that subtrees disappear with an edit."""
+        self._into += [Decision(node, removes=(node,)) for node in nodes]
+
+    def use(self, node: ast.AST) -> None:
+        """The edit replaces this reference: its root name no longer keeps the import alive."""
+        root = node
+        while isinstance(root, (ast.Attribute, ast.Call, ast.Subscript)):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        self._into.append(Decision(node, uses=(root,)))
+
+    def need(self, node: ast.AST, names: frozenset[tuple[Scope, str]]) -> None:
+        """Says that names must go on being imported."""
+        self._into.append(Decision(node, needs=names))
+
+    # -- what is said ----------------------------------------------------------------------------------------------
+
+    def mark(
+        self,
+        node: ast.AST,
+        row: Row | None,
+        symbol: str,
+        state: str,
+        message: str = "",
+        code: str = "",
+        replaces: tuple[Claim, ...] = (),
+    ) -> None:
+        """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of."""
+        self._states.setdefault(node, state)
+        code = code or (row.code if row else "C2T090")
+        rule, advice = (row.name, row.next) if row is not None else ("", "")
+        site = Site.at(node, symbol, state, code, message)
+        self._into.append(Decision(node, site=site, advice=advice, rule=rule, replaces=replaces))
+
+    def refine(self, node: ast.AST, row: Row | None, state: str, message: str, code: str = "", *, of: str = "") -> None:
+        """Says more of a reference that another pass has decided, unless that one left it for a person.
+
+        ``of`` is the symbol that it must have been given; ``""``: any. Its symbol stays, and its code without another.
+        """
+        rule, advice = (row.name, row.next) if row is not None else ("", "")
+        site = Site.at(node, of, state, code or (row.code if row else ""), message)
+        self._into.append(Decision(node, site=site, advice=advice, rule=rule, refines=True, of=of))
+
+    def keep(self, node: ast.AST, symbol: str, code: str, message: str) -> None:
+        """Leaves a reference to another stage."""
+        self._into.append(Decision(node, kept=Site.at(node, symbol, "kept", code, message)))
+
+    def state(self, node: ast.AST) -> str | None:
+        """The state that this pass has given a reference."""
+        return self._states.get(node)
+
+    # -- together, or on conditions --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def provided(
+        self,
+        *,
+        free: tuple[Claim, ...] = (),
+        taken: tuple[Claim, ...] = (),
+        near: tuple[ast.AST, tuple[str, ...]] | None = None,
+    ) -> Iterator[None]:
+        """What is decided inside is carried out if these places are free, or taken, when the ledger comes to it."""
+        outer, self._into = self._into, []
+        try:
+            yield
+        finally:
+            inside, self._into = self._into, outer
+        if inside:
+            self._into.append(Provided(tuple(inside), free, taken, near))
+
+    @contextlib.contextmanager
+    def group(self, reason: str) -> Iterator[None]:
+        """What is decided inside stands or falls together."""
+        outer, self._into = self._into, []
+        try:
+            yield
+        finally:
+            inside, self._into = self._into, outer
+        members = tuple(item for item in inside if isinstance(item, Decision))
+        if len(members) < len(inside):
+            raise ValueError("a group holds plain decisions only")
+        if members:
+            self._into.append(Group(members, reason))
+
+
+__all__ = ["Decisions"]

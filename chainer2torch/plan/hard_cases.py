@@ -1,0 +1,44 @@
+"""The hard cases: functions in Python that a row of the rules names as its ``function``, and nothing else does.
+
+A case is called for each reference that its row decides on, by the pass ``references``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts import (
+    array_methods,
+    device_cases,
+    init_scope,
+    link_hook_classes,
+    link_names,
+    older_versions,
+    serializing,
+    train_modes,
+)
+from chainer2torch.rules.table import Row
+
+HardCase = Callable[[Context, Decisions, ast.AST, Row], None]
+HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
+    {
+        "init_scope": init_scope.init_scope,
+        "using_config": train_modes.using_config,
+        "collect_parameters": older_versions.collect_parameters,
+        "copy_parameters_from": older_versions.copy_parameters_from,
+        "parameters": older_versions.parameters,
+        "train_value": train_modes.train_value,
+        "device_send": device_cases.send,
+        "astype": array_methods.astype,
+        "converted_reduction": array_methods.converted_reduction,
+        "link_hook": link_hook_classes.link_hook,
+        "link_name": link_names.link_name,
+        "parameter_name": link_names.parameter_name,
+        "link_serialize": serializing.link_serialize,
+        "serializer_test": serializing.serializer_test,
+    }
+)

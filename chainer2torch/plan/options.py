@@ -1,0 +1,17 @@
+"""What the user may choose for a migration."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class Options:
+    """The choices that reach the plan; the command line and ``pyproject.toml`` fill them in."""
+
+    init: str = "chainer"
+    chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
+    pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
+    kinds: bool = False  # also list what was inferred
+    parallel_updater: str = "ddp"  # or "single": what divides a batch over devices works on the first of them
+    only: frozenset[str] = frozenset()  # the parts of the project that are migrated; none named: all

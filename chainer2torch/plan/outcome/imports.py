@@ -1,0 +1,47 @@
+"""What becomes of the imports of a file, once its decisions stand: the last edits."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import RemoveImport, StatementEdit
+from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.outcome.left_imports import empty_guards, left_imports
+from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_imports
+
+
+@dataclasses.dataclass(frozen=True)
+class Imports:
+    """Which imports go, and the names that they bind."""
+
+    context: Context
+    others: frozenset[str]  # the names that other files go on importing from this one
+    removals: Removals
+    names: frozenset[str]
+    empty: tuple[StatementEdit, ...]  # the guards around imports that all go
+
+    @classmethod
+    def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
+        """The imports that no name needs any more."""
+        removals, names = unused_imports(ledger.context, ledger, others)
+        return cls(ledger.context, others, removals, names, tuple(empty_guards(ledger.context, removals)))
+
+    def without_idle(self, output: list[ast.AST]) -> Imports | None:
+        """The same with array libraries whose last use an edit has taken; None where there is none."""
+        idle, names = idle_imports(self.context, output, self.others)
+        if not names:
+            return None
+        removals = dict(self.removals)
+        for statement, aliases in idle.items():
+            removals[statement] = removals.get(statement, frozenset()) | aliases
+        return dataclasses.replace(self, removals=removals, names=self.names | names)
+
+    def edits(self) -> Iterator[StatementEdit]:
+        """The edits of import statements."""
+        for statement, aliases in self.removals.items():
+            yield RemoveImport(self.context.source.start(statement), aliases)
+        yield from self.empty
+        yield from left_imports(self.context, self.removals, self.others)

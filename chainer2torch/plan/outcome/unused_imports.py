@@ -1,0 +1,132 @@
+"""Which imports of Chainer nobody needs any more once the edits are made."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection, Sequence
+
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.scopes import Scope
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.ledger import Ledger
+
+_REPLACED = frozenset({"numpy", "cupy", "copy"})  # modules of which calls are rewritten
+Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, the numbers of the aliases that go
+
+
+def unused_imports(context: Context, ledger: Ledger, taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
+    """The imports whose names are all replaced, and those names; other files take ``taken`` from here."""
+    removable: set[str] = set()
+    keep: set[str] = set()
+    found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
+    for statement in context.source.of(ast.Import, ast.ImportFrom):
+        for i, alias in enumerate(statement.names):
+            name = alias.asname or alias.name.split(".")[0]
+            if context.skipped.node(statement) or not is_chainer(context, statement, alias):
+                keep.add(name)
+            elif alias.name == "*":
+                if (
+                    isinstance(statement, ast.ImportFrom)
+                    and not _star_used(context, ledger)
+                    and taken <= context.module.env.keys()
+                ):
+                    found.append((statement, i, "*"))
+            else:
+                found.append((statement, i, name))
+    uses = _uses(context, ledger, {name for _, _, name in found})
+    uses |= {(context.source.tree, name) for name in taken}
+    removals: Removals = {}
+    for statement in {s for s, _, _ in found}:
+        gone = frozenset(
+            i for s, i, name in found if s is statement and (context.scope(s.names[i], name), name) not in uses
+        )
+        removable |= {name for s, i, name in found if s is statement and i in gone}
+        if gone:
+            removals[statement] = gone
+    return removals, frozenset(removable - keep)
+
+
+def is_chainer(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether an alias of an import binds a name of Chainer's."""
+    if alias.name == "*":
+        return (
+            isinstance(statement, ast.ImportFrom)
+            and not statement.level
+            and (statement.module or "") in context.analysis.libraries
+        )
+    kind = context.analysis.bindings.get(alias)
+    return isinstance(kind, Ref) and kind.name in context.analysis.libraries
+
+
+def idle_imports(context: Context, output: list[ast.AST], taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
+    """The imports of NumPy, CuPy and copy that the source uses and the output does not, and their names."""
+    statements = [
+        s
+        for s in context.source.of(ast.Import, ast.ImportFrom)
+        if not context.skipped.node(s) and any(_is_replaced(s, alias) for alias in s.names)
+    ]
+    if not statements:
+        return {}, frozenset()
+    before, after = _loaded(context.source.of(ast.Name, ast.Assign)), _loaded(output) | taken
+    removals: Removals = {}
+    idle: set[str] = set()
+    for statement in statements:
+        gone = {
+            i: alias.asname or alias.name
+            for i, alias in enumerate(statement.names)
+            if _is_replaced(statement, alias) and (name := alias.asname or alias.name) in before and name not in after
+        }
+        if gone:
+            removals[statement] = frozenset(gone)
+            idle |= set(gone.values())
+    return removals, frozenset(idle)
+
+
+def _is_replaced(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    if isinstance(statement, ast.Import):
+        return alias.name in _REPLACED
+    return statement.module == "copy" and not statement.level and alias.name != "*"
+
+
+def _loaded(nodes: Sequence[ast.AST]) -> set[str]:
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            names |= {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return names
+
+
+def _star_used(context: Context, ledger: Ledger) -> bool:
+    """Whether a name that a star import of Chainer brings is still used."""
+    bound = context.imported | context.variables | set(dir(builtins))
+    return any(
+        n not in ledger.consumed and n.id not in bound and isinstance(context.kind(n), Ref)
+        for n in context.source.of(ast.Name)
+    )
+
+
+def remaining_uses(context: Context, ledger: Ledger) -> frozenset[str]:
+    """The names of the module that the file still reads once the edits are made, and those in its ``__all__``."""
+    return frozenset(name for scope, name in _uses(context, ledger) if scope in (None, context.source.tree))
+
+
+def _uses(context: Context, ledger: Ledger, names: Collection[str] | None = None) -> set[tuple[Scope, str]]:
+    """The scopes and names that are read once the edits are made: of some names, or of all."""
+    gone = {n for top in ledger.removed for n in ast.walk(top)}
+    uses = ledger.needed | {
+        (context.scope(node, node.id), node.id)
+        for node in context.source.of(ast.Name)
+        if (names is None or node.id in names)
+        and not isinstance(node.ctx, ast.Store)
+        and node not in ledger.consumed
+        and node not in gone
+    }
+    for statement in context.source.of(ast.Assign):
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets):
+            uses.update(
+                (context.source.tree, c.value)
+                for c in ast.walk(statement.value)
+                if isinstance(c, ast.Constant) and isinstance(c.value, str)
+            )
+    return uses

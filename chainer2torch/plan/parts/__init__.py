@@ -1,0 +1,1 @@
+"""Parts of passes: what is decided about one kind of expression, and the hard cases that rows name."""

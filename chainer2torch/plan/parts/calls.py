@@ -1,0 +1,137 @@
+"""What a call becomes whose name has a rule: reads it, picks the case, writes the edit down."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Tensor
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.plan.match import UNDECIDED, constant, constants_of, renames
+from chainer2torch.plan.parts import starred
+from chainer2torch.plan.questions.choice import Choice, choose_case, helpers_of, keeps_spelling, lost_arguments
+from chainer2torch.plan.questions.overridden_methods import is_super
+from chainer2torch.plan.questions.reading import read
+from chainer2torch.rules.signature import BindError
+from chainer2torch.rules.table import Row
+
+# helpers that ask a module for its own method first: `super()` itself tells them where to begin
+_ASK_SUPER = frozenset({"addgrads", "copyparams", "namedparams", "params", "zerograds"})
+
+
+def emit_call(
+    context: Context,
+    decisions: Decisions,
+    call: ast.Call,
+    row: Row,
+    site: ast.expr,
+    receiver: ast.expr | None = None,
+) -> Choice | None:
+    """Decides on a call; gives the case that it takes, None where it stays."""
+    assert row.signature is not None
+    symbol = row.name
+    if row.state == "manual":
+        decisions.mark(site, row, symbol, "manual", row.note)
+        return None
+    try:
+        reading = read(context, call, row, receiver)
+    except BindError as error:
+        message = f"the call does not fit Chainer's signature: {error}"
+        decisions.mark(site, row, symbol, "manual", message, "C2T010")
+        return None
+    if reading.doubt:
+        decisions.mark(site, row, symbol, "manual", reading.doubt, "C2T010")
+        return None
+    row, bound = reading.row, reading.bound
+    if bound.starred:
+        starred.emit_starred(context, decisions, call, row, site, receiver)
+        return None
+    choice = choose_case(context, call, reading)
+    if choice.template is None:
+        _without_case(decisions, call, choice, site, receiver, symbol)
+        return None
+    same = keeps_spelling(call, choice.template, receiver)
+    lost = lost_arguments(choice)
+    if lost and not same:
+        message = f"the rule has no place for what is passed as `{lost[0]}`"
+        decisions.mark(site, row, symbol, "manual", message, "C2T010")
+        return None
+    if (
+        receiver is None
+        and row.value is not None
+        and reading.as_written
+        and renames(choice.template, row.value, frozenset(bound.given))
+    ):
+        decisions.edit(call, Replace(context.source.span(call), row.value, {}, callee_only=True))
+    elif not same:
+        decisions.edit(call, _replacement(context, call, choice, choice.template))
+    if receiver is None:
+        decisions.use(site)
+    decisions.mark(site, row, symbol, row.state, row.note if row.state != "exact" else "")
+    return choice
+
+
+def _without_case(
+    decisions: Decisions, call: ast.Call, choice: Choice, site: ast.expr, receiver: ast.expr | None, symbol: str
+) -> None:
+    """A call that no case fits, or whose rule has none."""
+    row = choice.reading.row
+    if row.cases or row.fallback:
+        why = (
+            "what it becomes depends on arguments that are not known here"
+            if choice.undecided
+            else "these arguments have no counterpart"
+        )
+        decisions.mark(site, row, symbol, "manual", f"{why}. {row.note}".strip())
+        return
+    decisions.mark(site, row, symbol, row.state, row.note)
+    if row.value is not None and receiver is None:  # same call under another name
+        decisions.replace(call.func, row.value, {})
+        decisions.use(site)
+
+
+def _replacement(context: Context, call: ast.Call, choice: Choice, template: str) -> Replace:
+    row, question = choice.reading.row, choice.question
+    assert row.signature is not None
+    given = question.bound.given
+    operands = {name: context.operand(node) for name, node in given.items()}
+    for name, default in row.signature.defaults.items():
+        operands.setdefault(name, Operand(code=default))
+    if (held := _instance(context, given.get("self"), template)) is not None:
+        operands["self"] = held
+    constants = {}
+    for text in constants_of(template):
+        value = constant(text, question)
+        if value is not UNDECIDED:
+            constants[text] = repr(round(value, 12) if isinstance(value, float) else value)
+    long = frozenset(n for n in given if all(isinstance(k, Tensor) and k.dtype == "int64" for k in question.kinds(n)))
+    return Replace(
+        context.source.span(call),
+        template,
+        operands,
+        row.drop,
+        constants,
+        long,
+        context.training(call),
+        context.needs_parentheses(call),
+        extra=tuple(context.operand(a) for a in question.bound.extra_args),
+        extra_keywords=tuple((k, context.operand(v)) for k, v in question.bound.extra_keywords),
+    )
+
+
+def _instance(context: Context, receiver: ast.expr | None, template: str) -> Operand | None:
+    """What a helper gets for ``super()``, which has no attributes of the instance: the instance itself."""
+    if (
+        not isinstance(receiver, ast.Call)
+        or not is_super(receiver)
+        or not template.startswith("compat.")
+        or helpers_of(template) & _ASK_SUPER
+    ):
+        return None
+    if len(receiver.args) == 2:
+        return context.operand(receiver.args[1])
+    method = context.source.enclosing(receiver, ast.FunctionDef)
+    if isinstance(method, ast.FunctionDef) and method.args.args:
+        return Operand(code=method.args.args[0].arg)
+    return None

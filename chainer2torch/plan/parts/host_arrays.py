@@ -1,0 +1,177 @@
+"""How a host array becomes a tensor, where the two meet."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Tensor,
+    Tup,
+    Union,
+    element_of,
+    options,
+)
+from chainer2torch.analysis.models.array_kinds import entering
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.rules.signature import BindError
+
+_REVERSING = frozenset({"numpy.flip", "numpy.fliplr", "numpy.flipud", "numpy.rot90"})
+# parameters that take positions and shapes
+_NO_ARRAYS = frozenset(
+    {
+        "axes",
+        "axis",
+        "indices_or_sections",
+        "ksize",
+        "pad_width",
+        "repeats",
+        "reps",
+        "shape",
+        "slices",
+    }
+)
+_DEPTH = 3  # how many names and calls are followed
+
+
+def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """Arrays on the host that a function or link gets, as tensors."""
+    layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
+    for argument in _tensor_arguments(context, call, callee):
+        kind = context.analysis.kind(argument)
+        items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
+        kinds = [context.analysis.kind(item) for item in items]
+        if isinstance(argument, ast.Starred):
+            parts = kind.items if isinstance(kind, Tup) else (element_of(kind),)
+            if any(own != entering(own, layer) for own in parts):
+                wrap(context, decisions, argument.value, "map(compat.from_host, value)")
+        elif isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
+            for item, own in zip(items, kinds):  # some may be tensors as they are
+                if layer and own != entering(own, layer):
+                    wrap(context, decisions, item, tensor_of(context, item))
+        elif (
+            isinstance(kind, Union)
+            and kind != entering(kind, layer)
+            and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered)
+        ):
+            wrap(context, decisions, argument, "compat.from_host(value)")
+        elif kind != entering(kind, layer):
+            wrap(
+                context,
+                decisions,
+                argument,
+                tensors_of(context, argument) if isinstance(kind, Lst) else tensor_of(context, argument),
+            )
+        elif kind == UNKNOWN and comes_from_host(context, argument):
+            wrap(context, decisions, argument, "compat.from_host(value)")
+
+
+def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[ast.expr]:
+    """The arguments without those for parameters that take positions and shapes rather than arrays."""
+    arguments = [*call.args, *(k.value for k in call.keywords)]
+    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    stars: list[ast.expr] = [a for a in call.args if isinstance(a, ast.Starred)]
+    if row is None or row.signature is None or stars:
+        return stars or arguments
+    try:
+        bound = row.signature.bind(call.args, call.keywords)
+    except BindError:
+        return []
+    given = (*bound.given.items(), *bound.extra_keywords)
+    return [node for name, node in given if name not in _NO_ARRAYS] + list(bound.extra_args)
+
+
+def takes_variables(context: Context, callee: Kind) -> bool:
+    """Whether what is called is a function of Chainer's, a link, or the update of an optimizer."""
+    if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
+        return (
+            callee.name == "update"
+            and isinstance(callee.receiver, Inst)
+            and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
+        )
+    return all(
+        isinstance(k, Ref)
+        and k.name.startswith("chainer.functions.")
+        or isinstance(k, Inst)
+        and context.analysis.is_link(k)
+        for k in options(callee)
+    )
+
+
+def tensor_of(context: Context, node: ast.expr) -> str:
+    """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
+    return "torch.as_tensor(value.copy())" if _runs_backwards(context, node) else "torch.as_tensor(value)"
+
+
+def tensors_of(context: Context, node: ast.expr) -> str:
+    """The same for a list of arrays."""
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        items: list[ast.expr] = [node.elt]
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        items = node.elts
+    else:
+        items = [
+            item
+            for value in _assigned(context, node, None)
+            for item in ([value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", []))
+        ]
+    copied = any(_runs_backwards(context, item) for item in items)
+    return f"[torch.as_tensor(item{'.copy()' if copied else ''}) for item in value]"
+
+
+def comes_from_host(context: Context, node: ast.expr) -> bool:
+    """Whether a name is a parameter that some call gives an array on the host; what others give it is not known."""
+    if not isinstance(node, ast.Name):
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    info = context.analysis.functions.get(function) if function is not None else None
+    return info is not None and node.id in info.host_fed
+
+
+def _runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: ast.AST | None = None) -> bool:
+    """Whether an array may be a view with a negative stride, as far as its function and those it calls show."""
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.UnaryOp) for p in parts) or _runs_backwards(
+            context, node.value, depth, function
+        )
+    if depth >= _DEPTH:
+        return False
+    if isinstance(node, ast.Call):
+        callee = context.analysis.kind(node.func)
+        if isinstance(callee, Func):
+            inner = callee.info.node
+            return any(
+                _runs_backwards(context, n.value, depth + 1, inner)
+                for n in nodes_of(inner)
+                if isinstance(n, ast.Return) and n.value is not None
+            )
+        return isinstance(callee, Ref) and callee.name in _REVERSING
+    return any(_runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function))
+
+
+def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:
+    """What is assigned to a name in its function (by default: where it stands), or outside of functions."""
+    if not isinstance(node, ast.Name):
+        return []
+    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = (
+        nodes_of(function)
+        if function is not None
+        else [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
+    )
+    return [
+        n.value
+        for n in nodes
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
+    ]

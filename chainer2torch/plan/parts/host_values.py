@@ -1,0 +1,232 @@
+"""Values that leave PyTorch: arguments of NumPy and other libraries, and what is written as text."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+    scalar_type,
+)
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+
+# libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
+_OF_HOST_ARRAYS = frozenset(
+    {
+        "PIL",
+        "cPickle",
+        "cv2",
+        "h5py",
+        "imageio",
+        "joblib",
+        "librosa",
+        "matplotlib",
+        "pandas",
+        "pickle",
+        "pylab",
+        "scipy",
+        "seaborn",
+        "skimage",
+        "sklearn",
+        "soundfile",
+    }
+)
+# methods of plots, tables and logs of such libraries: their objects have no kind of their own
+_OF_HOST_OBJECTS = frozenset(
+    {
+        "add_histogram",
+        "add_image",
+        "add_images",
+        "add_scalar",
+        "bar",
+        "barh",
+        "boxplot",
+        "contour",
+        "contourf",
+        "errorbar",
+        "fill_between",
+        "hist",
+        "hist2d",
+        "imshow",
+        "loglog",
+        "matshow",
+        "pcolor",
+        "pcolormesh",
+        "plot",
+        "plot_surface",
+        "quiver",
+        "scatter",
+        "semilogx",
+        "semilogy",
+        "set_data",
+        "stem",
+        "writerow",
+        "writerows",
+    }
+)
+_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+
+
+def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """Makes a host array of what was an array in Chainer's program; Variables are left alone.
+
+    A shape becomes a plain tuple, which is how it was written: ``print(x.shape)``.
+    """
+    if isinstance(node, ast.Starred):
+        to_host_if_array(context, decisions, node.value)
+    elif isinstance(node, (ast.Tuple, ast.List)):
+        for part in node.elts:
+            to_host_if_array(context, decisions, part)
+    elif isinstance(node, ast.Dict):
+        for part in node.values:
+            to_host_if_array(context, decisions, part)
+    elif _is_shape(context, node):
+        wrap(context, decisions, node, "tuple(value)")
+    elif _is_held_by_anything(context, node):
+        wrap(context, decisions, node, "compat.to_host(value)")
+    else:
+        kinds = _items(context.analysis.kind(node))
+        if all(isinstance(k, Tensor) and k.array for k in kinds):
+            if isinstance(node, ast.Attribute) and node.attr == "grad":
+                wrap(context, decisions, node, "compat.to_host(value)")  # it may be None
+            else:
+                to_host(context, decisions, node)
+        elif all(
+            isinstance(k, Tensor) and k.array or isinstance(k, HostArray) or scalar_type(k) for k in kinds
+        ) and any(isinstance(k, Tensor) for k in kinds):
+            wrap(
+                context, decisions, node, "compat.to_host(value)"
+            )  # a sum that starts from 0, or from an array of NumPy
+
+
+def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes."""
+    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else node.values if isinstance(node, ast.Dict) else []
+    for part in parts:
+        as_text(context, decisions, part)
+    if parts:
+        return
+    of_array = (
+        isinstance(node, ast.Attribute)
+        and node.attr == "dtype"
+        and any(isinstance(kind, Tensor) for kind in options(context.analysis.kind(node.value)))
+    )
+    if of_array or is_torch_dtype(context.analysis.kind(node)):
+        wrap(context, decisions, node, "compat.numpy_dtype(value)")
+    else:
+        to_host_if_array(context, decisions, node)
+
+
+def _is_shape(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "shape"
+        and all(isinstance(k, Tensor) for k in options(context.analysis.kind(node.value)))
+    )
+
+
+def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in ("array", "data")
+        and context.imports_chainer
+        and not context.migrated
+        and context.analysis.kind(node.value) == UNKNOWN
+        and context.analysis.kind(node) == UNKNOWN
+    )
+
+
+def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
+    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``."""
+    if isinstance(callee, Ref):
+        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
+        return False
+    text = context.analysis.kind(call.func.value)
+    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def takes_host_arrays(name: str) -> bool:
+    """Whether a function is of a library that knows arrays of NumPy only: ``cv2.imwrite``, ``PIL.Image.fromarray``."""
+    return name.partition(".")[0] in _OF_HOST_ARRAYS
+
+
+def is_host_method(context: Context, call: ast.Call, callee: Kind) -> bool:
+    """``ax.imshow(x.data)``, ``writer.writerow([x.data])``: methods of other libraries, where the project has none of
+    the name.
+    """
+    return (
+        callee == UNKNOWN
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in _OF_HOST_OBJECTS
+        and call.func.attr not in context.analysis.once(_defined)
+    )
+
+
+def _defined(analysis: Analysis) -> frozenset[str]:
+    """The names of all functions and methods of the project."""
+    return frozenset(
+        node.name
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef)
+    )
+
+
+def _items(kind: Kind) -> tuple[Kind, ...]:
+    """The values in a kind, those in tuples and lists one by one."""
+    if isinstance(kind, Lst):
+        return _items(kind.element)
+    if isinstance(kind, Tup) and kind.items:
+        return tuple(k for item in kind.items for k in _items(item))
+    return options(kind)
+
+
+def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
+    """Makes a host array of a tensor that NumPy gets."""
+    kind = context.analysis.kind(node)
+    kinds = options(kind)
+    if all(isinstance(k, Tensor) for k in kinds):
+        is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
+        return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
+    if is_torch_dtype(kind):
+        return wrap(context, decisions, node, "compat.numpy_dtype(value)")
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
+        return wrap(context, decisions, node, "compat.to_cpu(value)")
+    return False
+
+
+def wrap(context: Context, decisions: Decisions, node: ast.expr, template: str, **operands: ast.expr) -> bool:
+    """Puts an expression into a template, unless an earlier run has done it."""
+    if isinstance(node, ast.Starred) or _is_wrapped(node, template):
+        return False
+    return decisions.wrap(node, template, {k: context.operand(v) for k, v in operands.items()})
+
+
+def _is_wrapped(node: ast.expr, template: str) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and len(node.args) == 1
+        and template == f"compat.{node.func.attr}(value)"
+    )
+
+
+def is_torch_dtype(kind: Kind) -> bool:
+    return isinstance(kind, Inst) and kind.cls == "torch.dtype"

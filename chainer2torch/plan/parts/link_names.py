@@ -1,0 +1,55 @@
+"""Hard cases of names: ``link.name``, ``link.W.name``, which modules and parameters of PyTorch do not have."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.walks import simple, walked
+from chainer2torch.rules.table import Row
+
+_TOLD = (
+    "A module learns its name when `compat.children`, `compat.links` or the setup() of an optimizer walks over "
+    "what holds it, and asking before raises; that of a model which nothing holds is never told"
+)
+
+
+def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``link.W.name``: what holds the parameter is in sight, and tells."""
+    assert isinstance(node, ast.Attribute)
+    operands = {"self": context.operand(node.value)}
+    owned = isinstance(node.value, ast.Attribute) and context.analysis.is_link(context.analysis.kind(node.value.value))
+    if not isinstance(node.ctx, ast.Load):
+        decisions.mark(node, row, row.name, "manual", "assignment to it has no counterpart")
+    elif owned and isinstance(node.value, ast.Attribute) and simple(node.value.value):
+        operands["owner"] = context.operand(node.value.value)
+        decisions.replace(node, "compat.parameter_name(self, owner)", operands)
+        decisions.mark(node, row, row.name, row.state)
+    else:
+        decisions.replace(node, row.cases[0].torch, operands)
+        decisions.mark(node, row, row.name, row.state)
+
+
+def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``child.name`` in a walk over links, ``self.l1.name``; elsewhere nothing says whether the name was told."""
+    assert isinstance(node, ast.Attribute)
+    if not isinstance(node.ctx, ast.Load):
+        decisions.mark(node, row, row.name, "manual", "a module has no name that could be set")
+        return
+    operands = {"self": context.operand(node.value)}
+    held = node.value
+    if (
+        isinstance(held, ast.Attribute)
+        and context.analysis.is_link(context.analysis.kind(held.value))
+        and simple(held.value)
+    ):
+        operands["parent"] = context.operand(held.value)
+        decisions.replace(node, "compat.link_name(self, parent)", operands)
+        decisions.mark(node, row, row.name, "exact")
+        return
+    decisions.replace(node, row.cases[0].torch, operands)
+    if walked(context, held) in ("children", "skipself"):
+        decisions.mark(node, row, row.name, "exact")
+    else:
+        decisions.mark(node, row, row.name, "review", _TOLD)

@@ -1,0 +1,190 @@
+"""Methods and attributes: what they are called on decides which rule applies."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Tensor, Unknown
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.hard_cases import HARD_CASES
+from chainer2torch.plan.match import Question, choose
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.keeping import later
+from chainer2torch.plan.parts.other_members import without_rule
+from chainer2torch.plan.parts.receivers import attribute_of_array, unknown_receiver
+from chainer2torch.plan.questions.overridden_methods import own_row
+from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
+from chainer2torch.rules.signature import Bound
+from chainer2torch.rules.table import Row
+
+# parameters of links: a helper finds them under torch's names
+_OF_LINKS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+_HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
+_AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
+
+
+def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """Decides on ``receiver.name``."""
+    kinds = receiver_kinds(context, node)
+    rows = [row_of_kind(context, k, node.attr) for k in kinds]
+    found = [r for r in rows if r is not None]
+    if not found:
+        (unknown_receiver if context.with_models else without_rule)(context, decisions, node)
+        return
+    row = found[0]
+    if later(context, decisions, node, row, row.name):
+        return
+    if isinstance(node.ctx, ast.Del):
+        decisions.mark(node, row, row.name, "manual", "deleted here, which has no counterpart")
+    elif len(found) < len(rows) or not all(same_rule(r, row) for r in found):
+        _of_several_kinds(context, decisions, node, row, kinds, found)
+    elif row.function is not None:
+        HARD_CASES[row.function](context, decisions, node, row)
+    else:
+        _of_one_kind(context, decisions, node, row)
+
+
+def _of_several_kinds(
+    context: Context, decisions: Decisions, node: ast.Attribute, row: Row, kinds: list[Kind], found: list[Row]
+) -> None:
+    """A receiver of several kinds, for which there are different rules, or none for some of them."""
+    if attribute_of_array(context, decisions, node):
+        return
+    same = all(same_rule(r, row) for r in found)
+    if same and _same_on_host(kinds, row, node.attr):
+        decisions.mark(node, row, row.name, row.state)
+    elif not _at_run_time(context, decisions, node) and (row.cases or row.state == "manual"):
+        decisions.mark(node, row, row.name, "review", _AMBIGUOUS)
+
+
+def _of_one_kind(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:
+    parent = context.source.parents.get(node)
+    if isinstance(node.ctx, ast.Store):
+        store(context, decisions, node, row)
+    elif row.attribute or row.signature is None:
+        _attribute(context, decisions, node, row)
+    elif isinstance(parent, ast.Call) and parent.func is node:
+        emit_call(context, decisions, parent, own_row(context, node, row), node, receiver=node.value)
+    elif not row.cases:
+        decisions.mark(node, row, row.name, row.state, row.note)
+    else:
+        decisions.mark(node, row, row.name, "manual", "a method that is passed as a value")
+
+
+def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:
+    if row.cases:
+        if row.state == "manual":
+            decisions.mark(node, row, row.name, "manual", row.note)
+            return
+        question = Question(row, Bound({"self": node.value}), context.analysis.kind, context.is_instance)
+        template, _ = choose(question)
+        if template is None:
+            decisions.mark(node, row, row.name, "manual", f"its rank or type is not known here. {row.note}".strip())
+            return
+        if template != f"self.{node.attr}":
+            decisions.replace(node, template, {"self": context.operand(node.value)})
+    decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+
+
+def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:
+    kept = all(case.torch == f"self.{node.attr}" for case in row.cases)
+    if row.name in _HELD_ARRAYS and isinstance(context.source.parents.get(node), ast.AugAssign):
+        # `x.array -= y` changes the array itself, in both
+        decisions.replace(node, "self.data", {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state)
+        return
+    if (
+        row.set is None
+        and not kept
+        and row.name.startswith("chainer.links.")
+        and len(row.cases) == 1
+        and row.cases[0].torch.startswith("self.")
+        and row.cases[0].torch[5:].isidentifier()
+    ):
+        # `self.l2.W = self.l1.W`: the same attribute under another name
+        statement = context.source.parents.get(node)
+        if (
+            node.attr in PARAMETERS
+            and isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and not _is_parameter(context, statement.value)
+        ):
+            decisions.edit(
+                statement,
+                ReplaceStatement(
+                    context.source.start(statement),
+                    f"compat.set_link_attribute(self, '{node.attr}', value)",
+                    {"self": context.operand(node.value), "value": context.operand(statement.value)},
+                ),
+            )
+        else:
+            decisions.replace(node, row.cases[0].torch, {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state)
+        return
+    if row.set is None and not kept:
+        decisions.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
+        return
+    if row.set is None or kept and isinstance(context.source.parents.get(node), ast.AugAssign):
+        # `param.grad *= 0.5` changes the gradient itself, in both
+        decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+        return
+    statement = context.source.parents.get(node)
+    if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+        decisions.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
+        return
+    decisions.edit(
+        statement,
+        ReplaceStatement(
+            context.source.start(statement),
+            row.set,
+            {"self": context.operand(node.value), "value": context.operand(statement.value)},
+        ),
+    )
+    if row.name == context.reference(node):
+        decisions.use(node)
+    decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _is_parameter(context: Context, value: ast.expr) -> bool:
+    """Whether a value is a parameter for sure, or None: torch's layers take no other tensor under its name."""
+    if isinstance(value, ast.Attribute):
+        return value.attr in PARAMETERS
+    called = context.reference(value.func) if isinstance(value, ast.Call) else None
+    return called in ("chainer.Parameter", "chainer.variable.Parameter") or isinstance(value, ast.Constant)
+
+
+def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
+    """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`.
+
+    An attribute that tensors have under its own name is the same of values that nobody knows, and of batches: `x.ndim`.
+    """
+    others = (Batch, HostArray, Tensor, Unknown) if row.attribute else (Tensor, HostArray)
+    return (
+        all(isinstance(k, others) for k in kinds)
+        and row.function is None
+        and [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
+    )
+
+
+def _at_run_time(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """Where the receiver is one of several kinds: a helper that looks at what it is, if there is one."""
+    row = context.rules.rows.get(f"?.{node.attr}")
+    parent = context.source.parents.get(node)
+    if (
+        not isinstance(node.ctx, ast.Load)
+        or node.attr == "array"
+        and isinstance(parent, ast.Call)
+        and parent.func is node
+    ):  # `xp.array(...)`
+        return False
+    if row is not None and row.attribute:
+        decisions.replace(node, row.cases[0].torch, {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state, row.note)
+        return True
+    if node.attr in _OF_LINKS:
+        decisions.replace(node, f"compat.link_attribute(obj, '{node.attr}')", {"obj": context.operand(node.value)})
+        decisions.mark(node, None, f"?.{node.attr}", "exact", "looked up by Chainer's name at run time", "C2T390")
+        return True
+    return False

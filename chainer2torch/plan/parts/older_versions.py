@@ -1,0 +1,217 @@
+"""Calls in the words of Chainer's version 1: other arguments, or the same places with another meaning.
+
+``L.Convolution2D(3, 64, 3, 1, 1, w)`` passes `wscale` in version 1 and `nobias` since version 2. The old signatures
+stand in ``rules/eras``; where a call fits both and they differ, its arguments and its file decide, or nobody does.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.rules.table import Row
+
+_MODES = {"test": "not value", "train": "value"}
+_CODE = "C2T204"
+
+
+def number_of_elements(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``len(variable)`` counted the elements in version 1; since version 2 it is the length of the first axis.
+
+    A parameter or attribute that is a Variable here may be given an array elsewhere: that is a question.
+    """
+    if len(call.args) != 1 or call.keywords:
+        return
+    argument, function = call.args[0], context.source.enclosing(call, ast.FunctionDef)
+    variables = [
+        isinstance(k, Tensor) and not k.array and k.rank != 1 for k in options(context.analysis.kind(argument))
+    ]
+    computed = (
+        isinstance(argument, (ast.Call, ast.BinOp))
+        or isinstance(argument, ast.Name)
+        and not (
+            isinstance(function, ast.FunctionDef)
+            and argument.id in {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+        )
+    )
+    if all(variables) and computed:
+        decisions.replace(call, "self.numel()", {"self": context.operand(call.args[0])})
+        decisions.mark(call, None, "chainer.Variable.__len__", "exact")
+    elif any(variables):
+        decisions.mark(
+            call,
+            None,
+            "chainer.Variable.__len__",
+            "review",
+            "in version 1 of Chainer this is the number of "
+            "elements of a Variable, and the length of the first axis of an array; write x.numel() for Variables",
+            _CODE,
+        )
+
+
+def collect_parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``optimizer.setup(model.collect_parameters())`` takes the model itself; a pair of lists is made nowhere."""
+    call = context.source.parents.get(node)
+    setup = context.source.parents.get(call) if isinstance(call, ast.Call) and call.func is node else None
+    if (
+        isinstance(node, ast.Attribute)
+        and isinstance(call, ast.Call)
+        and isinstance(setup, ast.Call)
+        and isinstance(setup.func, ast.Attribute)
+        and setup.func.attr == "setup"
+        and call in setup.args
+    ):
+        decisions.replace(call, "self", {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, "exact")
+    else:
+        decisions.mark(
+            node,
+            row,
+            row.name,
+            "manual",
+            "version 1's pair of lists, of parameters and of gradients, is not "
+            "made; read the parameters by name from named_parameters(), and their .grad",
+        )
+
+
+def copy_parameters_from(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``target.copy_parameters_from(model.parameters)``: whatever their order is, it is the same in both."""
+    call = context.source.parents.get(node)
+    if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and (source := _all_parameters(context, call)):
+        decisions.replace(
+            call,
+            "compat.copyparams(target, source, copy_persistent=False)",
+            {"target": context.operand(node.value), "source": context.operand(source)},
+        )
+        decisions.mark(node, row, row.name, "exact")
+    else:
+        decisions.mark(node, row, row.name, "manual", row.note)
+
+
+def parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``model.parameters`` of a FunctionSet, which only the copy to another one takes over."""
+    call = context.source.parents.get(node)
+    copied = isinstance(call, ast.Call) and _all_parameters(context, call) is not None
+    decisions.mark(node, row, row.name, "exact" if copied else "manual", "" if copied else row.note)
+
+
+def _all_parameters(context: Context, call: ast.Call) -> ast.expr | None:
+    """The model of ``copy_parameters_from(model.parameters)``."""
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "copy_parameters_from"
+        and len(call.args) == 1
+        and not call.keywords
+        and isinstance(call.args[0], ast.Attribute)
+        and call.args[0].attr == "parameters"
+        and all(context.analysis.is_link(context.analysis.kind(held)) for held in (call.func.value, call.args[0].value))
+    ):
+        return call.args[0].value
+    return None
+
+
+def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``self.bn(x, test=test)``: version 1 passed the mode to the call, torch's layers keep it."""
+    kinds = options(context.analysis.kind(call.func))
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        return
+    if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and _is_looked_up(call.func):
+        _call_of_some_link(context, decisions, call)
+        return
+    if not all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in kinds):
+        return
+    own = {
+        name
+        for k in kinds
+        if isinstance(k, Inst) and isinstance(k.cls, str)  # L.SimplifiedDropconnect's train=
+        for row in [context.rules.member(k.cls, "__call__")]
+        if row is not None and row.signature is not None
+        for name in row.signature.names
+    }
+    modes = _MODES.keys() - own
+    mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in modes), None)
+    args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
+    if mode is None:
+        if not (
+            len(args) == 2
+            and all(
+                isinstance(k, Inst)
+                and isinstance(k.cls, str)
+                and context.rules.is_subclass(k.cls, "chainer.links.BatchNormalization")
+                for k in kinds
+            )
+        ):
+            return
+        if context.era is None:
+            decisions.mark(
+                call,
+                None,
+                "chainer.links.BatchNormalization.__call__",
+                "review",
+                "the second argument is "
+                "`finetune` since version 2 and was `test` in version 1 of Chainer; pass it by name",
+                _CODE,
+            )
+        if context.era != 1:
+            return
+        mode, args = (_MODES["test"], args[1]), args[:1]
+    template, value = mode
+    if isinstance(value, ast.Constant):
+        training = str(bool(value.value) is (template == "value"))
+    else:
+        training = template
+    operands = {"layer": context.operand(call.func), "value": context.operand(value)}
+    decisions.edit(
+        call,
+        Replace(
+            context.source.span(call),
+            f"compat.call_in_mode(layer, {training}, *args, **kwargs)",
+            operands,
+            extra=tuple(Operand(context.source.span(a)) for a in args),
+            extra_keywords=tuple((str(k.arg), Operand(context.source.span(k.value))) for k in keywords),
+        ),
+    )
+    decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _is_some_link(kind: Kind) -> bool:
+    """Whether nothing but that it is a link is known of it: ``self[name]``, ``for link in self.children():``."""
+    return isinstance(kind, Inst) and kind.cls in ("chainer.Link", "chainer.Chain") and not kind.site
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """``getattr(self, name)`` and ``links[name]``: most likely a link."""
+    return (
+        isinstance(node, ast.Subscript)
+        or isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+    )
+
+
+def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``self[name](x, test=test)``: a link of the project takes the mode as it did, a layer is put into it."""
+    named = any(k.arg in _MODES for k in call.keywords)
+    # of a batch normalization the second argument is `test`
+    second = (
+        context.era == 1
+        and len(call.args) == 2
+        and not call.keywords
+        and (context.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
+    )
+    if context.migrated or not context.imports_chainer or not (named or second):
+        return
+    decisions.edit(
+        call,
+        Replace(
+            context.source.span(call),
+            "compat.call_as_version_1(layer, *args, **kwargs)",
+            {"layer": context.operand(call.func)},
+            extra=tuple(Operand(context.source.span(a)) for a in call.args),
+            extra_keywords=tuple((str(k.arg), Operand(context.source.span(k.value))) for k in call.keywords),
+        ),
+    )
+    decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)

@@ -1,0 +1,156 @@
+"""Hard cases of modes: ``using_config('train', False)`` becomes the mode of the modules that run inside."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, ReplaceStatement
+from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
+from chainer2torch.rules.signature import BindError
+from chainer2torch.rules.table import Row
+
+# entries of the configuration that are something else in torch, as contexts
+_CONTEXTS = {
+    "dtype": "compat.using_default_dtype(value)",
+    "autotune": "compat.using_attribute(torch.backends.cudnn, 'benchmark', value)",
+    "cudnn_deterministic": "compat.using_attribute(torch.backends.cudnn, 'deterministic', value)",
+    "use_cudnn": "compat.using_attribute(torch.backends.cudnn, 'enabled', value != 'never')",
+}
+
+
+def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``using_config(name, value)``: gradient mode is a context of torch, train mode belongs to modules."""
+    call = context.source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node or row.signature is None:
+        decisions.mark(node, row, row.name, "manual", "passed as a value")
+        return
+    try:
+        bound = row.signature.bind(call.args, call.keywords)
+    except BindError as error:
+        decisions.mark(node, row, row.name, "manual", f"the call does not fit Chainer's signature: {error}", "C2T010")
+        return
+    config = bound.given.get("config")
+    if bound.starred or not _is_default(context, config):
+        decisions.mark(node, row, row.name, "manual", "another configuration object than chainer.config")
+        return
+    question = Question(row, bound, context.analysis.kind, context.is_instance)
+    name, value = constant("name", question), constant("value", question)
+    if name == "enable_backprop" and isinstance(value, bool):
+        _leave_out(context, decisions, config, row)
+        _replace(context, decisions, call, node, row, "torch.enable_grad()" if value else "torch.no_grad()", [])
+    elif name == "enable_backprop" and isinstance(context.source.parents.get(call), ast.withitem):
+        # torch's context takes effect where it is made, so only where it is entered at once
+        _leave_out(context, decisions, config, row)
+        given = bound.given["value"]
+        is_bool = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
+        decisions.replace(
+            call, f"torch.set_grad_enabled({'value' if is_bool else 'bool(value)'})", {"value": context.operand(given)}
+        )
+        decisions.use(node)
+        decisions.mark(node, row, row.name, "exact")
+    elif name == "train":
+        _leave_out(context, decisions, config, row)
+        helper = "compat.train_mode" if value else "compat.eval_mode"
+        inside = ModulesInside(context, context.source.statement(node))
+        called = inside.unnamed or inside.computed or not inside.expressions
+        if inside.unnamed or not inside.expressions:
+            decisions.mark(
+                node,
+                row,
+                row.name,
+                "review",
+                "a module that may run inside has no name here, and is switched "
+                "when it is called; name it where another method of its own asks for the mode",
+            )
+        train = context.operand(bound.given["value"]) if value is UNDECIDED else None
+        _replace(context, decisions, call, node, row, helper, inside.expressions, train, called)
+    elif choose(question)[0] is not None:
+        _leave_out(context, decisions, config, row)
+        emit_call(context, decisions, call, row, node)
+    elif name in _CONTEXTS:
+        _leave_out(context, decisions, config, row)
+        decisions.replace(call, _CONTEXTS[name], {"value": context.operand(bound.given["value"])})
+        decisions.use(node)
+        decisions.mark(node, row, row.name, "exact")
+    else:
+        decisions.mark(
+            node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal"
+        )
+
+
+def _is_default(context: Context, config: ast.expr | None) -> bool:
+    """Whether the configuration object of a call is that of the thread, which Chainer takes when none is given."""
+    return config is None or Ref("chainer.config") in options(context.analysis.kind(config))
+
+
+def _leave_out(context: Context, decisions: Decisions, config: ast.expr | None, row: Row) -> None:
+    """The default that a call writes out goes with the call."""
+    if config is not None:
+        decisions.use(config)
+        decisions.mark(config, row, "chainer.config", "exact")
+
+
+def _replace(
+    context: Context,
+    decisions: Decisions,
+    call: ast.Call,
+    site: ast.AST,
+    row: Row,
+    target: str,
+    modules: list[str],
+    train: Operand | None = None,
+    called: bool = False,
+) -> None:
+    """``train`` is the mode where it is known at run time only; ``called`` says that some modules have no name."""
+    names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
+    operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
+    if train is not None:
+        target, names, operands = "compat.using_train", ["train", *names], {"train": train, **operands}
+    names += ["called=True"] if called else []
+    decisions.replace(call, target if target.endswith(")") else f"{target}({', '.join(names)})", operands)
+    decisions.use(site)
+    decisions.mark(site, row, row.name, "exact")
+
+
+def train_value(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``chainer.config.train`` read: the module's own mode, or the mode of the surrounding context."""
+    assert isinstance(node, ast.expr)
+    if isinstance(getattr(node, "ctx", None), ast.Store):
+        _set_train(context, decisions, node, row)
+        return
+    decisions.replace(node, "TRAINING", {})
+    decisions.use(node)
+    decisions.mark(node, row, row.name, row.state)
+
+
+def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row) -> None:
+    """``chainer.config.train = value`` switches all modules: those known here at once, the others when called."""
+    statement = context.source.parents.get(node)
+    modules = modules_around(context, statement) if isinstance(statement, ast.Assign) else []
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        decisions.mark(node, row, row.name, "manual", "a global mode is set; compat.set_train(mode) sets it")
+        return
+    names = "".join(f", m{i}" for i in range(len(modules)))
+    operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
+    decisions.edit(
+        statement,
+        ReplaceStatement(
+            context.source.start(statement),
+            f"compat.set_train(value{names})",
+            {"value": context.operand(statement.value), **operands},
+        ),
+    )
+    decisions.use(node)
+    decisions.mark(
+        node,
+        row,
+        row.name,
+        "review",
+        "Chainer's switch is one for all modules: here every module is switched "
+        "when it is called; name one where another method of its own asks for the mode",
+    )

@@ -1,0 +1,27 @@
+"""Methods of the user's classes that Chainer calls and nothing calls any more (``update_one_cpu``)."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.keeping import later
+from chainer2torch.plan.parts.other_members import ELSEWHERE
+
+
+def run(context: Context) -> Decisions:
+    """Marks the methods of the user's classes that Chainer calls and nothing calls any more (``update_one_cpu``)."""
+    decisions = Decisions(context)
+    for node in context.source.of(ast.ClassDef):
+        info = context.analysis.classes.get(node)
+        if info is None:
+            continue
+        theirs = [context.rules.canonical(c) for c in context.analysis.mro(info) if isinstance(c, str)]
+        if any(context.rules.is_subclass(c, e) for c in theirs for e in ELSEWHERE):
+            continue
+        for name, method in info.methods.items():
+            row = next((row for c in theirs for row in [context.rules.member(c, name)] if row is not None), None)
+            if row is not None and row.state == "manual" and not later(context, decisions, method.node, row, row.name):
+                decisions.mark(method.node, row, row.name, "manual", row.note)
+    return decisions

@@ -1,0 +1,131 @@
+"""The passes in their order, each once, with what it may override and to what it yields."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.plan import skips
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Item, Part
+from chainer2torch.plan.ledger import Ledger, Policy
+from chainer2torch.plan.options import Options
+from chainer2torch.plan.passes import (
+    adapters,
+    array_crossings,
+    array_modules,
+    class_tests,
+    device_texts,
+    fold,
+    kept_gradients,
+    link_members,
+    links,
+    model_copies,
+    names_of_links,
+    overridden_members,
+    overridden_moves,
+    references,
+    registration,
+    shadowing,
+    single_device,
+    states,
+    texts,
+    unresolved,
+)
+
+Run = Callable[[Context], Iterable[Item]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pass:
+    """One look at a file. ``policy`` says how its decisions stand to those of the passes before it."""
+
+    policy: Policy
+    run: Run
+    when: Callable[[Context], bool]
+
+    @property
+    def name(self) -> str:
+        """The name by which policies and errors call the pass: that of its module."""
+        return self.policy.name
+
+
+def _always(_: Context) -> bool:
+    return True
+
+
+def _with_models(context: Context) -> bool:
+    return context.with_models
+
+
+def _on_one_device(context: Context) -> bool:
+    return context.choices.parallel_updater == "single"
+
+
+def _pass(
+    name: str,
+    run: Run,
+    *,
+    when: Callable[[Context], bool] = _with_models,
+    yields_to: Iterable[tuple[Part, str]] = (),
+    overrides: Iterable[tuple[Part, str]] = (),
+) -> Pass:
+    return Pass(Policy(name, frozenset(yields_to), frozenset(overrides)), run, when)
+
+
+PASSES: tuple[Pass, ...] = (
+    _pass("fold", fold.run),
+    _pass("array_modules", array_modules.run),
+    _pass("class_tests", class_tests.run),
+    _pass("references", references.run, when=_always),
+    _pass("names_of_links", names_of_links.run),
+    _pass("device_texts", device_texts.run),
+    _pass("link_members", link_members.run),
+    _pass("model_copies", model_copies.run),
+    _pass(
+        "array_crossings",
+        array_crossings.run,
+        # what has been converted for its own sake is not converted again for what it meets
+        yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts")],
+        overrides=[(Part.EDIT, "references")],  # `a // b`: the kinds of both sides are known here
+    ),
+    _pass(
+        "states",
+        states.run,
+        yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass("kept_gradients", kept_gradients.run),
+    _pass("links", links.run),
+    _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),
+    _pass("overridden_members", overridden_members.run, when=_always),
+    _pass("registration", registration.run),
+    _pass(
+        "single_device",
+        single_device.run,
+        when=_on_one_device,
+        overrides=[(Part.WRAP, "references"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass(
+        "adapters",
+        adapters.run,
+        when=_always,
+        # an adapter takes either side's values
+        overrides=[(Part.WRAP, "references"), (Part.WRAP, "array_crossings"), (Part.WRAP, "states")],
+    ),
+    _pass("shadowing", shadowing.run, when=_always),
+    _pass("unresolved", unresolved.run, when=_always),
+    _pass("texts", texts.run, when=_always),
+)
+
+
+def decide(analysis: Analysis, module: ModuleInfo, options: Options) -> Ledger:
+    """All decisions for one file."""
+    context = Context(analysis, module, options)
+    ledger = Ledger(context)
+    for step in PASSES:
+        if step.when(context):
+            ledger.take(step.policy, step.run(context))
+    ledger.leave_out(skips.MESSAGE, skips.CODE)
+    return ledger

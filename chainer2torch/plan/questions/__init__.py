@@ -1,0 +1,1 @@
+"""Questions about the source, answered from facts and rules; they decide nothing."""

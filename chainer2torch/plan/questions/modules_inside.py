@@ -1,0 +1,345 @@
+"""Which modules run inside a block, by names that they have around it: for Chainer's switch of all modules at once.
+
+The block's own calls are looked at, and those of the project's functions that it calls. A module too many does no harm
+(Chainer's switch is one for all of them), so a name stands for every module of its class.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.paths import (
+    FUNCTIONS,
+    aliases_in,
+    candidates,
+    follow,
+    gives_value,
+    is_path,
+    loops_in,
+    root_name,
+    stored_names,
+    values_in,
+)
+
+_Translate = Callable[[ast.expr], "str | None"]
+_COVERED = ""  # what stands for a part of a module that is named already
+# methods that give the modules of a container
+_CONTENTS = frozenset({"values", "children", "links"})
+_BUILTINS = frozenset(dir(builtins)) | {  # those of Python 2, too: what `2to3` left is no module
+    "basestring",
+    "long",
+    "raw_input",
+    "reduce",
+    "unichr",
+    "unicode",
+    "xrange",
+}
+# methods of files, containers, numbers and progress bars: nothing of theirs runs a module
+_OF_HOST_OBJECTS = frozenset(
+    {
+        "add",
+        "add_image",
+        "add_scalar",
+        "append",
+        "astype",
+        "clear",
+        "close",
+        "copy",
+        "count",
+        "extend",
+        "flush",
+        "format",
+        "get",
+        "get_example",
+        "index",
+        "info",
+        "insert",
+        "item",
+        "items",
+        "join",
+        "keys",
+        "log",
+        "next",
+        "pop",
+        "print",
+        "put",
+        "read",
+        "reset",
+        "reshape",
+        "save",
+        "set_description",
+        "sort",
+        "split",
+        "sum",
+        "transpose",
+        "update",
+        "values",
+        "warning",
+        "write",
+        "writerow",
+    }
+)
+
+
+class ModulesInside:
+    """The modules that run inside a ``with`` block: ``expressions``, and whether there are others without a name."""
+
+    def __init__(self, context: Context, statement: ast.stmt):
+        self.unnamed = False
+        self.computed = False  # whether something that was computed inside is asked: it may be a module
+        self._context = context
+        self._statement = statement
+        self._found: dict[str, None] = {}
+        self._seen: set[FuncInfo] = set()
+        body = statement.body if isinstance(statement, ast.With) else []
+        self._assigned = stored_names(statement)
+        self._around = _chain(context, statement)
+        self._aliases = aliases_in(statement)
+        self._values = values_in(statement)
+        self._sure = self._passed_over = False
+        self._look(body, self._outside, loops_in(statement))
+        # a method of an object that nothing is known of may run the only module there is
+        self.unnamed = self.unnamed or self._passed_over and not self._sure
+
+    @property
+    def expressions(self) -> list[str]:
+        """The modules, without those that another one holds."""
+        return [
+            text
+            for text in self._found
+            if not any(text != other and text.startswith(other + ".") for other in self._found)
+        ]
+
+    # -- what runs -------------------------------------------------------------------------------------------------
+
+    def _look(self, body: list[ast.stmt] | list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        for part in body:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Call):
+                    self._call(node, translate, loops)
+
+    def _call(self, node: ast.Call, translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        for part in (node.func, *node.args, *(k.value for k in node.keywords)):
+            links = [e for e in candidates(part) if self._context.analysis.is_link(self._context.analysis.kind(e))]
+            if links:
+                self._add(links, translate, loops)
+        self._unknown(node.func, translate, loops)
+        for kind in options(self._context.analysis.kind(node.func)):
+            receiver = node.func
+            if isinstance(receiver, ast.Attribute) and isinstance(kind, Func):
+                receiver = receiver.value
+            if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
+                cls, made = kind.cls, kind
+                methods = (self._context.analysis.class_attribute(cls, name, made) for name in ("__call__", "forward"))
+                kind = next((method for method in methods if isinstance(method, Func)), made)
+            if isinstance(kind, Func) and kind.info not in self._seen:
+                self._seen.add(kind.info)
+                self._function(kind.info, node, receiver, translate)
+
+    def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
+        kind = self._context.analysis.kind
+        if UNKNOWN not in options(kind(callee)) or root_name(callee) in _BUILTINS:
+            return
+        if not is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
+            self._computed(callee, translate)
+            return
+        asked: ast.expr = callee
+        if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
+            named = follow(callee.value, self._aliases)
+            if callee.attr in _OF_HOST_OBJECTS:
+                return
+            if root_name(named) not in self._handed_in(callee):
+                self._ask_computed(root_name(named) in self._values)
+                return
+            asked = callee.value
+        elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
+            return
+        over = loops.get(asked.id) if isinstance(asked, ast.Name) else None
+        text = translate(asked) if over is None else self._container(over, translate)
+        if text:
+            self._found[text] = None
+        elif text is None and asked is callee:
+            self.unnamed = True
+
+    def _computed(self, callee: ast.expr, translate: _Translate) -> None:
+        """What is called is an item (`nets[i](x)`) or the result of a call (`make()(x)`), or a method of one."""
+        if isinstance(callee, ast.Subscript) and is_path(callee.value):
+            text = translate(callee.value)
+            if text:
+                self._found[text] = None
+            self.unnamed = self.unnamed or text is None
+        elif isinstance(callee, ast.Attribute):
+            made = callee.value
+            while isinstance(made, (ast.Attribute, ast.Subscript)):
+                made = made.value
+            if callee.attr not in _OF_HOST_OBJECTS:
+                self._ask_computed(gives_value(made))
+        else:
+            self.unnamed = True
+
+    def _ask_computed(self, value: bool) -> None:
+        """A method of what was computed inside: most likely of a ``value``, but `load(path)` makes a module, too."""
+        self.computed = self.computed or value
+        self._passed_over = self._passed_over or not value
+
+    def _handed_in(self, node: ast.expr) -> set[str]:
+        """The parameters of the functions around a node: objects that others made."""
+        return (
+            {
+                a.arg
+                for f in self._context.source.ancestors(node)
+                if isinstance(f, FUNCTIONS)
+                for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)
+            }
+            if node in self._context.source.parents
+            else set()
+        )
+
+    def _function(self, info: FuncInfo, call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
+        """Looks into a function of the project."""
+        a = info.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        passed: dict[str, str | None] = {}
+        if info.cls is not None and not info.is_static and names:
+            covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
+            passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
+        passed.update((name, translate(e) if is_path(e) else None) for name, e in zip(names, call.args))
+        passed.update((k.arg, translate(k.value) if is_path(k.value) else None) for k in call.keywords if k.arg)
+        local = stored_names(info.node) - set(passed)
+        aliases = aliases_in(info.node)
+        shares_scope = info.module is self._context.module and (
+            not _chain(self._context, info.node) or bool(_chain(self._context, info.node) & self._around)
+        )
+
+        def inner(expression: ast.expr) -> str | None:
+            expression = follow(expression, aliases)
+            root = root_name(expression)
+            if root in passed:
+                start = passed[root]
+                return start + ast.unparse(expression)[len(root) :] if start else start
+            visible = root not in local and shares_scope and root not in self._assigned
+            return ast.unparse(expression) if visible else None
+
+        body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
+        around, self._aliases = self._aliases, aliases
+        self._look(body, inner, loops_in(info.node))
+        self._aliases = around
+
+    # -- how it is called around the block ---------------------------------------------------------------------------
+
+    def _outside(self, expression: ast.expr) -> str | None:
+        expression = follow(expression, self._aliases)
+        return ast.unparse(expression) if root_name(expression) not in self._assigned else None
+
+    def _add(self, links: list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
+        """Adds the module that holds the others (`self` before `self.net`) and has a name around the block."""
+        texts: list[str] = []
+        for expression in links:
+            over = loops.get(expression.id) if isinstance(expression, ast.Name) else None
+            if isinstance(over, (ast.Tuple, ast.List)):
+                items = [translate(item) if is_path(item) else None for item in over.elts]
+            else:
+                items = [translate(expression) if over is None else self._container(over, translate)]
+            texts = [text for text in items if text is not None]
+            if len(texts) < len(items):
+                texts = self._others(self._context.analysis.kind(expression))
+            if texts:
+                break
+        self._found.update(dict.fromkeys(text for text in texts if text != _COVERED))
+        self._sure = self._sure or bool(texts)
+        self.unnamed = self.unnamed or not texts
+
+    def _container(self, over: ast.expr, translate: _Translate) -> str | None:
+        """What a loop runs over: a module that holds the others, or several modules."""
+        suffix = ""
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in _CONTENTS:
+            suffix = f".{over.func.attr}()"
+            over = over.func.value
+        text = translate(over) if is_path(over) else None
+        if not text or self._context.analysis.is_link(self._context.analysis.kind(over)):
+            return text
+        return f"*{text}{suffix}"
+
+    def _others(self, kind: Kind) -> list[str]:
+        """Names around the block of modules that were made at the same place, or are of the same class."""
+        found = []
+        for node in self._visible():
+            if any(_alike(a, b) for a in options(kind) for b in options(self._context.analysis.kind(node))):
+                found.append(ast.unparse(node))
+        cls = self._context.enclosing_class(self._statement)
+        if cls is not None:
+            found += [
+                f"self.{name}"
+                for name, value in cls.attrs.items()
+                if any(_alike(a, b) for a in options(kind) for b in options(value))
+            ]
+        return found
+
+    def _visible(self) -> Iterator[ast.expr]:
+        """The names and attributes in the code before the block, in scopes that the block sees."""
+        for node in self._context.source.nodes:
+            if (
+                isinstance(node, (ast.Name, ast.Attribute))
+                and isinstance(node.ctx, ast.Load)
+                and is_path(node)
+                and node.lineno < self._statement.lineno
+                and root_name(node) not in self._assigned
+                and _chain(self._context, node) <= self._around
+            ):
+                yield node
+
+
+def modules_around(context: Context, statement: ast.stmt) -> list[str]:
+    """The modules that the code around a statement calls by names which have their values there already."""
+    around = _chain(context, statement)
+    later = {
+        n.id
+        for n in context.source.nodes
+        if isinstance(n, ast.Name)
+        and isinstance(n.ctx, ast.Store)
+        and n.lineno >= statement.lineno
+        and _chain(context, n) == around
+    }
+    found: dict[str, None] = {}
+    for node in context.source.nodes:
+        if (
+            isinstance(node, (ast.Name, ast.Attribute))
+            and isinstance(node.ctx, ast.Load)
+            and is_path(node)
+            and root_name(node) not in later
+            and _chain(context, node) <= around
+            and context.analysis.is_link(context.analysis.kind(node))
+        ):
+            found[ast.unparse(node)] = None
+    return [text for text in found if not any(text.startswith(other + ".") for other in found)]
+
+
+def _alike(a: Kind, b: Kind) -> bool:
+    return (
+        isinstance(a, Inst)
+        and isinstance(b, Inst)
+        and a.cls == b.cls
+        and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
+    )
+
+
+def _is_attribute(kind: Kind, name: str) -> bool:
+    """Whether an object of a class of the project is asked for what the class keeps in itself."""
+    return any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and name in k.cls.attrs for k in options(kind))
+
+
+def _chain(context: Context, node: ast.AST) -> frozenset[ast.AST]:
+    """The functions around a node."""
+    found = []
+    parent = context.source.parents.get(node)
+    while parent is not None:
+        if isinstance(parent, FUNCTIONS):
+            found.append(parent)
+        parent = context.source.parents.get(parent)
+    return frozenset(found)

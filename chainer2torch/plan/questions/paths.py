@@ -1,0 +1,98 @@
+"""Paths (`self.nets["a"].fc`: a name with attributes and literal keys) and what a tree binds their names to."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def stored_names(tree: ast.AST) -> set[str]:
+    """The names that a tree binds by assignments."""
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def loops_in(tree: ast.AST) -> dict[str, ast.expr]:
+    """What the loop variables of a tree run over."""
+    return {
+        node.target.id: node.iter
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)
+    }
+
+
+def gives_value(node: ast.expr) -> bool:
+    """Whether something is computed of what is not constant: `model(x)` is a value, `make(3)` is what is made."""
+    return isinstance(node, ast.Call) and is_path(node.func) and not all(isinstance(a, ast.Constant) for a in node.args)
+
+
+def values_in(tree: ast.AST) -> set[str]:
+    """Names that a tree binds to what is computed, and to nothing else: ``distribution, value = self.model(x)``."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            (found if gives_value(node.value) else others).update(names)
+    return found - others
+
+
+def aliases_in(tree: ast.AST) -> dict[str, ast.expr]:
+    """Names that a tree binds once, to what has another name: ``target = self._targets['main']``."""
+    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    arguments = tree.args if isinstance(tree, FUNCTIONS) else None
+    bound = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    return {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and stores[node.targets[0].id] == 1
+        and node.targets[0].id not in bound
+        and isinstance(node.value, (ast.Attribute, ast.Subscript))
+        and is_path(node.value)
+    }
+
+
+def follow(node: ast.expr, aliases: dict[str, ast.expr]) -> ast.expr:
+    """A path, with the name that it starts with replaced by what this is another name of."""
+    if isinstance(node, ast.Name):
+        return aliases.get(node.id, node)
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        value = follow(node.value, aliases)
+        if value is not node.value:
+            ctx = ast.Load()
+            return (
+                ast.Attribute(value, node.attr, ctx)
+                if isinstance(node, ast.Attribute)
+                else ast.Subscript(value, node.slice, ctx)
+            )
+    return node
+
+
+def candidates(node: ast.expr) -> list[ast.expr]:
+    """The expressions in a callee or argument that may be modules, outer ones first: `self`, `self.net`."""
+    result: list[ast.expr] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if is_path(node):
+            result.append(node)
+        node = node.value
+    if isinstance(node, ast.Name):
+        result.append(node)
+    return result[::-1]
+
+
+def is_path(node: ast.expr) -> bool:
+    """Whether an expression is a name with attributes and literal keys."""
+    while isinstance(node, ast.Attribute) or isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def root_name(node: ast.expr) -> str:
+    """The name that a path starts with; empty for what is no path."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,33 @@
+"""What the surroundings tell of a value whose kind is not known."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.models.array_kinds import EITHER, XP
+from chainer2torch.plan.context import Context
+
+
+def seen_before(context: Context, node: ast.Attribute) -> bool:
+    """Whether an earlier run decided on this receiver, which saw more of what it is, and left no marker here."""
+    return context.migrated and not context.marked_before(node)
+
+
+def among_tensors(context: Context, node: ast.expr) -> bool:
+    """Whether a value of unknown kind stands where tensors are likely.
+
+    That is in a method of a link, in a function with an array module, or beside a dtype of torch.
+    """
+    given = (*node.args, *(k.value for k in node.keywords)) if isinstance(node, ast.Call) else ()
+    if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in map(context.analysis.kind, given)):
+        return True
+    if any(isinstance(n, ast.Attribute) and n.attr == "xp" for part in given for n in ast.walk(part)):
+        return True  # `astype(model.xp.float32)`
+    cls = context.enclosing_class(node)
+    if cls is not None and context.analysis.derives(cls, "chainer.Link"):
+        return True
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    return function is not None and any(
+        isinstance(n, ast.Name) and context.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function)
+    )
