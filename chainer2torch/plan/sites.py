@@ -88,9 +88,10 @@ class Plan(FileNames, Members):
     # -- recording -------------------------------------------------------------------------------------------------
 
     def mark(self, node: ast.AST, row: Row | None, symbol: str, state: str, message: str = "", code: str = "") -> None:
-        """Gives a reference its state; the first decision stands."""
+        """Gives a reference its state; the first decision stands. Nothing is exact without a rule that says so."""
         if node in self.sites:
             return
+        assert state != "exact" or row or self.rules.of_symbol(symbol, code), f"{symbol} is exact, and no rule says so"
         self.sites[node] = Site.at(node, symbol, state, code or (row.code if row else "C2T090"), message)
         if state in ("manual", "review"):
             self._comment(node, symbol, code or (row.code if row else "C2T090"), message, row)

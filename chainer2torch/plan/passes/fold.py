@@ -56,7 +56,7 @@ def conditions(plan: Plan) -> None:
         for part in ast.walk(outer):
             if isinstance(part, (ast.Name, ast.Attribute)) and plan.reference(part) is not None:
                 name = plan.reference(part) or ""
-                plan.mark(part, plan.rules.rows.get(name), name, "exact")
+                plan.mark(part, plan.rules.rows.get(name) or plan.rules.python["chainerx"], name, "exact")
                 plan.use(part)
         parent = plan.source.parents.get(outer)
         if isinstance(parent, ast.If) and parent.test is outer:

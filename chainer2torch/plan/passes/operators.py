@@ -210,7 +210,8 @@ def in_place(plan: Plan, node: ast.AugAssign) -> None:
         },
         plan.training(node),
     )
-    plan.mark(node, plan.rules.rows.get(name), name, "exact", "", "C2T300")
+    row = plan.rules.rows.get(name) or plan.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
+    plan.mark(node, row, name, "exact", "", "C2T300")
 
 
 def _may_be_rebound(target: Kind, value: Kind) -> bool:

@@ -131,7 +131,7 @@ def _leave_out(plan: Plan, node: ast.Assign | ast.AnnAssign, target: ast.Attribu
         f"compat.set_unregistered(owner, '{target.attr}', value)",
         {"owner": plan.operand(target.value), "value": plan.operand(node.value)},
     )
-    plan.mark(target, plan.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
+    plan.mark(target, plan.rules.python["chainer.Link.__setattr__"], ast.unparse(target), "exact", message, _CODE)
 
 
 def _by_name(plan: Plan, call: ast.Call) -> None:
@@ -155,7 +155,8 @@ def _by_name(plan: Plan, call: ast.Call) -> None:
         "compat.set_unregistered(owner, name, value)",
         dict(zip(("owner", "name", "value"), map(plan.operand, call.args))),
     )
-    plan.mark(call, plan.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE)
+    row, symbol = plan.rules.python["chainer.Link.__setattr__"], ast.unparse(call.args[0])
+    plan.mark(call, row, symbol, "exact", _NOT_TRAINED, _CODE)
 
 
 def _around(plan: Plan, call: ast.Call) -> None:
