@@ -213,12 +213,14 @@ def _check_of_python(row: Row) -> Iterator[str]:
     """What is wrong with a row of what begins in Python: a pass writes what it becomes, and its examples prove it."""
     if row.kind not in KINDS:
         yield f"kind `{row.kind}` is not one of {', '.join(KINDS)}"
-    if row.state != "exact":
-        yield f"a row of kind {row.kind} says what is exact; a pass gives the reason when a place is not"
+    if row.state not in ("exact", "review", "manual"):
+        yield f"state `{row.state}` is not one of exact, review, manual"
     if any(True for _ in row.templates) or row.function or row.alias or row.base:
         yield f"a row of kind {row.kind} has no template: a pass writes what it becomes, and the examples show it"
-    if not row.examples:
-        yield f"a row of kind {row.kind} needs an executed example; `proof` is not enough"
+    if row.state == "exact" and not row.examples:
+        yield f"a row of kind {row.kind} that is exact needs an executed example; `proof` is not enough"
+    if row.state != "exact" and not row.next:
+        yield f"a row of kind {row.kind} that is not exact needs `next`: what the person should do"
     if not row.note:
         yield f"a row of kind {row.kind} needs a `note` that says how the two differ"
 

@@ -137,7 +137,7 @@ class Rules:
             patterns = (".".join([*parts[:count], "*"]) for count in range(len(parts) - 1, 0, -1))
             row = next((self.python[pattern] for pattern in patterns if pattern in self.python), None)
         if row is None and code:
-            of_code = [found for found in self.python.values() if found.code == code]
+            of_code = [found for found in self.python.values() if found.code == code and found.state == "exact"]
             row = of_code[0] if len(of_code) == 1 else None
         return row
 

@@ -370,14 +370,15 @@ KIND = 'module = "?"\nkind = "member"\n[spread]\n'
 EXAMPLE = '[[spread.example]]\nbefore = "x.spread()"\nunknown = true\n'
 KIND_PROBLEMS = {
     "no such kind": (KIND.replace("member", "method"), "kind `method` is not one of member, operator, class, function"),
-    "not exact": (KIND + 'state = "review"\nnote = "n"\n' + EXAMPLE, "a row of kind member says what is exact"),
+    "no such state": (KIND + 'state = "close"\nnote = "n"\n' + EXAMPLE, "state `close` is not one of exact, review"),
+    "nothing to do": (KIND + 'state = "review"\nnote = "n"\n', "a row of kind member that is not exact needs `next`"),
     "template": (
         KIND + 'state = "exact"\nnote = "n"\ntorch = "compat.f(self)"\n' + EXAMPLE,
         "a row of kind member has no template",
     ),
     "no example": (
         KIND + 'state = "exact"\nnote = "n"\nproof = "tests/engine/test_arrays.py"\n',
-        "a row of kind member needs an executed example; `proof` is not enough",
+        "a row of kind member that is exact needs an executed example; `proof` is not enough",
     ),
     "no note": (KIND + 'state = "exact"\n' + EXAMPLE, "a row of kind member needs a `note`"),
 }
