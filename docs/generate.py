@@ -59,14 +59,18 @@ def coverage(rules: Rules) -> str:
         ]
         counts = [sum(_state(rules, row) == state for row in rows) for state in STATES]
         lines.append(f"| {area} | {len(rows)} | " + " | ".join(map(str, counts)) + " |")
-    counts = [sum(_state(rules, row) == state for row in rules.rows.values()) for state in STATES]
-    lines.append(f"| everything | {len(rules.rows)} | " + " | ".join(map(str, counts)) + " |")
+    for area, rows in (
+        ("what begins in Python (operators, members of unknown values, NumPy)", list(rules.python.values())),
+        ("everything", list(rules.every.values())),
+    ):
+        counts = [sum(_state(rules, row) == state for row in rows) for state in STATES]
+        lines.append(f"| {area} | {len(rows)} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _state(rules: Rules, row: Row) -> str:
     """The state of a row; a second name has that of the first."""
-    found = rules.find(row.name)
+    found = rules.of_symbol(row.name)
     return found.state if found is not None else row.state
 
 
@@ -79,7 +83,7 @@ def with_coverage(readme: str, rules: Rules) -> str:
 def pages(rules: Rules) -> dict[str, str]:
     """The text of every generated page, by its path in the site."""
     tables: dict[str, list[Row]] = {}
-    for _, row in sorted(rules.rows.items()):
+    for _, row in sorted(rules.every.items()):
         tables.setdefault(row.table.removesuffix(".toml"), []).append(row)
     made = {"codes.md": codes_page(), "formats.md": formats_page()}
     listed = []
@@ -94,7 +98,8 @@ def pages(rules: Rules) -> dict[str, str]:
         [
             "# Rules",
             "",
-            "Every Chainer name that has a rule, by table. `chainer2torch rules NAME` shows one.",
+            "Every Chainer name that has a rule, and what begins in Python, by table. "
+            "`chainer2torch rules NAME` shows one.",
             "",
             "| table | names | states |",
             "|---|---|---|",
@@ -130,7 +135,8 @@ def codes_page() -> str:
     """What every code means."""
     lines = ["# Codes", "", "`chainer2torch explain CODE` prints these.", ""]
     for code, entry in codes.table().items():
-        lines += [f"## {code}: {entry.title}", "", entry.text, ""]
+        lines += [f"## {code}: {entry.title}", "", entry.cause, "", "```python", "# before", entry.before.strip()]
+        lines += ["# after", entry.after.strip(), "```", "", entry.remedy, ""]
     return "\n".join(lines)
 
 

@@ -89,9 +89,15 @@ class Decisions:
         code: str = "",
         replaces: tuple[Claim, ...] = (),
     ) -> None:
-        """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of."""
+        """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of.
+
+        Nothing is exact without a rule that says so, and whose examples run.
+        """
         self._states.setdefault(node, state)
         code = code or (row.code if row else "C2T090")
+        if state == "exact" and row is None:
+            row = self.context.rules.of_symbol(symbol, code)
+            assert row is not None, f"{symbol} is exact, and no rule says so"
         rule, advice = (row.name, row.next) if row is not None else ("", "")
         site = Site.at(node, symbol, state, code, message)
         self._into.append(Decision(node, site=site, advice=advice, rule=rule, replaces=replaces))

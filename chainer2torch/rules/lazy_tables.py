@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar, overload
 # `[name]` or `["dotted.name"]` begins a row, `[[same]]` with the list of its names a group of rows;
 # `[[name.example]]` belongs to either
 _HEADING = re.compile(
-    r'^\[(?:"(?P<quoted>[\w.?]+)"|(?P<plain>[\w-]+))\][ \t]*$'
-    r'|^\[\[same\]\][ \t]*\nnames = \[(?P<names>(?:\s*"[\w.?]+"\s*,?)+)\s*\]$',
+    r'^\[(?:"(?P<quoted>[\w.?*]+)"|(?P<plain>[\w-]+))\][ \t]*$'
+    r'|^\[\[same\]\][ \t]*\nnames = \[(?P<names>(?:\s*"[\w.?*]+"\s*,?)+)\s*\]$',
     re.MULTILINE,
 )
 _BRACKETS = re.compile(r"^\[(?!\[[^\[\]\n]+\.example\]\][ \t]*$).*\][ \t]*(?:#.*)?$", re.MULTILINE)

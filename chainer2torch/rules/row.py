@@ -13,6 +13,8 @@ from typing import Any
 from chainer2torch.rules.signature import Signature
 
 STATES = ("exact", "close", "review", "manual")
+# What a rule is about when it does not begin with a name of Chainer's in the source: a pass decides that it applies
+KINDS = ("member", "operator", "class", "function", "module")
 MACROS = frozenset({"TRAINING", "LONG", "CONST"})
 ROW_KEYS = frozenset(
     {
@@ -57,6 +59,7 @@ _EXAMPLE_KEYS = frozenset(
         "rtol",
         "atol",
         "raises",
+        "unknown",
     }
 )
 _CASE_KEYS = frozenset({"when", "torch"})
@@ -130,6 +133,7 @@ class Row:
     until: int = 0  # the last version in which the very same call computed something else
     type_only: bool = False  # `value` is what isinstance() asks for, not what calls the name through a variable
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
+    kind: str = ""  # one of KINDS; empty for a name of Chainer's
 
     @property
     def templates(self) -> Iterator[str]:
@@ -149,7 +153,7 @@ def unknown_keys(fields: Iterable[str], known: frozenset[str]) -> Iterator[str]:
             yield f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
 
 
-def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Row:
+def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kind: str = "") -> Row:
     """The row of a dotted name from the keys in its table; what is wrong is added to ``errors``."""
     signature = None
     if "signature" in fields:
@@ -201,11 +205,31 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str]) -> 
         until=fields.get("until", 0),
         type_only=fields.get("type_only", False),
         keeps=frozenset(fields.get("keeps", ())),
+        kind=kind,
     )
+
+
+def _check_of_python(row: Row) -> Iterator[str]:
+    """What is wrong with a row of what begins in Python: a pass writes what it becomes, and its examples prove it."""
+    if row.kind not in KINDS:
+        yield f"kind `{row.kind}` is not one of {', '.join(KINDS)}"
+    if row.state not in ("exact", "review", "manual"):
+        yield f"state `{row.state}` is not one of exact, review, manual"
+    if any(True for _ in row.templates) or row.function or row.alias or row.base:
+        yield f"a row of kind {row.kind} has no template: a pass writes what it becomes, and the examples show it"
+    if row.state == "exact" and not row.examples:
+        yield f"a row of kind {row.kind} that is exact needs an executed example; `proof` is not enough"
+    if row.state != "exact" and not row.next:
+        yield f"a row of kind {row.kind} that is not exact needs `next`: what the person should do"
+    if not row.note:
+        yield f"a row of kind {row.kind} needs a `note` that says how the two differ"
 
 
 def check(row: Row) -> Iterator[str]:
     """What is wrong with a row: its claims without proof, its templates and guards."""
+    if row.kind:
+        yield from _check_of_python(row)
+        return
     if row.alias or row.ignores and not row.cases:
         return
     if row.state not in STATES:

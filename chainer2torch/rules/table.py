@@ -54,9 +54,11 @@ class Rules:
         libraries: Mapping[str, Library] | None = None,
         packs: Mapping[str, Mapping[str, Row]] | None = None,
         old: Mapping[str, Row] | None = None,
+        python: Mapping[str, Row] | None = None,
     ):
         self.rows = _as_rows(rows)
         self.old = _as_rows(old or {})  # what calls were in version 1
+        self.python = _as_rows(python or {})  # what begins in Python: a pass decides that such a row applies
         self.libraries = dict(libraries or {})
         self.packs = dict(packs or {})
         self._aliases_given = dict(module_aliases)
@@ -69,6 +71,7 @@ class Rules:
         self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
         self.member = functools.lru_cache(maxsize=None)(self._member)
         self.bases = functools.lru_cache(maxsize=None)(self._bases)
+        self.of_symbol = functools.lru_cache(maxsize=None)(self._of_symbol)
 
     def _with_packs(self, libraries: frozenset[str]) -> Rules:
         """These rules and the packs of some libraries; a library without a pack adds nothing."""
@@ -78,7 +81,7 @@ class Rules:
         rows = self.rows
         for pack in packs:
             rows = rows.merged(pack)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python)
 
     def replacing(self, row: Row) -> Rules:
         """These rules with another row in the place of the one of its name."""
@@ -121,6 +124,28 @@ class Rules:
         """The row of a dotted name in any of its spellings."""
         return self.rows.get(self.canonical(name))
 
+    def _of_symbol(self, symbol: str, code: str = "") -> Row | None:
+        """The row that answers for a symbol of a report, also for `?.std` and `numpy.abs`, which begin in Python.
+
+        A symbol can be a name of the program, as `self.alias` is; then the code says which row it is.
+        """
+        row = self.python.get(symbol) or self.find(symbol)
+        if row is None and symbol.endswith(".__init__"):
+            row = self.find(symbol.removesuffix(".__init__"))
+        if row is None:  # `numpy.*`
+            parts = symbol.split(".")
+            patterns = (".".join([*parts[:count], "*"]) for count in range(len(parts) - 1, 0, -1))
+            row = next((self.python[pattern] for pattern in patterns if pattern in self.python), None)
+        if row is None and code:
+            of_code = [found for found in self.python.values() if found.code == code and found.state == "exact"]
+            row = of_code[0] if len(of_code) == 1 else None
+        return row
+
+    @property
+    def every(self) -> Rows[Row]:
+        """The rows of Chainer's names and of what begins in Python."""
+        return self.rows.merged(self.python)
+
     def _member(self, class_name: str, attribute: str) -> Row | None:
         """The row of a method or attribute, looked up along the ``base`` chain of the class."""
         for owner in self.bases(class_name):
@@ -162,6 +187,7 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, la
     packs: dict[str, dict[str, Row | Later[Row]]] = {}
     libraries: dict[str, Library] = {}
     old: dict[str, Row | Later[Row]] = {}
+    python: dict[str, Row | Later[Row]] = {}
     problems: list[str] = []
     aliases: dict[str, str] = {}
     shipped = rules_dir()
@@ -182,6 +208,10 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, la
                 if name in seen:
                     problems.append(f"{label} [{name}]: the row stands in {seen[name]} already")
                     continue
+                if "kind" in about:
+                    seen[name] = label
+                    python[name] = row
+                    continue
                 if pack and name.split(".")[0] != pack:
                     problems.append(f"{label} [{name}]: packs/{pack}/ is for names of {pack}")
                     continue
@@ -189,7 +219,9 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, la
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
     if strict and problems:
         raise RulesError("\n".join(problems))
-    return Rules(Rows(rows), aliases, libraries, {name: Rows(pack) for name, pack in packs.items()}, Rows(old))
+    return Rules(
+        Rows(rows), aliases, libraries, {name: Rows(pack) for name, pack in packs.items()}, Rows(old), Rows(python)
+    )
 
 
 def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:
@@ -205,17 +237,31 @@ def _table(
     about = _read(parts[0], label, problems) if parts else {}
     if parts is None or "module" not in about:
         data = _read(text, label, problems)
-        about = {key: data.pop(key) for key in ("era", "module_aliases", "libraries") if key in data}
-        return about, [(row.name, row) for row in _rows(data, label, problems)]
-    found = [later for part in parts[1] for later in _laters(part, f"{about['module']}.", label)]
+        about = {key: data.pop(key) for key in ("era", "kind", "module_aliases", "libraries") if key in data}
+        return about, [(row.name, row) for row in _rows(data, label, problems, about.get("kind", ""))]
+    place = _Place(_prefix(about["module"]), label, about.get("kind", ""))
+    found = [later for part in parts[1] for later in _laters(part, place)]
     return about, found
 
 
-def _laters(part: Part, prefix: str, label: str) -> Iterator[tuple[str, Row | Later[Row]]]:
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """Where a row stands: what its name begins with, the file, and the kind of the rows there."""
+
+    prefix: str
+    label: str
+    kind: str
+
+
+def _prefix(module: str) -> str:
+    return f"{module}." if module else ""
+
+
+def _laters(part: Part, place: _Place) -> Iterator[tuple[str, Row | Later[Row]]]:
     """The rows of a part of a table, read when they are asked for: a test has checked the whole table."""
-    data = Later(functools.partial(_sound, part.text, label))
+    data = Later(functools.partial(_sound, part.text, place.label))
     for key in part.names:
-        yield prefix + key, Later(functools.partial(_later, prefix, key, label, part, data))
+        yield place.prefix + key, Later(functools.partial(_later, place, key, part, data))
 
 
 def _sound(text: str, label: str) -> dict[str, Any]:
@@ -227,11 +273,11 @@ def _sound(text: str, label: str) -> dict[str, Any]:
     return data
 
 
-def _later(prefix: str, key: str, label: str, part: Part, data: Later[dict[str, Any]]) -> Row:
+def _later(place: _Place, key: str, part: Part, data: Later[dict[str, Any]]) -> Row:
     """One row of a part."""
     problems: list[str] = []
     fields = row_of_group(data.value(), key) if part.group else data.value()[key]
-    row = row_of(prefix + key, label, fields, problems)
+    row = row_of(place.prefix + key, place.label, fields, problems, place.kind)
     if problems:
         raise RulesError("\n".join(problems))
     return row
@@ -267,7 +313,7 @@ def _read(text: str, label: str, problems: list[str]) -> dict[str, Any]:
         return {}
 
 
-def _rows(data: dict[str, Any], label: str, problems: list[str]) -> Iterator[Row]:
+def _rows(data: dict[str, Any], label: str, problems: list[str], kind: str) -> Iterator[Row]:
     module = data.pop("module", None)
     if module is None:
         if data:
@@ -282,7 +328,7 @@ def _rows(data: dict[str, Any], label: str, problems: list[str]) -> Iterator[Row
             problems.append(f"{where}: a row is a table, not {fields!r}")
             continue
         errors = list(unknown_keys(fields, ROW_KEYS))
-        row = row_of(f"{module}.{key}", label, fields, errors)
+        row = row_of(_prefix(module) + key, label, fields, errors, kind)
         errors.extend(check(row))
         if errors:
             problems.extend(f"{where}: {error}" for error in errors)

@@ -364,3 +364,59 @@ def test_a_group_is_read_once_and_when_a_row_of_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(loader, "_read", lambda text, *rest: read.append(text) or reads(text, *rest))
     assert rules.rows["chainer.functions.cos"].value == "torch.cos" and len(read) == 1
     assert rules.rows["chainer.functions.cosh"].value == "torch.cosh" and len(read) == 1
+
+
+KIND = 'module = "?"\nkind = "member"\n[spread]\n'
+EXAMPLE = '[[spread.example]]\nbefore = "x.spread()"\nunknown = true\n'
+KIND_PROBLEMS = {
+    "no such kind": (KIND.replace("member", "method"), "kind `method` is not one of member, operator, class, function"),
+    "no such state": (KIND + 'state = "close"\nnote = "n"\n' + EXAMPLE, "state `close` is not one of exact, review"),
+    "nothing to do": (KIND + 'state = "review"\nnote = "n"\n', "a row of kind member that is not exact needs `next`"),
+    "template": (
+        KIND + 'state = "exact"\nnote = "n"\ntorch = "compat.f(self)"\n' + EXAMPLE,
+        "a row of kind member has no template",
+    ),
+    "no example": (
+        KIND + 'state = "exact"\nnote = "n"\nproof = "tests/engine/test_arrays.py"\n',
+        "a row of kind member that is exact needs an executed example; `proof` is not enough",
+    ),
+    "no note": (KIND + 'state = "exact"\n' + EXAMPLE, "a row of kind member needs a `note`"),
+}
+
+
+@pytest.mark.parametrize("name", KIND_PROBLEMS)
+def test_problem_of_a_row_that_begins_in_python(tmp_path, name):
+    text, message = KIND_PROBLEMS[name]
+    with pytest.raises(RulesError) as raised:
+        load(tmp_path, text)
+    assert f"table0.toml [spread]: {message}" in str(raised.value)
+
+
+def test_rows_that_begin_in_python_are_no_names_of_the_source(tmp_path):
+    rules = load(tmp_path, KIND + 'state = "exact"\nnote = "n"\n' + EXAMPLE)
+    row = rules.python["?.spread"]
+    assert (row.kind, row.code, row.state) == ("member", "C2T390", "exact") and "?.spread" not in rules.rows
+    assert rules.of_symbol("?.spread") is row and rules.every["?.spread"] is row
+    assert dict(load_rules().python) == dict(load_rules(lazy=True).python)
+
+
+def test_the_row_of_a_symbol():
+    rules = load_rules()
+    names = {
+        "numpy.linalg.norm": "numpy.*",
+        "numpy.copyto": "numpy.copyto",
+        "chainer.links.Linear.__init__": "chainer.links.Linear",
+        "chainer.functions.relu": "chainer.functions.relu",
+    }
+    assert {symbol: rules.of_symbol(symbol).name for symbol in names} == names
+    assert rules.of_symbol("self.alias", "C2T203").name == "chainer.Link.__setattr__"
+    assert rules.of_symbol("self.alias") is None and rules.of_symbol("?.nothing", "C2T390") is None
+
+
+def test_nothing_is_exact_without_a_rule(monkeypatch):
+    from chainer2torch.plan.sites import Plan
+
+    mark = Plan.mark
+    monkeypatch.setattr(Plan, "mark", lambda self, node, *_: mark(self, node, None, "?.unheard", "exact", "", "C2T390"))
+    with pytest.raises(AssertionError, match=r"\?\.unheard is exact, and no rule says so"):
+        migrate_source("import chainer\nchainer.functions.relu(1)\n")

@@ -215,7 +215,8 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
             context.training(node),
         ),
     )
-    decisions.mark(node, context.rules.rows.get(name), name, "exact", "", "C2T300")
+    row = context.rules.rows.get(name) or context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
+    decisions.mark(node, row, name, "exact", "", "C2T300")
 
 
 def _may_be_rebound(target: Kind, value: Kind) -> bool:

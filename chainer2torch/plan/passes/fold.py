@@ -58,7 +58,7 @@ def run(context: Context) -> Decisions:
         for part in ast.walk(outer):
             if isinstance(part, (ast.Name, ast.Attribute)) and context.reference(part) is not None:
                 name = context.reference(part) or ""
-                decisions.mark(part, context.rules.rows.get(name), name, "exact")
+                decisions.mark(part, context.rules.rows.get(name) or context.rules.python["chainerx"], name, "exact")
                 decisions.use(part)
         parent = context.source.parents.get(outer)
         if isinstance(parent, ast.If) and parent.test is outer:

@@ -140,7 +140,7 @@ def _leave_out(
             {"owner": context.operand(target.value), "value": context.operand(node.value)},
         ),
     )
-    decisions.mark(target, context.rules.rows.get("chainer.Chain"), ast.unparse(target), "exact", message, _CODE)
+    decisions.mark(target, context.rules.python["chainer.Link.__setattr__"], ast.unparse(target), "exact", message, _CODE)
 
 
 def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -164,9 +164,8 @@ def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
         "compat.set_unregistered(owner, name, value)",
         dict(zip(("owner", "name", "value"), map(context.operand, call.args))),
     )
-    decisions.mark(
-        call, context.rules.rows.get("chainer.Chain"), ast.unparse(call.args[0]), "exact", _NOT_TRAINED, _CODE
-    )
+    row, symbol = context.rules.python["chainer.Link.__setattr__"], ast.unparse(call.args[0])
+    decisions.mark(call, row, symbol, "exact", _NOT_TRAINED, _CODE)
 
 
 def _around(context: Context, decisions: Decisions, call: ast.Call) -> None:

@@ -24,6 +24,7 @@ class Migrated:
     code: str
     after: str
     left: str | None
+    exact: frozenset[tuple[str, str]] = frozenset()  # symbols and codes of the exact sites
 
 
 def build(variant: Variant, given: Mapping[str, Any]) -> str:
@@ -48,11 +49,13 @@ def _uses(text: str, given: Mapping[str, Any]) -> bool:
     return any(isinstance(node, ast.Name) and node.id in given for node in ast.walk(ast.parse(text)))
 
 
-def hints(given: Mapping[str, Any], arrays: Any) -> dict[str, str]:
-    """The kinds of the inputs, for ``migrate_source``."""
-    found = {}
+def hints(given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
+    """The kinds of the inputs, for ``migrate_source``; none when the example says that they are not known."""
+    found: dict[str, str] = {}
+    if options.get("unknown", False):
+        return found
     for name, spec in given.items():
-        kind = given_specs.kind(spec, name in arrays)
+        kind = given_specs.kind(spec, name in options.get("arrays", ()))
         if kind is not None:
             found[f"run.{name}"] = kind
     return found
@@ -64,13 +67,14 @@ def migrate(source: str, migrate_source: Callable[..., Any], rules: Any, known: 
     if result.error:
         return Migrated(source, "", f"error: {result.error}")
     left = [f"{site.symbol} is {site.state}: {site.message}" for site in result.sites if site.state in _LEFT]
-    return Migrated(result.code, emitted(result.code), "; ".join(left) or None)
+    exact = frozenset((site.symbol, site.code) for site in result.sites if site.state == "exact")
+    return Migrated(result.code, emitted(result.code), "; ".join(left) or None, exact)
 
 
 def after(example: Any, migrate_source: Callable[..., Any], rules: Any) -> str:
     """The emitted text of one example of a row, its inputs being what ``given`` says."""
     source = build(Variant("as written", example.options.get("setup", ""), example.before), example.given)
-    result = migrate(source, migrate_source, rules, hints(example.given, example.options.get("arrays", ())))
+    result = migrate(source, migrate_source, rules, hints(example.given, example.options))
     made = [
         ast.get_source_segment(result.code, node) or ""
         for node in ast.parse(result.code).body

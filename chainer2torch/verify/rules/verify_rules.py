@@ -104,17 +104,19 @@ def _planned(rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any]
 def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:
     """The rows of the given names, in the order of their names; LookupError for a name that fits none."""
     if not names:
-        yield from (rules.rows[name] for name in sorted(rules.rows))
+        yield from (rules.every[name] for name in sorted(rules.every))
         return
     wanted: set[str] = set()
     for name in names:
         short, _, rest = name.partition(".")
         name = f"{_SHORT[short]}.{rest}" if short in _SHORT and rest else name
-        fits = {full for full in rules.rows if full == name or full.endswith("." + name) or full.startswith(name + ".")}
+        fits = {
+            full for full in rules.every if full == name or full.endswith("." + name) or full.startswith(name + ".")
+        }
         if not fits:
             raise LookupError(f"no rule is named {name}")
         wanted |= fits
-    yield from (rules.rows[name] for name in sorted(wanted))
+    yield from (rules.every[name] for name in sorted(wanted))
 
 
 @dataclasses.dataclass
@@ -159,7 +161,7 @@ class Plan:
             for row in rows
             for example in row.examples
             for way in self._ways(row, example)
-            for known in (snippets.hints(example.given, example.options.get("arrays", ())), {})
+            for known in (snippets.hints(example.given, example.options), {})
         ]
         for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
             yield functools.partial(self._migrated_text, snippets.build(way, example.given), known)
@@ -183,7 +185,7 @@ class Plan:
             given = {**example.given, **{name: "=" + repr(value) for name, value in way.values.items()}}
             source = snippets.build(way, example.given)
             label = f"example {index + 1}, {way.label}"
-            known = snippets.hints(example.given, options.get("arrays", ()))
+            known = snippets.hints(example.given, options)
             first = way.label == AS_WRITTEN
             may_be_left = row.state in ("review", "manual") or way.label == "values in variables"
             emitted = self._migrate(row, label, source, known, may_be_left)
@@ -195,6 +197,8 @@ class Plan:
                         FAILED,
                         f"the emitted text is\n    {emitted.after}\nand the example says\n    {example.after.strip()}",
                     )
+                if first and row.kind and not self._applies(row, emitted):
+                    self._note(row, label, FAILED, "the example does not use the rule: no place in it is of this row")
                 self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
             # Methods and attributes: without the receiver's kind nothing says that they are Chainer's.
             blind_too = known and not row.name.startswith(_METHODS)
@@ -204,6 +208,10 @@ class Plan:
                     self._add_pairs(
                         row, f"{index + 1}", f"{label}, kinds unknown", source, blind.code, given, options, True
                     )
+
+    def _applies(self, row: Any, emitted: snippets.Migrated) -> bool:
+        """Whether a place of the migrated example is exact because of this row."""
+        return any(self.rules.of_symbol(symbol, code) is row for symbol, code in emitted.exact)
 
     def _migrate(
         self, row: Any, label: str, source: str, known: Mapping[str, str], may_be_left: bool
