@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.models.array_kinds import GENERATORS, dtype_of
+from chainer2torch.analysis.models.array_kinds import dtype_of
+from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Const,

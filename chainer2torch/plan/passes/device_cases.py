@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
-from chainer2torch.analysis.models.protocols import sends_to_numpy
+from chainer2torch.analysis.models.methods import sends_to_numpy
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.sites import Plan
 from chainer2torch.rules.table import Row

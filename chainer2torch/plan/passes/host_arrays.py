@@ -18,9 +18,9 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     Union,
-    element_of,
     options,
 )
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.passes.host_values import wrap
 from chainer2torch.rules.signature import BindError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.models.array_kinds import EITHER, XP
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.plan.edits import Wrap
 from chainer2torch.plan.passes.graphs import GraphUse, graph_use
