@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Ref, options
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.cli.config import STAGES
+from chainer2torch.rules.stage_names import STAGES
 from chainer2torch.plan.edits import Replace, Site, Wrap
 from chainer2torch.rules.signature import BindError
 
