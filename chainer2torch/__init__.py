@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chainer2torch.version import __version__
+
 if TYPE_CHECKING:
     from chainer2torch.engine import migrate_source as migrate_source
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "migrate_source"]
 
 

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import (
-    BOTTOM,
-    NONE,
-    UNKNOWN,
-    Const,
-    Dct,
-    Kind,
-    Lst,
-    Mod,
-    Scalar,
-    Tup,
-    element_of,
-    join,
-)
-
-if TYPE_CHECKING:
-    from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Tup
+from chainer2torch.analysis.lattice import element_of, join
 
 
-class Containers:
+class Containers(Interpreter):
     """Methods of the analysis for what containers hold."""
 
-    def list_method(  # type: ignore[misc]
-        self: Analysis, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None
-    ) -> Kind:
+    def list_method(self, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
         """The result of a method of a list, which may have grown by it."""
         if (
             name in ("append", "insert", "extend")
@@ -42,8 +25,8 @@ class Containers:
             return NONE
         return receiver.element if name == "pop" else UNKNOWN
 
-    def dict_method(  # type: ignore[misc]
-        self: Analysis, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
+    def dict_method(
+        self, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
     ) -> Kind:
         """The result of a method of a dictionary, which may have grown by it."""
         element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
@@ -64,7 +47,7 @@ class Containers:
             return NONE if name == "update" else UNKNOWN if grown.element is BOTTOM else grown.element
         return UNKNOWN
 
-    def item_set(self: Analysis, target: ast.Subscript, kind: Kind) -> None:  # type: ignore[misc]
+    def item_set(self, target: ast.Subscript, kind: Kind) -> None:
         """``x[key] = value``: the dictionary or list itself has changed."""
         container = self.facts.get(target.value)
         if not isinstance(target.value, (ast.Name, ast.Attribute)):
@@ -80,7 +63,7 @@ class Containers:
         elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
             self._grown(target.value, Lst(join(container.element, kind)))
 
-    def _grown(self: Analysis, target: ast.expr, kind: Kind) -> None:  # type: ignore[misc]
+    def _grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""
         if isinstance(target, ast.Name) and target.id not in self.scopes[0]:
             env = next((env for env in self.scopes if target.id in env), None)

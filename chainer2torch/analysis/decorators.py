@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import Func, Kind, Ref, parse_spec
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Func, Kind, Ref
+from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.module_index import FuncInfo
-
-if TYPE_CHECKING:
-    from chainer2torch.analysis.flow import Analysis
 
 # what is passed to a function by the decorator's object: {position: kind}
 _PASSED: dict[str, dict[int, str]] = {
@@ -23,20 +21,20 @@ _PASSED: dict[str, dict[int, str]] = {
 }
 
 
-def decorator_name(analysis: Analysis, node: ast.expr) -> str | None:
+def decorator_name(facts: Facts, node: ast.expr) -> str | None:
     """The Chainer name of a decorator (called or not) that keeps the meaning of its function; else None."""
-    kind = analysis.facts.get(node.func if isinstance(node, ast.Call) else node)
+    kind = facts.facts.get(node.func if isinstance(node, ast.Call) else node)
     return kind.name if isinstance(kind, Ref) and kind.name in _PASSED else None
 
 
-def passed(analysis: Analysis, func: FuncInfo) -> dict[str, Kind]:
+def passed(facts: Facts, func: FuncInfo) -> dict[str, Kind]:
     """The kinds of parameters that Chainer fills when it calls a decorated function."""
     if isinstance(func.node, ast.Lambda):
         return {}
     found: dict[str, Kind] = {}
     parameters = [p.arg for p in (*func.node.args.posonlyargs, *func.node.args.args)]
     for decorator in func.node.decorator_list:
-        for position, spec in _PASSED.get(decorator_name(analysis, decorator) or "", {}).items():
+        for position, spec in _PASSED.get(decorator_name(facts, decorator) or "", {}).items():
             if position < len(parameters):
                 found[parameters[position]] = parse_spec(spec)
     return found
@@ -47,12 +45,12 @@ _KEEPING = frozenset({"functools.lru_cache", "functools.wraps"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def keeps_meaning(analysis: Analysis, node: ast.expr, kind: Kind) -> bool:
+def keeps_meaning(facts: Facts, node: ast.expr, kind: Kind) -> bool:
     """Whether what a decorator of this kind makes of a function takes the same and returns the same."""
     if isinstance(kind, Func):
         return _hands_on(kind.info)
     if isinstance(node, ast.Call):
-        callee = analysis.facts.get(node.func)
+        callee = facts.facts.get(node.func)
         return isinstance(callee, Ref) and callee.name in _KEEPING
     return isinstance(kind, Ref)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.models import array_operators, array_kinds, data
+from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
+from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
@@ -28,23 +29,18 @@ from chainer2torch.analysis.kinds import (
     Tup,
     Union,
     Unknown,
-    element_of,
-    join,
-    join_all,
     options,
-    parse_spec,
     scalar_type,
 )
-from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.module_index import ClassInfo
 
-if TYPE_CHECKING:
-    from chainer2torch.analysis.flow import Analysis
 
+class Expressions(Interpreter):
+    """The part of the analysis that evaluates expressions ."""
 
-class Expressions:
-    """The part of the analysis that evaluates expressions (mixed into Analysis)."""
-
-    def expr(self: Analysis, node: ast.expr) -> Kind:  # type: ignore[misc]
+    def expr(self, node: ast.expr) -> Kind:
         """Evaluates an expression and keeps what was found."""
         if node.__class__ is ast.Name:
             kind = self.facts[node] = self.lookup(node.id)
@@ -53,31 +49,31 @@ class Expressions:
         kind = self.facts[node] = self._children(node) if method is None else method(node)
         return kind
 
-    def _children(self: Analysis, node: ast.AST) -> Kind:  # type: ignore[misc]
+    def _children(self, node: ast.AST) -> Kind:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.expr(child)
         return UNKNOWN
 
-    def _expr_Constant(self: Analysis, node: ast.Constant) -> Kind:  # type: ignore[misc]
+    def _expr_Constant(self, node: ast.Constant) -> Kind:
         known = self.facts.get(node)
         return Const(node.value) if known is None else known
 
-    def _expr_Attribute(self: Analysis, node: ast.Attribute) -> Kind:  # type: ignore[misc]
+    def _expr_Attribute(self, node: ast.Attribute) -> Kind:
         return self.attribute(self.expr(node.value), node.attr)
 
-    def _expr_Tuple(self: Analysis, node: ast.Tuple) -> Kind:  # type: ignore[misc]
+    def _expr_Tuple(self, node: ast.Tuple) -> Kind:
         items = [self.expr(e) for e in node.elts]
         if any(isinstance(e, ast.Starred) for e in node.elts):
             return Lst(UNKNOWN)
         return Tup(tuple(items))
 
-    def _expr_List(self: Analysis, node: ast.List) -> Kind:  # type: ignore[misc]
+    def _expr_List(self, node: ast.List) -> Kind:
         return Lst(join_all([self.expr(e) for e in node.elts]) if node.elts else BOTTOM)
 
     _expr_Set = _expr_List
 
-    def _expr_Dict(self: Analysis, node: ast.Dict) -> Kind:  # type: ignore[misc]
+    def _expr_Dict(self, node: ast.Dict) -> Kind:
         items, values = [], []
         for key, value in zip(node.keys, node.values):
             kind = self.expr(value)
@@ -87,18 +83,18 @@ class Expressions:
                 items.append((key_kind.value, kind))
         return Dct(join_all(values) if node.keys else BOTTOM, tuple(items))
 
-    def _expr_JoinedStr(self: Analysis, node: ast.JoinedStr) -> Kind:  # type: ignore[misc]
+    def _expr_JoinedStr(self, node: ast.JoinedStr) -> Kind:
         for value in node.values:
             self.expr(value)
         return Scalar("str")
 
-    def _expr_FormattedValue(self: Analysis, node: ast.FormattedValue) -> Kind:  # type: ignore[misc]
+    def _expr_FormattedValue(self, node: ast.FormattedValue) -> Kind:
         self.expr(node.value)
         if node.format_spec is not None:
             self.expr(node.format_spec)
         return Scalar("str")
 
-    def _expr_UnaryOp(self: Analysis, node: ast.UnaryOp) -> Kind:  # type: ignore[misc]
+    def _expr_UnaryOp(self, node: ast.UnaryOp) -> Kind:
         kind = self.expr(node.operand)
         if isinstance(node.op, ast.Not):
             return Const(not kind.value) if isinstance(kind, Const) else Scalar("bool")
@@ -106,10 +102,10 @@ class Expressions:
             return Const(-kind.value)
         return kind if isinstance(kind, (Tensor, HostArray, Scalar)) else UNKNOWN
 
-    def _expr_BinOp(self: Analysis, node: ast.BinOp) -> Kind:  # type: ignore[misc]
+    def _expr_BinOp(self, node: ast.BinOp) -> Kind:
         return self.binary(node.op, self.expr(node.left), self.expr(node.right))
 
-    def binary(self: Analysis, op: ast.operator, a: Kind, b: Kind) -> Kind:  # type: ignore[misc]
+    def binary(self, op: ast.operator, a: Kind, b: Kind) -> Kind:
         """The kind of ``a op b``."""
         if a is BOTTOM or b is BOTTOM:
             return BOTTOM
@@ -135,10 +131,10 @@ class Expressions:
             return Scalar("float" if floating else "int")
         return Scalar("str") if ta == tb == "str" else UNKNOWN
 
-    def _expr_BoolOp(self: Analysis, node: ast.BoolOp) -> Kind:  # type: ignore[misc]
+    def _expr_BoolOp(self, node: ast.BoolOp) -> Kind:
         return join_all([self.expr(v) for v in node.values])
 
-    def _expr_Compare(self: Analysis, node: ast.Compare) -> Kind:  # type: ignore[misc]
+    def _expr_Compare(self, node: ast.Compare) -> Kind:
         kinds = [self.expr(node.left), *(self.expr(c) for c in node.comparators)]
         for kind in kinds:
             if isinstance(kind, (Tensor, HostArray)) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In)):
@@ -149,39 +145,39 @@ class Expressions:
                 return HostArray(result.rank, "bool") if isinstance(result, HostArray) else UNKNOWN
         return Scalar("bool")
 
-    def _expr_IfExp(self: Analysis, node: ast.IfExp) -> Kind:  # type: ignore[misc]
+    def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
         return join(self.expr(node.body), self.expr(node.orelse))
 
-    def _expr_NamedExpr(self: Analysis, node: ast.NamedExpr) -> Kind:  # type: ignore[misc]
+    def _expr_NamedExpr(self, node: ast.NamedExpr) -> Kind:
         kind = self.expr(node.value)
         self.assign(node.target, kind)
         return kind
 
-    def _expr_Lambda(self: Analysis, node: ast.Lambda) -> Kind:  # type: ignore[misc]
+    def _expr_Lambda(self, node: ast.Lambda) -> Kind:
         return Func(self.define(node, None))
 
-    def _expr_Starred(self: Analysis, node: ast.Starred) -> Kind:  # type: ignore[misc]
+    def _expr_Starred(self, node: ast.Starred) -> Kind:
         kind = self.expr(node.value)
         return Lst(UNKNOWN) if kind == UNKNOWN else kind  # several values, whatever they are
 
-    def _expr_Await(self: Analysis, node: ast.Await) -> Kind:  # type: ignore[misc]
+    def _expr_Await(self, node: ast.Await) -> Kind:
         self.expr(node.value)
         return UNKNOWN
 
-    def _expr_Yield(self: Analysis, node: ast.Yield) -> Kind:  # type: ignore[misc]
+    def _expr_Yield(self, node: ast.Yield) -> Kind:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
             self.returned(self.func, Lst(kind))
         return UNKNOWN
 
-    def _expr_YieldFrom(self: Analysis, node: ast.YieldFrom) -> Kind:  # type: ignore[misc]
+    def _expr_YieldFrom(self, node: ast.YieldFrom) -> Kind:
         kind = self.expr(node.value)
         if self.func is not None:
             self.returned(self.func, Lst(self.iterated(kind)))
         return UNKNOWN
 
-    def _comprehension(self: Analysis, node: ast.AST, *values: ast.expr) -> Kind:  # type: ignore[misc]
+    def _comprehension(self, node: ast.AST, *values: ast.expr) -> Kind:
         scopes = self.scopes
         self.scopes = ({}, *scopes)
         for generator in node.generators:  # type: ignore[attr-defined]
@@ -192,28 +188,28 @@ class Expressions:
         self.scopes = scopes
         return kinds[-1]
 
-    def _expr_ListComp(self: Analysis, node: ast.ListComp) -> Kind:  # type: ignore[misc]
+    def _expr_ListComp(self, node: ast.ListComp) -> Kind:
         return Lst(self._comprehension(node, node.elt))
 
     _expr_GeneratorExp = _expr_SetComp = _expr_ListComp
 
-    def _expr_DictComp(self: Analysis, node: ast.DictComp) -> Kind:  # type: ignore[misc]
+    def _expr_DictComp(self, node: ast.DictComp) -> Kind:
         return Dct(self._comprehension(node, node.key, node.value))
 
-    def _expr_Slice(self: Analysis, node: ast.Slice) -> Kind:  # type: ignore[misc]
+    def _expr_Slice(self, node: ast.Slice) -> Kind:
         for part in (node.lower, node.upper, node.step):
             if part is not None:
                 self.expr(part)
         return UNKNOWN
 
-    def _expr_Subscript(self: Analysis, node: ast.Subscript) -> Kind:  # type: ignore[misc]
+    def _expr_Subscript(self, node: ast.Subscript) -> Kind:
         receiver = self.expr(node.value)
         index = self.expr(node.slice)
         if isinstance(receiver, Union):
             return join_all([self._item(r, node.slice, index) for r in receiver.ordered])
         return self._item(receiver, node.slice, index)
 
-    def _item(self: Analysis, kind: Kind, node: ast.expr, index: Kind) -> Kind:  # type: ignore[misc]
+    def _item(self, kind: Kind, node: ast.expr, index: Kind) -> Kind:
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, (Tensor, HostArray)):
@@ -248,7 +244,7 @@ class Expressions:
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN
 
-    def iterated(self: Analysis, kind: Kind) -> Kind:  # type: ignore[misc]
+    def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
         return join_all(
             [
@@ -261,18 +257,18 @@ class Expressions:
 
     # -- attributes ------------------------------------------------------------------------------------------------
 
-    def attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
+    def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
         if isinstance(kind, Union):
             return join_all([self._attribute(k, name) for k in kind.ordered])
         return self._attribute(kind, name)
 
-    def _attribute(self: Analysis, kind: Kind, name: str) -> Kind:  # type: ignore[misc]
+    def _attribute(self, kind: Kind, name: str) -> Kind:
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, Ref):
-            if kind.name in array_kinds.CUPY and self.rules.member("xp.Module", name) is not None:
-                return self._member(array_kinds.XP, "xp.Module", name)
+            if kind.name in CUPY and self.rules.member("xp.Module", name) is not None:
+                return self._member(XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, (Mod, Folder)):
             return self._module_attribute(kind, name)
@@ -287,9 +283,9 @@ class Expressions:
         if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
             return Method(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
-        return array_kinds.XP if name == "xp" and isinstance(kind, Unknown) and _has_chainer(self.module) else UNKNOWN
+        return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
 
-    def _module_attribute(self: Analysis, kind: Mod | Folder, name: str) -> Kind:  # type: ignore[misc]
+    def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):
             self.ensure_bound(kind.info)
             self.reads(kind.info, name)
@@ -306,12 +302,12 @@ class Expressions:
                     return Ref(dotted)
         return UNKNOWN
 
-    def _instance_attribute(self: Analysis, kind: Inst, name: str) -> Kind:  # type: ignore[misc]
+    def _instance_attribute(self, kind: Inst, name: str) -> Kind:
         if isinstance(kind.cls, ClassInfo):
             return self.class_attribute(kind.cls, name, kind)
         return self._member(kind, kind.cls, name)
 
-    def class_attribute(self: Analysis, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:  # type: ignore[misc]
+    def class_attribute(self, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:
         """An attribute or method of a class of the project, searched through its bases."""
         for owner in self.mro(cls):
             if isinstance(owner, str):
@@ -329,7 +325,7 @@ class Expressions:
                 return owner.attrs[name]
         return BOTTOM if self.pending(cls) else UNKNOWN
 
-    def _member(self: Analysis, receiver: Inst, owner: str, name: str) -> Kind:  # type: ignore[misc]
+    def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
@@ -343,14 +339,8 @@ class Expressions:
                 return UNKNOWN  # most likely a child or a value that somebody has put there
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
-            return array_kinds.member_kind(row.name, receiver) or parse_spec(row.returns)
+            return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
-
-
-def _has_chainer(module: ModuleInfo) -> bool:
-    return bool(module.stars) or any(
-        isinstance(k, Ref) and k.name.split(".")[0] == "chainer" for k in module.env.values()
-    )
 
 
 _FOLDS = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from chainer2torch.analysis.models import protocols
+from chainer2torch.analysis.models.parameters import parameters
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import BOTTOM, Kind, describe
+from chainer2torch.analysis.kinds import BOTTOM, Kind
+from chainer2torch.analysis.kind_specs import describe
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 
 _WIDTH = 60
@@ -71,8 +72,8 @@ def _heading(analysis: Analysis, module: ModuleInfo, info: FuncInfo | None, scop
     head = f"{module.path}:{getattr(scope, 'lineno', 0)}: {name}"
     if info is None:
         return f"{head}: not reached"
-    parameters = ", ".join(f"{key}: {_kind(kind)}" for key, kind in protocols.parameters(analysis, info).items())
-    return f"{head}({parameters}) -> {_kind(info.returns)}"
+    shown = ", ".join(f"{key}: {_kind(kind)}" for key, kind in parameters(analysis, info).items())
+    return f"{head}({shown}) -> {_kind(info.returns)}"
 
 
 def _text(module: ModuleInfo, node: ast.expr) -> str:

@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Mapping
 
 from chainer2torch.analysis.eras import eras
-from chainer2torch.analysis.kinds import Kind
+from chainer2torch.analysis.kind_base import Kind
 from chainer2torch.analysis.source import Source, nodes_of
 
 

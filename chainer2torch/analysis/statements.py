@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from chainer2torch.analysis import absent
-from chainer2torch.analysis.kinds import (
-    UNKNOWN,
-    Class,
-    Const,
-    HostArray,
-    Inst,
-    Kind,
-    Lst,
-    Ref,
-    Tensor,
-    Tup,
-    element_of,
-    join,
-    options,
-)
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.module_index import ClassInfo
 
-if TYPE_CHECKING:
-    from chainer2torch.analysis.flow import Analysis
 
+class Statements(Interpreter):
+    """The part of the analysis that runs statements ."""
 
-class Statements:
-    """The part of the analysis that runs statements (mixed into Analysis)."""
-
-    def block(self: Analysis, body: list[ast.stmt]) -> bool:  # type: ignore[misc]
+    def block(self, body: list[ast.stmt]) -> bool:
         """Runs statements in order; True when control does not reach the end."""
         for i, statement in enumerate(body):
             if self.statement(statement):
@@ -38,7 +22,7 @@ class Statements:
                 return True
         return False
 
-    def _unreachable(self: Analysis, body: list[ast.stmt]) -> None:  # type: ignore[misc]
+    def _unreachable(self, body: list[ast.stmt]) -> None:
         # It never runs, but what it names still has to be told apart from the user's own names.
         env = dict(self.scopes[0])
         before: bool = self.unreachable
@@ -48,25 +32,25 @@ class Statements:
         self.unreachable = before
         self._restore(env)
 
-    def statement(self: Analysis, node: ast.stmt) -> bool:  # type: ignore[misc]
+    def statement(self, node: ast.stmt) -> bool:
         """Runs one statement; True when control does not go on behind it."""
         method = self.statement_methods.get(node.__class__)
         return method is not None and bool(method(node))
 
-    def _stmt_Expr(self: Analysis, node: ast.Expr) -> None:  # type: ignore[misc]
+    def _stmt_Expr(self, node: ast.Expr) -> None:
         self.expr(node.value)
 
-    def _stmt_Assign(self: Analysis, node: ast.Assign) -> None:  # type: ignore[misc]
+    def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
             self.assign(target, kind)
 
-    def _stmt_AnnAssign(self: Analysis, node: ast.AnnAssign) -> None:  # type: ignore[misc]
+    def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.expr(node.annotation)
         if node.value is not None:
             self.assign(node.target, self.expr(node.value))
 
-    def _stmt_AugAssign(self: Analysis, node: ast.AugAssign) -> None:  # type: ignore[misc]
+    def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
         old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
         extended = (
@@ -75,37 +59,37 @@ class Statements:
         written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
         self.assign(node.target, old if extended or written else self.binary(node.op, old, value))
 
-    def _stmt_Return(self: Analysis, node: ast.Return) -> bool:  # type: ignore[misc]
+    def _stmt_Return(self, node: ast.Return) -> bool:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
             self.returned(self.func, kind)
         return True
 
-    def _stmt_Raise(self: Analysis, node: ast.Raise) -> bool:  # type: ignore[misc]
+    def _stmt_Raise(self, node: ast.Raise) -> bool:
         for part in (node.exc, node.cause):
             if part is not None:
                 self.expr(part)
         return True
 
-    def _stmt_Continue(self: Analysis, node: ast.Continue) -> bool:  # type: ignore[misc]
+    def _stmt_Continue(self, node: ast.Continue) -> bool:
         return True
 
-    def _stmt_Break(self: Analysis, node: ast.Break) -> bool:  # type: ignore[misc]
+    def _stmt_Break(self, node: ast.Break) -> bool:
         return True
 
-    def _stmt_Assert(self: Analysis, node: ast.Assert) -> None:  # type: ignore[misc]
+    def _stmt_Assert(self, node: ast.Assert) -> None:
         self.expr(node.test)
         if node.msg is not None:
             self.expr(node.msg)
 
-    def _stmt_Delete(self: Analysis, node: ast.Delete) -> None:  # type: ignore[misc]
+    def _stmt_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             self.expr(target)
 
-    def _stmt_Global(self: Analysis, node: ast.Global) -> None:  # type: ignore[misc]
+    def _stmt_Global(self, node: ast.Global) -> None:
         self.globals.update(node.names)
 
-    def _stmt_If(self: Analysis, node: ast.If) -> bool:  # type: ignore[misc]
+    def _stmt_If(self, node: ast.If) -> bool:
         self.expr(node.test)
         truth = absent.truth(node.test, self.kind)
         if truth is not None:  # a test for what PyTorch does not have
@@ -113,7 +97,7 @@ class Statements:
             return self.block(node.body if truth else node.orelse)
         return self._branches([node.body, node.orelse], self._told(node.test))
 
-    def _told(self: Analysis, test: ast.expr) -> dict[str, Kind]:  # type: ignore[misc]
+    def _told(self, test: ast.expr) -> dict[str, Kind]:
         """What ``isinstance(x, L.Linear)`` says of a name that nothing else is known of."""
         tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         told: dict[str, Kind] = {}
@@ -137,9 +121,7 @@ class Statements:
                 told[call.args[0].id] = Inst(cls.info)
         return told
 
-    def _branches(  # type: ignore[misc]
-        self: Analysis, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None
-    ) -> bool:
+    def _branches(self, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None) -> bool:
         start = dict(self.scopes[0])
         ends, all_stop = [], True
         for body in bodies:
@@ -151,7 +133,7 @@ class Statements:
         self._restore(self._join_envs(ends or [start]))
         return all_stop
 
-    def _restore(self: Analysis, env: dict[str, Kind]) -> None:  # type: ignore[misc]
+    def _restore(self, env: dict[str, Kind]) -> None:
         # Functions hold a reference to their enclosing scopes, so the dictionary stays and its contents change.
         self.scopes[0].clear()
         self.scopes[0].update(env)
@@ -166,7 +148,7 @@ class Statements:
                     result[name] = join(known, kind)
         return result
 
-    def _loop(self: Analysis, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:  # type: ignore[misc]
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         for _ in range(2):  # the second time with what the first has assigned
             start = dict(self.scopes[0])
             self.block(body)
@@ -176,19 +158,19 @@ class Statements:
                 break
         self.block(orelse)
 
-    def _stmt_For(self: Analysis, node: ast.For | ast.AsyncFor) -> None:  # type: ignore[misc]
+    def _stmt_For(self, node: ast.For | ast.AsyncFor) -> None:
         kind = self.iterated(self.expr(node.iter))
         self.assign(node.target, kind)
         self._loop(node.body, node.orelse)
 
     _stmt_AsyncFor = _stmt_For
 
-    def _stmt_While(self: Analysis, node: ast.While) -> None:  # type: ignore[misc]
+    def _stmt_While(self, node: ast.While) -> None:
         self.expr(node.test)
         self._loop(node.body, node.orelse)
         self.expr(node.test)
 
-    def _stmt_With(self: Analysis, node: ast.With | ast.AsyncWith) -> bool:  # type: ignore[misc]
+    def _stmt_With(self, node: ast.With | ast.AsyncWith) -> bool:
         for item in node.items:
             kind = self.expr(item.context_expr)
             if item.optional_vars is not None:
@@ -197,7 +179,7 @@ class Statements:
 
     _stmt_AsyncWith = _stmt_With
 
-    def _stmt_Try(self: Analysis, node: ast.Try) -> bool:  # type: ignore[misc]
+    def _stmt_Try(self, node: ast.Try) -> bool:
         start = dict(self.scopes[0])
         stopped = self.block([*node.body, *node.orelse])
         ends = [] if stopped else [dict(self.scopes[0])]
@@ -224,7 +206,7 @@ class Statements:
 
     _stmt_TryStar = _stmt_Try
 
-    def _stmt_Match(self: Analysis, node: ast.Match) -> bool:  # type: ignore[misc]
+    def _stmt_Match(self, node: ast.Match) -> bool:
         self.expr(node.subject)
         for case in node.cases:
             for part in ast.walk(case.pattern):
@@ -240,7 +222,7 @@ class Statements:
 
     # -- targets ---------------------------------------------------------------------------------------------------
 
-    def assign(self: Analysis, target: ast.expr, kind: Kind) -> None:  # type: ignore[misc]
+    def assign(self, target: ast.expr, kind: Kind) -> None:
         """Binds a target of an assignment."""
         if isinstance(target, ast.Name):
             self.facts[target] = kind
@@ -260,7 +242,7 @@ class Statements:
             self.expr(target)
             self.item_set(target, kind)
 
-    def set_attribute(self: Analysis, cls: ClassInfo, name: str, kind: Kind) -> None:  # type: ignore[misc]
+    def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
         """Joins a value into an attribute of a class of the project."""
         old = cls.attrs.get(name)
         new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)

@@ -27,7 +27,7 @@ def codes(context: click.Context, option: click.Parameter, begun: str) -> list[s
 
 def stages(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
     """The stages for ``--only``, the last of several with commas."""
-    from chainer2torch.cli.config import STAGES
+    from chainer2torch.rules.stage_names import STAGES
 
     before, comma, last = begun.rpartition(",")
     return [before + comma + stage for stage in STAGES if stage.startswith(last) and stage not in before.split(",")]

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.rules.stage_names import STAGES
+
 
 class ConfigError(Exception):
     """The configuration is wrong; the message names the file and the key."""
@@ -32,7 +34,6 @@ class Config:
 
 
 _LISTS = ("rules", "select", "ignore", "exclude", "only")
-STAGES = ("training", "data", "models")  # the parts of a project, in the order in which they migrate best
 # single values: what TOML must give, and what a message calls it
 _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "gitignore": (bool, "true or false"),

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.cli.config import STAGES
+from chainer2torch.rules.stage_names import STAGES
 from chainer2torch.plan.edits import Replace
 from chainer2torch.rules.table import Row
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from chainer2torch import __version__
+from chainer2torch.version import __version__
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
 
 MODULE_NAME = "chainer_compat"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import describe
+from chainer2torch.analysis.kind_specs import describe
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.rules.table import load_rules

@@ -10,7 +10,8 @@ import libcst
 import pytest
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Ref, join_all, options
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.module_index import FuncInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import migrate_source, migrate_sources
@@ -320,7 +321,8 @@ def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatc
 def test_the_parts_of_a_union_have_an_order():
     """Sets of strings have another order in every process, and what is looked at first decides now and then."""
     program = (
-        "from chainer2torch.analysis.kinds import *\n"
+        "from chainer2torch.analysis.kinds import Ref, options\n"
+        "from chainer2torch.analysis.lattice import join_all\n"
         "parts = [Ref(name) for name in 'abcdef']\n"
         "print([k.name for k in options(join_all(parts))])"
     )

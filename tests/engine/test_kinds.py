@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import describe
+from chainer2torch.analysis.kind_specs import describe
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.decorators import passed
+from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
@@ -22,15 +22,11 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     Unknown,
-    element_of,
-    join_all,
     options,
     scalar_type,
 )
+from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.module_index import ClassInfo
-
-if TYPE_CHECKING:
-    from chainer2torch.analysis.flow import Analysis
 
 # data sets that Chainer provides: rank and dtype of an image, by the name of the function that loads them
 _IMAGES = {
@@ -46,47 +42,47 @@ _SPLITS = frozenset({"split_dataset", "split_dataset_random"})
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
 
 
-def examples(analysis: Analysis, dataset: Kind) -> Kind:
+def examples(interpreter: Interpreter, dataset: Kind) -> Kind:
     """The kind of one example of a data set."""
-    return join_all([_examples(analysis, k) for k in options(dataset)])
+    return join_all([_examples(interpreter, k) for k in options(dataset)])
 
 
-def _examples(analysis: Analysis, dataset: Kind) -> Kind:
+def _examples(interpreter: Interpreter, dataset: Kind) -> Kind:
     if isinstance(dataset, (Lst, Tup, HostArray)):
         return element_of(dataset)
     if not isinstance(dataset, Inst):
         return UNKNOWN
-    made = analysis.objects.get(dataset.site, {})
-    if analysis.derives(dataset.cls, "chainer.datasets.TupleDataset"):
+    made = interpreter.objects.get(dataset.site, {})
+    if interpreter.derives(dataset.cls, "chainer.datasets.TupleDataset"):
         columns = made.get("datasets")
         if isinstance(columns, Tup) and columns.items:
-            return Tup(tuple(examples(analysis, c) for c in columns.items))
+            return Tup(tuple(examples(interpreter, c) for c in columns.items))
         return UNKNOWN
-    if analysis.derives(dataset.cls, "chainer.datasets.SubDataset"):
-        return examples(analysis, made.get("dataset", UNKNOWN))
-    if analysis.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
-        return analysis.method_result(dataset, "get_example", [Scalar("int")], None)
+    if interpreter.derives(dataset.cls, "chainer.datasets.SubDataset"):
+        return examples(interpreter, made.get("dataset", UNKNOWN))
+    if interpreter.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
+        return interpreter.method_result(dataset, "get_example", [Scalar("int")], None)
     return UNKNOWN
 
 
-def item(analysis: Analysis, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
+def item(interpreter: Interpreter, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
     """What a subscript of a data set gives, or without ``node`` an iteration over it; None for anything else."""
-    if not isinstance(kind, Inst) or not any(analysis.derives(kind.cls, dataset) for dataset in _DATASETS):
+    if not isinstance(kind, Inst) or not any(interpreter.derives(kind.cls, dataset) for dataset in _DATASETS):
         return None
     own = "__iter__" if node is None else "__getitem__"
-    if any(isinstance(c, ClassInfo) and {own, "__getitem__"} & c.methods.keys() for c in analysis.mro(kind.cls)):
+    if any(isinstance(c, ClassInfo) and {own, "__getitem__"} & c.methods.keys() for c in interpreter.mro(kind.cls)):
         return None
     if isinstance(node, ast.Slice):
-        return Lst(examples(analysis, kind))
-    return examples(analysis, kind) if node is None or scalar_type(index) == "int" else None
+        return Lst(examples(interpreter, kind))
+    return examples(interpreter, kind) if node is None or scalar_type(index) == "int" else None
 
 
-def zipped(analysis: Analysis, args: list[Kind], node: ast.Call) -> Kind:
+def zipped(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
     """What ``zip`` gives: rows of columns, or for ``zip(*rows)`` the columns."""
     if len(args) == 1 and isinstance(node.args[0], ast.Starred):
-        row = analysis.iterated(args[0])
-        return Tup(tuple(map(Lst, row.items))) if isinstance(row, Tup) else Lst(Lst(analysis.iterated(row)))
-    return Lst(Tup(tuple(analysis.iterated(a) for a in args)))
+        row = interpreter.iterated(args[0])
+        return Tup(tuple(map(Lst, row.items))) if isinstance(row, Tup) else Lst(Lst(interpreter.iterated(row)))
+    return Lst(Tup(tuple(interpreter.iterated(a) for a in args)))
 
 
 def batched(example: Kind) -> Kind:
@@ -129,23 +125,23 @@ def loaded(name: str, bound: dict[str, Kind]) -> Kind | None:
     return None
 
 
-def iterated(analysis: Analysis, iterator: Inst) -> Kind:
+def iterated(interpreter: Interpreter, iterator: Inst) -> Kind:
     """What ``iterator.next()`` gives: a list of examples."""
-    dataset = analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN)
-    return Lst(examples(analysis, dataset))
+    dataset = interpreter.objects.get(iterator.site, {}).get("dataset", UNKNOWN)
+    return Lst(examples(interpreter, dataset))
 
 
-def calls_with_batches(analysis: Analysis, cls: str) -> bool:
+def calls_with_batches(interpreter: Interpreter, cls: str) -> bool:
     """Whether a class of Chainer's is an updater or evaluator that :func:`connected` knows."""
-    return cls in _UPDATERS or any(analysis.rules.is_subclass(cls, base) for base in (_UPDATERS[0], _EVALUATOR))
+    return cls in _UPDATERS or any(interpreter.rules.is_subclass(cls, base) for base in (_UPDATERS[0], _EVALUATOR))
 
 
-def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
+def connected(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> None:
     """An updater or evaluator was made: its model will be called with the batches of its iterator."""
-    if analysis.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
+    if interpreter.rules.is_subclass(cls, _UPDATERS[0]) or cls in _UPDATERS:
         loss = made.get("loss_func", UNKNOWN)
-        target = loss if loss not in (UNKNOWN, Const(None)) else _target(analysis, made.get("optimizer", UNKNOWN))
-    elif analysis.rules.is_subclass(cls, _EVALUATOR):
+        target = loss if loss not in (UNKNOWN, Const(None)) else _target(interpreter, made.get("optimizer", UNKNOWN))
+    elif interpreter.rules.is_subclass(cls, _EVALUATOR):
         target = made.get("target", UNKNOWN)
         if made.get("eval_func", Const(None)) != Const(None):
             target = made["eval_func"]
@@ -159,81 +155,81 @@ def connected(analysis: Analysis, cls: str, made: dict[str, Kind]) -> None:
     )
     for iterator in options(made.get("iterator", UNKNOWN)):
         if isinstance(converter, Func):
-            batch = iterated(analysis, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
-            _through_converter(analysis, converter, batch, target)
+            batch = iterated(interpreter, iterator) if isinstance(iterator, Inst) else Lst(UNKNOWN)
+            _through_converter(interpreter, converter, batch, target)
             continue
         if isinstance(iterator, Inst) and known:
-            example = examples(analysis, analysis.objects.get(iterator.site, {}).get("dataset", UNKNOWN))
+            example = examples(interpreter, interpreter.objects.get(iterator.site, {}).get("dataset", UNKNOWN))
             batch = batched(example)
             one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
             args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]
             if UNKNOWN not in args:
                 for model in options(target):
-                    analysis.call(model, args, {}, None)
+                    interpreter.call(model, args, {}, None)
                 continue
             if example is BOTTOM:
                 continue  # not known yet
-        _call_with_anything(analysis, target)
+        _call_with_anything(interpreter, target)
 
 
-def _call_with_anything(analysis: Analysis, target: Kind) -> None:
+def _call_with_anything(interpreter: Interpreter, target: Kind) -> None:
     """A function is called with what nobody knows; a model with tensors, as any other."""
     for option in options(target):
         if isinstance(option, Func):
-            analysis.escape(option)
+            interpreter.escape(option)
 
 
 _EVALUATOR = "chainer.training.extensions.Evaluator"
 
 
-def hold_targets(analysis: Analysis, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
+def hold_targets(interpreter: Interpreter, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
     """A class on Chainer's Evaluator holds the models that its base is made with: ``self.get_target('main')``."""
     target = args[1] if len(args) > 1 else keywords.get("target", UNKNOWN)
     targets = target if isinstance(target, Dct) else Dct(target, (("main", target),))
-    if not isinstance(targets.element, Unknown) and analysis.derives(cls, _EVALUATOR):
-        analysis.set_attribute(cls, "_targets", targets)
+    if not isinstance(targets.element, Unknown) and interpreter.derives(cls, _EVALUATOR):
+        interpreter.set_attribute(cls, "_targets", targets)
 
 
-def held_target(analysis: Analysis, evaluator: Inst, args: list[Kind]) -> Kind | None:
+def held_target(interpreter: Interpreter, evaluator: Inst, args: list[Kind]) -> Kind | None:
     """What ``get_target(name)`` of an evaluator gives, if that is known."""
-    if not isinstance(evaluator.cls, ClassInfo) or not analysis.derives(evaluator.cls, _EVALUATOR):
+    if not isinstance(evaluator.cls, ClassInfo) or not interpreter.derives(evaluator.cls, _EVALUATOR):
         return None
-    kinds = options(analysis.attribute(evaluator, "_targets"))
+    kinds = options(interpreter.attribute(evaluator, "_targets"))
     name = args[0].value if args and isinstance(args[0], Const) else None
     found = [dict(k.items).get(name, k.element) for k in kinds if isinstance(k, Dct)]
     return join_all(found) if len(found) == len(kinds) else None
 
 
-def _through_converter(analysis: Analysis, converter: Func, batch: Kind, target: Kind) -> None:
+def _through_converter(interpreter: Interpreter, converter: Func, batch: Kind, target: Kind) -> None:
     """The model gets what the user's converter returns, on the device: a tuple by position, a dict by name."""
-    given = passed(analysis, converter.info)
+    given = passed(interpreter, converter.info)
     device: Kind = Inst("chainer.backend.Device") if given else Scalar("int")
-    result = on_device(analysis.call(converter, [batch, device], {}, None))
+    result = on_device(interpreter.call(converter, [batch, device], {}, None))
     if isinstance(result, Unknown):
-        _call_with_anything(analysis, target)
+        _call_with_anything(interpreter, target)
         return
     for model in options(target):
         if isinstance(result, Dct):
-            analysis.call(model, [], {str(name): kind for name, kind in result.items}, None)
+            interpreter.call(model, [], {str(name): kind for name, kind in result.items}, None)
         else:
-            analysis.call(model, list(result.items) if isinstance(result, Tup) else [result], {}, None)
+            interpreter.call(model, list(result.items) if isinstance(result, Tup) else [result], {}, None)
 
 
 ONLY_OPTIMIZER = -1  # where the analysis keeps what is known of it
 
 
-def has_one_target(analysis: Analysis) -> bool:
+def has_one_target(interpreter: Interpreter) -> bool:
     """Whether one optimizer only is set up in the project: its target is that of every optimizer that is asked for.
 
     ``trainer.updater.get_optimizer('main').target``
     """
-    return sum(module.source.text.count(".setup(") for module in analysis.project.modules.values()) == 1
+    return sum(module.source.text.count(".setup(") for module in interpreter.project.modules.values()) == 1
 
 
-def _target(analysis: Analysis, optimizer: Kind) -> Kind:
+def _target(interpreter: Interpreter, optimizer: Kind) -> Kind:
     return join_all(
         [
-            analysis.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
+            interpreter.objects.get(k.site, {}).get("target", UNKNOWN) if isinstance(k, Inst) else UNKNOWN
             for k in options(optimizer)
         ]
     )

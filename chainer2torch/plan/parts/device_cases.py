@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.models.protocols import sends_to_numpy
+from chainer2torch.analysis.models.methods import sends_to_numpy
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.calls import emit_call

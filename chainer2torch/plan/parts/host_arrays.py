@@ -16,9 +16,9 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     Union,
-    element_of,
     options,
 )
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions

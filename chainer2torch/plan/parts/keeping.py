@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import options
-from chainer2torch.cli.config import STAGES
+from chainer2torch.rules.stage_names import STAGES
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.stages import CODE, MODELS, TRAINING, stage_of

@@ -16,7 +16,8 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.models.array_kinds import GENERATORS, dtype_of
+from chainer2torch.analysis.models.array_kinds import dtype_of
+from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part

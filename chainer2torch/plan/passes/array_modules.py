@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
-from chainer2torch.analysis.models.array_kinds import CUPY, EITHER, XP
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 

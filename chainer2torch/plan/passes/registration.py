@@ -140,7 +140,9 @@ def _leave_out(
             {"owner": context.operand(target.value), "value": context.operand(node.value)},
         ),
     )
-    decisions.mark(target, context.rules.python["chainer.Link.__setattr__"], ast.unparse(target), "exact", message, _CODE)
+    decisions.mark(
+        target, context.rules.python["chainer.Link.__setattr__"], ast.unparse(target), "exact", message, _CODE
+    )
 
 
 def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:

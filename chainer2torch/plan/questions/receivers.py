@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst
-from chainer2torch.analysis.models.array_kinds import EITHER, XP
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.plan.context import Context
 
 

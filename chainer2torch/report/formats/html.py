@@ -29,7 +29,7 @@ def render(report: Report, extras: Extras) -> str:
     """The report as a page that opens from disk, without network, with everything in it."""
     import jinja2
 
-    from chainer2torch import __version__
+    from chainer2torch.version import __version__
     from chainer2torch.rules import codes
 
     folder = Path(__file__).parent.with_name("page")

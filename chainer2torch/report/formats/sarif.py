@@ -22,7 +22,7 @@ _INFORMATION = "https://pypi.org/project/chainer2torch/"
 
 def render(report: Report, extras: Extras) -> str:
     """The report as a SARIF log. Sites that are migrated exactly are left out: there is nothing to see to."""
-    from chainer2torch import __version__
+    from chainer2torch.version import __version__
     from chainer2torch.rules import codes
 
     results = list(_results(report, extras))

@@ -67,8 +67,8 @@ def verify_models(
     seen: list[Left] = []
     unclear: list[Left] = []
     if trace is not None:
-        from chainer2torch.verify.trace import entries as traced_entries
-        from chainer2torch.verify.trace import read
+        from chainer2torch.verify.trace.record import entries as traced_entries
+        from chainer2torch.verify.trace.record import read
 
         traced, whats = traced_entries(read(trace), src)
         seen = [Left(what.partition(": ")[0], what.partition(": ")[2]) for what in whats]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chainer2torch.verify import worker_process
+from chainer2torch.verify.models.entries import ModelEntry
 
 FORMAT = 1
 _ARRAY = re.compile(r"^(tensor|array) rank (\d+) dtype (\w+) shape \S+$")
@@ -111,8 +112,6 @@ def _hint(kinds: Sequence[str], forward: bool) -> str | None:
 
 def entries(trace: Mapping[str, Any], tree: Path) -> tuple[list[Any], list[str]]:
     """The models of a trace for ``verify models``, and the links that it cannot make again, with the reason."""
-    from chainer2torch.verify.models.verify_models import ModelEntry
-
     found, left = [], []
     for target, record in sorted(trace["classes"].items()):
         why = record.get("why")

@@ -1,0 +1,142 @@
+"""Definitions of functions and classes, and the names that they and other statements bind."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
+from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Definitions(Interpreter):
+    """The part of the interpreter that binds and looks up names, and that runs ``def`` and ``class``."""
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Kind:
+        for env in self.scopes:
+            if name in env:
+                if self.func is None and env is self.scopes[-2] and isinstance(env[name], (Dct, Lst)):
+                    self.reads(self.module, name)  # functions may put something in
+                    env = self.module.env if name in self.module.grown else env
+                elif env is self.module.env:
+                    self.reads(self.module, name)
+                return env[name]
+        for star in self.module.stars:
+            dotted = self.rules.canonical(f"{star}.{name}")
+            if dotted in self.rules.rows or self.rules.is_namespace(dotted):
+                return Ref(dotted)
+        if name in _BUILTINS:
+            return Ref(f"builtins.{name}")
+        self.reads(self.module, name)
+        return BOTTOM if self.binding else UNKNOWN
+
+    def store(self, name: str, kind: Kind) -> None:
+        at_top = self.func is None and len(self.scopes) == 2
+        if name not in self.globals:
+            self.scopes[0][name] = kind
+        if (at_top or name in self.globals) and not self.unreachable:
+            env = self.module.env
+            new = join(env.get(name), kind)
+            if new != env.get(name):
+                env[name] = new
+                self.changed(self.module, name)
+
+    # -- definitions -----------------------------------------------------------------------------------------------
+
+    def _stmt_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        info = self.define(node, None)
+        self.store(node.name, self._decorated(node, Func(info)))
+
+    _stmt_AsyncFunctionDef = _stmt_FunctionDef
+
+    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Kind) -> Kind:
+        """What the decorators of a function or class make of it; those that register it are called with it."""
+        kinds = [self._visited_now(d) for d in node.decorator_list]
+        for registering in filter(None, map(gives_back, kinds)):
+            self.call_function(registering, None, [made], {}, None)
+            if registering in self.queued:  # at once: who asks the registry next must not find it empty
+                self.visit(registering)
+        if all(
+            decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
+            for d, kind in zip(node.decorator_list, kinds)
+        ):
+            return made
+        return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
+
+    def _visited_now(self, decorator: ast.expr) -> Kind:
+        """The kind of a decorator; a function of the project that makes it is visited at once."""
+        kind = self.expr(decorator)
+        maker = self.facts.get(decorator.func) if isinstance(decorator, ast.Call) else None
+        if kind is BOTTOM and isinstance(maker, Func) and maker.info in self.queued:
+            self.visit(maker.info)
+            kind = self.expr(decorator)
+        return kind
+
+    def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
+        info = self.functions.get(node)
+        scopes = self.scopes if cls is None else self.scopes[1:]
+        if self.func is None:  # not the names of the module's body in their order: see _visit
+            scopes = tuple(scope for scope in scopes if scope is not self.scopes[-2])
+        if info is None:
+            info = FuncInfo(getattr(node, "name", "<lambda>"), node, self.module, cls, scopes)
+            info.is_generator = node in self.module.source.generators
+            if not isinstance(node, ast.Lambda):
+                names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list]
+                info.is_property = any(name.endswith("property") for name in names)  # cached_property ...
+                info.is_static = "staticmethod" in names
+                info.is_classmethod = "classmethod" in names
+            self.functions[node] = info
+            self.enqueue(info)
+            if self.func is not None:
+                self.nested.setdefault(self.func, {})[info] = None
+        elif info.scopes is not scopes:
+            info.scopes = scopes
+        a = node.args
+        for default in [*a.defaults, *filter(None, a.kw_defaults)]:
+            self.expr(default)
+        for p in [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, [a.vararg, a.kwarg])]:
+            if p.annotation is not None:
+                self.expr(p.annotation)
+        if not isinstance(node, ast.Lambda) and node.returns is not None:
+            self.expr(node.returns)
+        return info
+
+    def _stmt_ClassDef(self, node: ast.ClassDef) -> None:
+        info = self.classes.get(node)
+        if info is None:
+            info = self.classes[node] = ClassInfo(node.name, node, self.module)
+        bases = [self.expr(base) for base in node.bases]
+        if bases != info.bases:
+            info.bases = bases
+            self.forget_hierarchy()
+        for keyword in node.keywords:
+            self.expr(keyword.value)
+        self.store(node.name, self._decorated(node, Class(info)))
+        outer = self.scopes
+        body_env: dict[str, Kind] = {}
+        self.scopes = (body_env, *outer)
+        for statement in node.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                method = self.define(statement, info)
+                decorators = [self.expr(decorator) for decorator in statement.decorator_list]
+                method.is_changed = any(map(changes_meaning, decorators))
+                if statement.name not in info.methods or not _is_setter(statement):
+                    info.methods[statement.name] = method
+                body_env[statement.name] = Func(method)
+            else:
+                self.statement(statement)
+        self.scopes = outer
+        for name, kind in body_env.items():
+            if name not in info.methods:
+                self.set_attribute(info, name, kind)
+
+
+def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)

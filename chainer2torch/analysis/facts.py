@@ -1,0 +1,103 @@
+"""What the analysis has found out about a project, and questions about it.
+
+The abstract interpreter (``flow.py``) fills these tables while it runs. Afterwards they are read: by the passes of the
+plan, by reports and by ``verify``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, options
+from chainer2torch.analysis.libraries import Libraries
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, Project
+from chainer2torch.rules.table import Rules
+
+Answer = TypeVar("Answer")
+SomeFacts = TypeVar("SomeFacts", bound="Facts")
+
+
+class Facts:
+    """Tables of what is known about the expressions, objects, classes and functions of one project.
+
+    An object is identified by its construction site: a number for the call that made it (``Inst.site``).
+    """
+
+    def __init__(self, project: Project, rules: Rules):
+        self.project = project
+        self.rules = rules
+        self.libraries = Libraries.of(rules.libraries, project.modules)
+        # the kind of every expression that was visited
+        self.facts: dict[ast.AST, Kind] = {}
+        # what each alias of an import statement binds
+        self.bindings: dict[ast.AST, Kind] = {}
+        # by construction site: the arguments of the constructor and what was put into the object later, by name
+        self.objects: dict[int, dict[str, Kind]] = {}
+        # by construction site: the call that makes the object
+        self.makers: dict[int, ast.Call] = {}
+        # by construction site of a layer: the join of all inputs that reach it, and the calls that pass them
+        self.layer_inputs: dict[int, Kind] = {}
+        self.layer_calls: dict[int, set[ast.Call]] = {}
+        self.classes: dict[ast.ClassDef, ClassInfo] = {}
+        self.functions: dict[ast.AST, FuncInfo] = {}
+        # for a mixin class of the project: the class of Chainer that all of its objects also have
+        self.mixed: dict[ClassInfo, str] = {}
+        # paths of files with expressions that are nested too deeply for Python's recursion limit
+        self.too_deep: set[str] = set()
+        self._answers: dict[Callable[..., Any], Any] = {}
+        self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
+        self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
+
+    def kind(self, node: ast.AST) -> Kind:
+        """What is known about the value of an expression; UNKNOWN if no visit has reached it."""
+        kind = self.facts.get(node, UNKNOWN)
+        return UNKNOWN if kind is BOTTOM else kind
+
+    def once(self: SomeFacts, question: Callable[[SomeFacts], Answer]) -> Answer:
+        """The answer to a question about the whole project. It is computed once, however many files ask."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        answer: Answer = self._answers[question]
+        return answer
+
+    # -- class hierarchy -------------------------------------------------------------------------------------------
+
+    def is_link(self, kind: Kind) -> bool:
+        """Whether a value is an instance of chainer.Link (which migrates to torch.nn.Module)."""
+        return any(isinstance(k, Inst) and self.derives(k.cls, "chainer.Link") for k in options(kind))
+
+    def derives(self, cls: str | ClassInfo, base: str) -> bool:
+        """Whether a class, of the project or of Chainer, derives from a Chainer class."""
+        found = self._derived.get((cls, base))
+        if found is None:
+            found = self._derived[cls, base] = any(
+                isinstance(b, str) and self.rules.is_subclass(b, base) for b in self.mro(cls)
+            )
+        return found
+
+    def mro(self, cls: str | ClassInfo) -> list[str | ClassInfo]:
+        """A class and its bases in the order in which attributes are searched (depth first)."""
+        if cls in self._mros:
+            return self._mros[cls]
+        result = self._mros[cls] = []
+        stack: list[str | ClassInfo] = [cls]
+        while stack:
+            current = stack.pop()
+            if current in result:
+                continue
+            result.append(current)
+            if isinstance(current, ClassInfo):
+                parents = [o for base in current.bases for o in options(base)]
+                stack += [
+                    p.info if isinstance(p, Class) else p.name for p in reversed(parents) if isinstance(p, (Class, Ref))
+                ]
+        if isinstance(cls, ClassInfo) and cls in self.mixed:  # last: a mixin's own methods come first
+            result.append(self.mixed[cls])
+        return result
+
+    def forget_hierarchy(self) -> None:
+        """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
+        self._mros.clear()
+        self._derived.clear()

@@ -1,0 +1,64 @@
+"""Import statements: which module of the project, or which dotted name outside it, an imported name stands for."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import UNKNOWN, Folder, Kind, Mod, Ref
+from chainer2torch.analysis.module_index import ModuleInfo
+
+
+class ImportStatements(Interpreter):
+    """The part of the interpreter that runs ``import`` and ``from ... import``."""
+
+    def _stmt_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            found = self.project.find(alias.name, self.module)
+            if alias.asname:
+                kind = self.module_kind(found) if found is not None else Ref(self.rules.canonical(alias.name))
+                self.store(alias.asname, kind)
+            else:
+                top = alias.name.split(".")[0]
+                first = self.project.find(top, self.module) if found is not None else None
+                kind = self.module_kind(first) if first is not None else Ref(self.rules.canonical(top))
+                self.store(top, kind)
+                if found is not None:
+                    self.module_kind(found)
+            self.bindings[alias] = kind
+
+    def _stmt_ImportFrom(self, node: ast.ImportFrom) -> None:
+        name = node.module or ""
+        if node.level:
+            found = self.project.find_relative(node.level, name, self.module)
+        else:
+            found = self.project.find(name, self.module)
+        source = self.module_kind(found) if found is not None else None
+        for alias in node.names:
+            if alias.name == "*":
+                self._import_star(source, name, node.level)
+                continue
+            if source is not None:
+                kind = self.attribute(source, alias.name)
+            elif node.level:
+                kind = UNKNOWN
+            else:
+                kind = Ref(self.rules.canonical(f"{name}.{alias.name}"))
+            self.bindings[alias] = kind
+            self.store(alias.asname or alias.name, kind)
+
+    def _import_star(self, source: Kind | None, name: str, level: int) -> None:
+        if isinstance(source, Mod):
+            self.reads(source.info, "*")
+            for key, kind in list(source.info.env.items()):
+                if not key.startswith("_"):
+                    self.store(key, kind)
+            self.module.stars.extend(s for s in source.info.stars if s not in self.module.stars)
+        elif not level and name not in self.module.stars:
+            self.module.stars.append(name)
+
+    def module_kind(self, found: ModuleInfo | str) -> Kind:
+        if isinstance(found, ModuleInfo):
+            self.ensure_bound(found)
+            return Mod(found)
+        return Folder(found)

@@ -1,0 +1,142 @@
+"""The lattice of kinds: how what is known along two paths of a program becomes what is known after both.
+
+``join(a, b)`` is the least kind that covers both. The lattice has ``BOTTOM`` at its bottom (not known yet) and
+``UNKNOWN`` at its top (nothing is known), so a kind that is joined again and again can only move up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    Batch,
+    Const,
+    Dct,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    UNKNOWN,
+    Union,
+    Unknown,
+    options,
+    scalar_type,
+)
+
+
+# A union of more kinds than this says too little to be worth its cost.
+_MAX_UNION = 16
+
+
+def join(a: Kind | None, b: Kind | None) -> Kind:
+    """The least kind that covers both; ``None`` is the bottom of the lattice."""
+    if a is None or b is None:
+        return b or a or UNKNOWN
+    if a is b:
+        return a
+    if a is BOTTOM or b is BOTTOM:
+        return b if a is BOTTOM else a
+    if a == b:
+        return a
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return UNKNOWN
+    # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
+    if isinstance(a, Const) and a.value is None:
+        return b
+    if isinstance(b, Const) and b.value is None:
+        return a
+    if isinstance(a, Union) or isinstance(b, Union):
+        return _join_union(a, b)
+    merged = _join_same(a, b)
+    return merged if merged is not None else _union([a, b])
+
+
+# `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device
+_NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
+
+
+def _join_same(a: Kind, b: Kind) -> Kind | None:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array)
+    if isinstance(a, HostArray) and isinstance(b, HostArray):
+        return HostArray(_same(a.rank, b.rank), _same(a.dtype, b.dtype))
+    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
+        ta, tb = scalar_type(a), scalar_type(b)
+        if ta == tb and ta is not None:
+            return Scalar(ta)
+        return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        if len(a.items) == len(b.items):
+            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)))
+        return Lst(join_all([*a.items, *b.items]))
+    if isinstance(a, Lst) and isinstance(b, Lst):
+        return Lst(join(a.element, b.element))
+    if isinstance(a, Dct) and isinstance(b, Dct):
+        other = dict(b.items)
+        both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
+        return Dct(join(a.element, b.element), both)
+    if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
+        return Inst(a.cls)
+    if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
+        return Inst("xp.Module")
+    return None
+
+
+def _join_union(a: Kind, b: Kind) -> Kind:
+    parts: list[Kind] = []
+    for kind in (*options(a), *options(b)):
+        for i, other in enumerate(parts):
+            merged = kind if kind == other else _join_same(kind, other)
+            if merged is not None:
+                parts[i] = merged
+                break
+        else:
+            parts.append(kind)
+    return parts[0] if len(parts) == 1 else _union(parts)
+
+
+def _union(parts: list[Kind]) -> Kind:
+    # A union whose parts are unrelated plain values tells a rule nothing.
+    if len(parts) > _MAX_UNION or UNKNOWN in parts:
+        return UNKNOWN
+    return Union(frozenset(parts), tuple(parts))
+
+
+def join_all(kinds: list[Kind]) -> Kind:
+    """The join of several kinds; UNKNOWN for none."""
+    result: Kind | None = None
+    for kind in kinds:
+        result = join(result, kind)
+    return result if result is not None else UNKNOWN
+
+
+def _same(a: Any, b: Any) -> Any:
+    return a if a == b else None
+
+
+def generalized(kind: Kind) -> Kind:
+    """A literal as its type: what a default says of the values that other callers may pass."""
+    return Scalar(type(kind.value).__name__) if isinstance(kind, Const) and kind.value is not None else kind
+
+
+def element_of(kind: Kind) -> Kind:
+    """The kind of the elements when a value is iterated over."""
+    if kind is BOTTOM:
+        return BOTTOM
+    if isinstance(kind, Tup):
+        return join_all(list(kind.items))
+    if isinstance(kind, Lst):
+        return kind.element
+    if isinstance(kind, (Tensor, HostArray)):
+        return dataclasses.replace(kind, rank=None if kind.rank is None else kind.rank - 1)
+    if isinstance(kind, Batch):
+        return Tensor(array=True)
+    if isinstance(kind, Union):
+        return join_all([element_of(k) for k in kind.ordered])
+    return UNKNOWN

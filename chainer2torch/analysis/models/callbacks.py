@@ -1,0 +1,60 @@
+"""Functions and models that Chainer (or a thread) calls later, with arguments that are known from what it is given."""
+
+from __future__ import annotations
+
+import re
+
+from chainer2torch.analysis.bound import bind_kinds
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Method, Ref, Tup, options
+from chainer2torch.analysis.models import data
+
+
+_KNOWN_CALLERS = (
+    "chainer.links.Classifier",
+    "chainer.training.updaters",
+    "chainer.training.extensions.Evaluator",
+    "chainer.iterators",
+    "chainer.datasets.TupleDataset",
+    "chainer.training.Trainer",
+    "chainer.optimizers",
+)
+_INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
+
+
+def constructed(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> None:
+    """An object of Chainer's was made: what it will call is fed."""
+    data.connected(interpreter, cls, made)
+    # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
+    known = cls.startswith(_KNOWN_CALLERS)
+    for name, kind in made.items():
+        if _INITIALIZER.fullmatch(name) and isinstance(kind, (Func, Inst)):
+            interpreter.call(kind, [parse_spec("device")], {}, None)
+        elif not known:
+            interpreter.escape(kind)
+
+
+def fed_functions(
+    interpreter: Interpreter, callee: Ref, args: list[Kind], keywords: dict[str, Kind]
+) -> list[Kind | None]:
+    """Arguments that are called with what is known: by Chainer, or by a thread that gets its arguments as a tuple."""
+    if callee.name in ("threading.Thread", "multiprocessing.Process"):
+        given = keywords.get("args", Tup(()))
+        if isinstance(given, Tup) and "kwargs" not in keywords:
+            for option in options(keywords.get("target", UNKNOWN)):
+                if isinstance(option, (Func, Method)):
+                    interpreter.call(option, list(given.items), {}, None)
+            return [keywords.get("target")]
+    if not callee.name.startswith("chainer"):
+        return []
+    row = interpreter.rules.rows.get(callee.name)
+    bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
+    return [
+        kind
+        for name, kind in bound.items()
+        if name == "converter"
+        or _INITIALIZER.fullmatch(name)
+        or name in ("eval_func", "loss_func")
+        and data.calls_with_batches(interpreter, callee.name)
+    ]

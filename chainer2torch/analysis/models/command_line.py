@@ -1,0 +1,42 @@
+"""The types of command-line arguments, as ``argparse`` makes them."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.lattice import join
+
+
+def parser_method(interpreter: Interpreter, parser: Inst, name: str, node: ast.AST | None) -> Kind:
+    """The types of command-line arguments, from ``add_argument(type=..., default=...)``."""
+    if name in ("add_argument_group", "add_mutually_exclusive_group"):
+        return parser
+    if name in ("parse_args", "parse_known_args"):
+        namespace = Inst("argparse.Namespace", parser.site)
+        return namespace if name == "parse_args" else Tup((namespace, Lst(Scalar("str"))))
+    if name == "add_argument" and isinstance(node, ast.Call):
+        keywords = {k.arg: k.value for k in node.keywords if k.arg}
+        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        long = next((f for f in flags if f.startswith("--")), flags[0] if flags else "")
+        dest = keywords.get("dest")
+        key = dest.value if isinstance(dest, ast.Constant) else long.lstrip("-").replace("-", "_")
+        made = interpreter.objects.setdefault(parser.site, {})
+        # Options that share a destination (`--gpu` and `--device`) may give values of either type.
+        made[str(key)] = join(made.get(str(key)), _argument(interpreter, long, keywords))
+    return UNKNOWN
+
+
+def _argument(interpreter: Interpreter, flag: str, keywords: dict[str, ast.expr]) -> Kind:
+    action = keywords.get("action")
+    if isinstance(action, ast.Constant):
+        return Scalar("bool") if action.value in ("store_true", "store_false") else UNKNOWN
+    if "nargs" in keywords and not (isinstance(keywords["nargs"], ast.Constant) and keywords["nargs"].value == "?"):
+        return Lst(UNKNOWN)
+    default = interpreter.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else None
+    kind = interpreter.facts.get(keywords["type"], UNKNOWN) if "type" in keywords else Ref("builtins.str")
+    if default is None and flag.startswith("-") or default == NONE:
+        return UNKNOWN  # None when it is left out
+    name = kind.name[9:] if isinstance(kind, Ref) and kind.name.startswith("builtins.") else ""
+    return Scalar(name) if name in ("int", "float", "str", "bool") else UNKNOWN

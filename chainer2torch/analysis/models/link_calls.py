@@ -1,0 +1,78 @@
+"""Calls of Chainer's links and of functions that the project derives from Chainer's."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.module_index import ClassInfo
+
+
+CLASSIFIER = "chainer.links.Classifier"
+_MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
+
+
+def call_link(
+    interpreter: Interpreter, link: Inst, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
+) -> Kind:
+    """The result of calling a link of Chainer's; notes what reaches it."""
+    cls = next((c for c in interpreter.mro(link.cls) if isinstance(c, str)), "chainer.Link")
+    first = args[0] if args else keywords.get("x", UNKNOWN)
+    if link.site:
+        # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
+        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not keywords
+        seen = _as_input(first) if plain else UNKNOWN
+        interpreter.layer_inputs[link.site] = join(interpreter.layer_inputs.get(link.site), seen)
+        if node is not None:
+            interpreter.layer_calls.setdefault(link.site, set()).add(node)
+    made = interpreter.objects.get(link.site, {})
+    if cls == CLASSIFIER:
+        predictor = made.get("predictor")
+        if predictor is not None and predictor != UNKNOWN:
+            for option in options(predictor):
+                interpreter.call(option, args[:-1] or [Tensor()], {}, None)
+        return Tensor(0, "floating")
+    row = interpreter.rules.member(cls, "__call__") or interpreter.rules.member(cls, "forward")
+    if row is not None:
+        result = interpreter.row_result(row, args, keywords, link)
+        # L.Linear(x, n_batch_axes=2) keeps more axes than the rule says
+        return Tensor() if "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1 else result
+    return Tensor() if interpreter.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
+
+
+def can_only_be_link_method(interpreter: Interpreter, call: ast.Call) -> bool:
+    """Whether a call on something unknown can only be a link's: ``namedparams()``, or ``params()`` in such a file."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return (
+        name in ("namedlinks", "namedparams")
+        or name == "params"
+        and not call.args
+        and not call.keywords
+        and any(isinstance(k, Ref) and k.name.startswith("chainer") for k in interpreter.module.env.values())
+    )
+
+
+def call_function_object(interpreter: Interpreter, function: Inst) -> Kind:
+    """What a call of an old-style function gives: Variables for the arrays that its ``forward`` returns."""
+    if not isinstance(function.cls, ClassInfo) or not interpreter.derives(function.cls, "chainer.Function"):
+        return UNKNOWN
+    for name in ("forward", "forward_cpu", "forward_gpu"):
+        found = interpreter.class_attribute(function.cls, name, function)
+        if isinstance(found, Func):
+            interpreter.reads(found.info, "return")
+            outputs = found.info.returns
+            if outputs is None and not interpreter.widened(found.info):
+                return BOTTOM
+            if isinstance(outputs, Tup) and outputs.items:
+                variables = tuple(
+                    Tensor(k.rank, k.dtype) if isinstance(k, (Tensor, HostArray)) else Tensor() for k in outputs.items
+                )
+                return variables[0] if len(variables) == 1 else Tup(variables)
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _as_input(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Tensor) else Tensor() if not isinstance(kind, (Lst,)) else kind

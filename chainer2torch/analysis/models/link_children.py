@@ -1,0 +1,90 @@
+"""How children, parameters and buffers become attributes of a link: ``add_link``, ``add_param``, ``__init__``."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Ref,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+    scalar_type,
+)
+from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.module_index import ClassInfo
+
+
+CLASSIFIER = "chainer.links.Classifier"
+
+
+def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:
+    """``self.add_link('l1', L.Linear(...))`` and ``super().__init__(l1=L.Linear(...))`` set attributes."""
+    if name == "__init__":
+        cls = getattr(interpreter.unit, "cls", None)
+        if isinstance(node, ast.Call) and isinstance(cls, ClassInfo) and receiver.cls == CLASSIFIER:
+            hold_predictor(
+                interpreter,
+                cls,
+                args,
+                {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg is not None},
+            )
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(cls, ClassInfo)
+            and receiver.cls in ("chainer.Chain", "chainer.Link")
+        ):
+            for keyword in node.keywords:
+                if keyword.arg is not None:
+                    kind = interpreter.facts.get(keyword.value, UNKNOWN)
+                    interpreter.set_attribute(
+                        cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind)
+                    )
+    elif len(args) > 1 and isinstance(args[0], Const):
+        if name == "add_persistent":
+            if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):
+                return
+            kind = on_device(args[1])  # a buffer
+        else:
+            kind = args[1] if name == "add_link" else parameter_of(args[1])
+        if isinstance(receiver.cls, ClassInfo):
+            interpreter.set_attribute(receiver.cls, str(args[0].value), kind)
+        elif receiver.site:  # a Chain of no class of its own
+            made, child = interpreter.objects.setdefault(receiver.site, {}), str(args[0].value)
+            new = join(made.get(child), kind)
+            if new != made.get(child):
+                made[child] = new
+                interpreter.changed(receiver.site, child)
+
+
+def register_persistent(interpreter: Interpreter, receiver: Inst, name: Kind) -> None:
+    """An array that ``self.register_persistent('mean')`` names becomes a buffer: a tensor."""
+    if isinstance(receiver.cls, ClassInfo) and isinstance(name, Const):
+        for kind in options(interpreter.attribute(receiver, str(name.value))):
+            if isinstance(kind, HostArray):
+                interpreter.set_attribute(receiver.cls, str(name.value), Tensor(kind.rank, kind.dtype, array=True))
+
+
+def hold_predictor(interpreter: Interpreter, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:
+    """A class on L.Classifier holds the model that its base is made with as ``self.predictor``."""
+    predictor = args[0] if args else keywords.get("predictor", UNKNOWN)
+    if not isinstance(predictor, Unknown):
+        interpreter.set_attribute(cls, "predictor", predictor)
+
+
+def parameter_of(shape: Kind) -> Kind:
+    """The parameter that is made from a shape."""
+    if shape is BOTTOM:
+        return BOTTOM
+    if isinstance(shape, Tup) and not any(isinstance(n, (Tup, Ref)) for n in shape.items):
+        return Tensor(len(shape.items))
+    return Tensor(1) if scalar_type(shape) == "int" else Tensor()

@@ -1,0 +1,201 @@
+"""Methods of Chainer's objects whose effect or result a rule's row cannot state, as a table by method name.
+
+Each entry is a small function that models one thing. It looks at the class of the receiver itself, because the same
+name means different things: ``update`` of an optimizer, ``__getitem__`` of a ChainList.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, Unknown, options
+from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models import command_line, data, link_lists
+from chainer2torch.analysis.models.array_kinds import entering
+from chainer2torch.analysis.models.link_children import register, register_persistent
+from chainer2torch.analysis.module_index import ClassInfo
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodCall:
+    """A call ``receiver.name(*args)`` of an object outside the project. ``node`` is missing for implied calls."""
+
+    receiver: Inst
+    name: str
+    args: list[Kind]
+    node: ast.AST | None
+
+
+def method(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> Kind | None:
+    """The result of a method, after its effects on what is known; None: the rule's row states the result."""
+    if receiver.cls == "argparse.ArgumentParser":
+        return command_line.parser_method(interpreter, receiver, name, node)
+    models = _MODELS.get(name)
+    if models is not None:
+        call = MethodCall(receiver, name, args, node)
+        for model in models:
+            result = model(interpreter, call)
+            if result is not None:
+                return result
+    return None
+
+
+def knows_callbacks(interpreter: Interpreter, receiver: Inst, name: str, node: ast.AST | None) -> bool:
+    """Whether the table below models how a method calls its arguments, so that they do not escape."""
+    if name == "update":
+        plain = (
+            isinstance(node, ast.Call) and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+        )
+        return plain and interpreter.derives(receiver.cls, "chainer.Optimizer")
+    return name in ("setup", "add_hook")
+
+
+# -- data sets and devices -----------------------------------------------------------------------------------------
+
+
+def _next_batch(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``iterator.next()`` gives a list of examples."""
+    if interpreter.derives(call.receiver.cls, "chainer.dataset.Iterator"):
+        return data.iterated(interpreter, call.receiver)
+    return None
+
+
+def _send(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``chainer.get_device('@numpy').send(x)`` gives an array on the host."""
+    if call.args and isinstance(call.node, ast.Call) and sends_to_numpy(interpreter, call.node):
+        return _on_host(call.args[0])
+    return None
+
+
+def sends_to_numpy(interpreter: Interpreter, call: ast.Call) -> bool:
+    """``chainer.get_device('@numpy').send(x)``: written so, it is the way to an array of NumPy."""
+    device = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        isinstance(device, ast.Call)
+        and len(device.args) == len(call.args) == 1
+        and isinstance(device.args[0], ast.Constant)
+        and device.args[0].value == "@numpy"
+        and interpreter.facts.get(device.func) == Ref("chainer.get_device")
+    )
+
+
+def _on_host(kind: Kind) -> Kind:
+    """The kind of an array, or of a list or tuple of them, after it was sent to NumPy's device."""
+    if isinstance(kind, Tensor):
+        return HostArray(kind.rank, kind.dtype)
+    if isinstance(kind, Lst):
+        return Lst(_on_host(kind.element))
+    if isinstance(kind, Tup):
+        return Tup(tuple(_on_host(item) for item in kind.items))
+    return kind if isinstance(kind, HostArray) else UNKNOWN
+
+
+# -- optimizers and evaluators -------------------------------------------------------------------------------------
+
+
+def _setup(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``optimizer.setup(model)`` makes the model the optimizer's target, and gives the optimizer."""
+    if not call.args or not interpreter.derives(call.receiver.cls, "chainer.Optimizer"):
+        return None
+    made = interpreter.objects.setdefault(call.receiver.site, {})
+    made["target"] = join(made.get("target"), call.args[0])
+    if not isinstance(call.args[0], Unknown) and interpreter.once(data.has_one_target):
+        interpreter.objects[data.ONLY_OPTIMIZER] = made
+        interpreter.changed(data.ONLY_OPTIMIZER, "target")
+    return call.receiver
+
+
+def _update(interpreter: Interpreter, call: MethodCall) -> None:
+    """``optimizer.update(loss_function, x, t)`` calls the function with the other arguments."""
+    if call.args and knows_callbacks(interpreter, call.receiver, call.name, call.node):
+        for option in options(call.args[0]):
+            interpreter.call(option, [entering(a) for a in call.args[1:]], {}, None)
+
+
+def _add_hook(interpreter: Interpreter, call: MethodCall) -> None:
+    """``optimizer.add_hook(f)``: ``f`` gets the optimizer, or a rule and a parameter if it is for single parameters."""
+    if not call.args or isinstance(call.args[0], Unknown):
+        return
+    for option in options(call.args[0]):
+        each = isinstance(option, Inst) and interpreter.attribute(option, "call_for_each_param") == Const(True)
+        if interpreter.derives(call.receiver.cls, "chainer.UpdateRule") or each:
+            interpreter.call(option, [Inst("chainer.UpdateRule"), Tensor()], {}, None)
+        elif interpreter.derives(call.receiver.cls, "chainer.Optimizer"):
+            interpreter.call(option, [call.receiver], {}, None)
+
+
+def _hold_targets(interpreter: Interpreter, call: MethodCall) -> None:
+    """``super().__init__(iterator, model)`` in a class on Chainer's Evaluator."""
+    within = getattr(interpreter.unit, "cls", None)
+    if isinstance(within, ClassInfo) and isinstance(call.node, ast.Call):
+        keywords = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in call.node.keywords if k.arg is not None}
+        data.hold_targets(interpreter, within, call.args, keywords)
+
+
+def _get_target(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``evaluator.get_target('main')`` gives a model that the evaluator was made with."""
+    return data.held_target(interpreter, call.receiver, call.args)
+
+
+# -- links ---------------------------------------------------------------------------------------------------------
+
+
+def _register(interpreter: Interpreter, call: MethodCall) -> None:
+    """``link.add_link(name, child)`` and others make an attribute."""
+    if interpreter.is_link(call.receiver):
+        register(interpreter, call.receiver, call.name, call.args, call.node)
+
+
+def _register_persistent(interpreter: Interpreter, call: MethodCall) -> None:
+    """``link.register_persistent(name)`` makes a buffer of an attribute."""
+    if call.args and interpreter.is_link(call.receiver):
+        register_persistent(interpreter, call.receiver, call.args[0])
+
+
+def _put_into_list(interpreter: Interpreter, call: MethodCall) -> None:
+    """``chain_list.append(link)`` and others add to what a ChainList holds."""
+    if interpreter.derives(call.receiver.cls, "chainer.ChainList"):
+        link_lists.put(interpreter, call.receiver, call.name, call.args, call.node)
+
+
+def _item_of_list(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``chain_list[0]`` and ``for link in chain_list`` give a link."""
+    if interpreter.derives(call.receiver.cls, "chainer.ChainList"):
+        return link_lists.item(interpreter, call.receiver)
+    return None
+
+
+def _child_by_name(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``chain['fc']`` is ``chain.fc``; any other name gives some link."""
+    if not interpreter.is_link(call.receiver):
+        return None
+    if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, str):
+        return interpreter.attribute(call.receiver, call.args[0].value)
+    return Inst("chainer.Link")
+
+
+_Model = Callable[[Interpreter, MethodCall], Kind | None]
+# in this order, up to the first that gives a result
+_MODELS: dict[str, tuple[_Model, ...]] = {
+    "next": (_next_batch,),
+    "__next__": (_next_batch,),
+    "__iter__": (_next_batch, _item_of_list),
+    "__getitem__": (_item_of_list, _child_by_name),
+    "send": (_send,),
+    "setup": (_setup,),
+    "update": (_update,),
+    "add_hook": (_add_hook,),
+    "get_target": (_get_target,),
+    "__init__": (_hold_targets, _register, _put_into_list),
+    "add_link": (_register, _put_into_list),
+    "add_param": (_register,),
+    "add_persistent": (_register,),
+    "register_persistent": (_register_persistent,),
+    "append": (_put_into_list,),
+    "insert": (_put_into_list,),
+    "extend": (_put_into_list,),
+    "__iadd__": (_put_into_list,),
+}

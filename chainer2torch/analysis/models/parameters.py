@@ -1,0 +1,118 @@
+"""With which kinds the body of a function starts: what its calls pass, or what Chainer passes when it calls it.
+
+A Chain's ``forward`` gets Variables, an extension gets the trainer, ``get_example`` gets an index: no line of the
+project shows those calls.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Lst, Tensor, Unknown
+from chainer2torch.analysis.module_index import FuncInfo
+
+
+_FORWARD = frozenset({"forward", "__call__"})
+
+
+# parameters that Chainer passes to methods of the user's own classes: (Chainer base, method) -> {parameter index: kind}
+_PASSED: dict[tuple[str, str], dict[int, str]] = {
+    ("chainer.training.Extension", "__call__"): {1: "instance chainer.training.Trainer"},
+    ("chainer.training.Extension", "initialize"): {1: "instance chainer.training.Trainer"},
+    ("chainer.Link", "serialize"): {1: "instance chainer.Serializer"},
+    ("chainer.dataset.DatasetMixin", "get_example"): {1: "int"},
+    **{
+        ("chainermn.CommunicatorBase", method): {1: "instance chainer.Link"}
+        for method in ("bcast_data", "broadcast_data", "multi_node_mean_grad", "allreduce_grad")
+    },
+    ("chainer.Initializer", "__call__"): {1: "device"},
+    ("chainer.UpdateRule", "init_state"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},
+    ("chainer.UpdateRule", "update_core_gpu"): {1: "tensor"},
+    ("chainer.Function", "forward"): {1: "list of device"},
+    ("chainer.Function", "forward_cpu"): {1: "list of device"},
+    ("chainer.Function", "forward_gpu"): {1: "list of device"},
+    ("chainer.Function", "backward"): {1: "list of device", 2: "list of device"},
+    ("chainer.Function", "backward_cpu"): {1: "list of device", 2: "list of device"},
+    ("chainer.Function", "backward_gpu"): {1: "list of device", 2: "list of device"},
+    ("chainer.FunctionNode", "forward"): {1: "list of device"},
+    ("chainer.FunctionNode", "forward_cpu"): {1: "list of device"},
+    ("chainer.FunctionNode", "forward_gpu"): {1: "list of device"},
+    ("chainer.FunctionNode", "backward"): {1: "list of int", 2: "list of tensor"},
+    ("chainer.FunctionHook", "forward_preprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
+    ("chainer.FunctionHook", "forward_postprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
+    ("chainer.FunctionHook", "backward_preprocess"): {
+        1: "instance chainer.FunctionNode",
+        2: "list of device",
+        3: "list of device",
+    },
+    ("chainer.FunctionHook", "backward_postprocess"): {
+        1: "instance chainer.FunctionNode",
+        2: "list of device",
+        3: "list of device",
+    },
+}
+
+
+def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
+    """The environment in which a function's body starts."""
+    a = func.node.args
+    positional = [*a.posonlyargs, *a.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
+    env: dict[str, Kind] = {}
+    for i, (p, default) in enumerate(zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults])):
+        env[p.arg] = _parameter(interpreter, func, i, p.arg, default)
+    if a.vararg:
+        env[a.vararg.arg] = Lst(interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func))
+    if a.kwarg:
+        env[a.kwarg.arg] = UNKNOWN
+    return env
+
+
+def _variadic(interpreter: Interpreter, func: FuncInfo) -> Kind:
+    return Tensor() if _is_forward(interpreter, func) else UNKNOWN
+
+
+def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:
+    if index == 0 and func.cls is not None and not func.is_static:
+        return Class(func.cls) if func.is_classmethod else Inst(func.cls)
+    hint = interpreter.hint(func, name)
+    if hint is not None:
+        return hint
+    passed = _passed(interpreter, func, index)
+    if passed is not None:
+        return passed
+    fed = func.params.get(name)
+    seed = Tensor() if _is_forward(interpreter, func) and name not in func.listed and default is None else UNKNOWN
+    if isinstance(fed, Unknown):
+        return seed
+    if fed is not None:
+        return fed
+    return seed if func.seeded else BOTTOM
+
+
+def _passed(interpreter: Interpreter, func: FuncInfo, index: int) -> Kind | None:
+    if func.cls is None:
+        return None
+    for (base, method), kinds in _PASSED.items():
+        if func.name == method and index in kinds and interpreter.derives(func.cls, base):
+            return parse_spec("list of device" if _is_of_version_1(interpreter, func) else kinds[index])
+    return None
+
+
+def _is_of_version_1(interpreter: Interpreter, func: FuncInfo) -> bool:
+    """Whether a class on a function of Chainer's own has a ``backward`` of the time when those got arrays."""
+    a = func.node.args
+    return (
+        func.cls is not None
+        and func.name == "backward"
+        and [p.arg for p in (*a.posonlyargs, *a.args)][1:2] == ["inputs"]
+        and next((c for c in interpreter.mro(func.cls) if isinstance(c, str)), "").startswith("chainer.functions.")
+    )
+
+
+def _is_forward(interpreter: Interpreter, func: FuncInfo) -> bool:
+    return func.cls is not None and func.name in _FORWARD and interpreter.derives(func.cls, "chainer.Link")

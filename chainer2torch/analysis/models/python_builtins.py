@@ -1,0 +1,90 @@
+"""What Python's built-in functions return."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    UNKNOWN,
+    Class,
+    Const,
+    Dct,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    options,
+)
+from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.models import data
+
+_TYPES = {
+    "int": "int",
+    "float": "float",
+    "str": "str",
+    "bool": "bool",
+    "len": "int",
+    "round": "int",
+    "id": "int",
+    "repr": "str",
+    "isinstance": "bool",
+    "hasattr": "bool",
+    "callable": "bool",
+    "any": "bool",
+    "all": "bool",
+}
+
+
+def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
+    if name == "super":
+        return _super(interpreter)
+    if name in _TYPES:
+        return Scalar(_TYPES[name])
+    first = args[0] if args else UNKNOWN
+    if name == "range":
+        return Lst(Scalar("int"))
+    if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
+        return Lst(interpreter.iterated(first)) if args else Lst(UNKNOWN)
+    if name == "filter" and len(args) > 1:
+        return Lst(interpreter.iterated(args[1]))
+    if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):
+        return first.element
+    if name == "next":
+        return interpreter.method_result(first, "next", [], node) if isinstance(first, Inst) else element_of(first)
+    if name == "enumerate":
+        return Lst(Tup((Scalar("int"), interpreter.iterated(first))))
+    if name == "zip":
+        return data.zipped(interpreter, args, node)
+    if name == "dict":
+        values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
+        if not args and not node.keywords:
+            return Dct(BOTTOM)
+        return Dct(join_all(list(values.values())), tuple(values.items()))
+    if name in ("abs", "sum", "max", "min") and isinstance(first, (Tensor, Scalar, Const)):
+        return first if name == "abs" else UNKNOWN
+    if name == "sum" and isinstance(first, (Lst, Tup)):
+        return join(element_of(first), None)
+    if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
+        return interpreter.attribute(first, args[1].value)
+    if name == "open":
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _super(interpreter: Interpreter) -> Kind:
+    cls = interpreter.func.cls if interpreter.func is not None else None
+    if cls is None:
+        return UNKNOWN
+    parents = []
+    for base in cls.bases:
+        for option in options(base):
+            if isinstance(option, Class):
+                parents.append(Inst(option.info))
+            elif isinstance(option, Ref):
+                parents.append(Inst(option.name))
+    return parents[0] if parents else UNKNOWN

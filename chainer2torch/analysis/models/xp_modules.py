@@ -1,0 +1,42 @@
+"""Array modules: what ``xp = cuda.get_array_module(x)`` is, and what its functions return."""
+
+from __future__ import annotations
+
+
+from chainer2torch.analysis.kinds import UNKNOWN, Batch, Const, HostArray, Inst, Kind, Ref, Scalar, Tensor, options
+from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.numpy_functions import numpy_call
+
+
+XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
+EITHER = Inst("xp.Either")  # NumPy or that, decided when the program runs
+CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
+_MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
+_MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chainer.backend.Device.xp"})
+
+
+def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind | None:
+    """The results of array modules and of what finds them; None: the row's ``returns`` says it."""
+    if name in _MODULE_OF:
+        return module_of([k for a in args for k in options(a)])
+    if not name.startswith("xp.") or not isinstance(receiver, Inst):
+        return None
+    if receiver == EITHER:
+        return UNKNOWN
+    function = name.split(".", 2)[-1]
+    prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
+    return on_device(numpy_call(prefix + function, args, keywords))
+
+
+def member_kind(name: str, receiver: Kind) -> Kind | None:
+    """An attribute that leads to an array module, or a part of one; None: the row's ``returns`` says it."""
+    if name in _MODULE_OF_OBJECT:
+        return XP
+    return UNKNOWN if receiver == EITHER and name in ("xp.Module.random", "xp.Module.linalg") else None
+
+
+def module_of(args: list[Kind]) -> Kind:
+    """The array module of these values: NumPy if all are host arrays, not known if that is not known."""
+    if any(isinstance(k, (Tensor, Batch)) for k in args):
+        return XP
+    return Ref("numpy") if args and all(isinstance(k, (HostArray, Const, Scalar)) for k in args) else EITHER

@@ -1,0 +1,4 @@
+"""The stages in which a project can be migrated part by part (``migrate --only``)."""
+
+# in the order in which they migrate best; every rule table belongs to one of them
+STAGES = ("training", "data", "models")
