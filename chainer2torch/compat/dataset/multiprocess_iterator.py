@@ -67,17 +67,16 @@ class MultiprocessIterator(_OrderedIterator):
     def __next__(self) -> list[Any]:
         """The next batch, a list of examples."""
         if self._batches is None:
-            self._batches = iter(
-                torch.utils.data.DataLoader(
-                    _SequenceView(self.dataset),
-                    batch_sampler=_Endless(self._index_batches),
-                    num_workers=self.n_processes,
-                    prefetch_factor=self.n_prefetch,
-                    collate_fn=_as_list,
-                    timeout=self.dataset_timeout or 0,
-                    generator=torch.Generator(),
-                )
-            )  # its own generator: the global one stays as the program left it
+            loader = torch.utils.data.DataLoader(
+                _SequenceView(self.dataset),
+                batch_sampler=_Endless(self._index_batches),
+                num_workers=self.n_processes,
+                prefetch_factor=self.n_prefetch,
+                collate_fn=_as_list,
+                timeout=self.dataset_timeout or 0,
+                generator=torch.Generator(),  # its own: the global one stays as the program left it
+            )
+            self._batches = iter(loader)
         self._previous_epoch_detail = self.epoch_detail
         batch: list[Any] = next(self._batches)
         self._state = self._ahead.pop(0)

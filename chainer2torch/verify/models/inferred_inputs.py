@@ -325,13 +325,9 @@ class Reader:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.FloorDiv)):
             left, right = self._number(scope, made, node.left), self._number(scope, made, node.right)
             if left is not None and right:
-                return (
-                    left * right
-                    if isinstance(node.op, ast.Mult)
-                    else left + right
-                    if isinstance(node.op, ast.Add)
-                    else left // right
-                )
+                if isinstance(node.op, ast.Mult):
+                    return left * right
+                return left + right if isinstance(node.op, ast.Add) else left // right
         kind = self._analysis.kind(node)
         value = node.value if isinstance(node, ast.Constant) else kind.value if isinstance(kind, Const) else ...
         if value is None or type(value) is int:
