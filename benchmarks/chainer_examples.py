@@ -32,7 +32,8 @@ import synthetic_media  # noqa: E402
 import synthetic_texts  # noqa: E402
 
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models  # noqa: E402
-from chainer2torch.verify.script.verify_script import ScriptReport, verify_script  # noqa: E402
+from chainer2torch.verify.script.script_report import ScriptReport  # noqa: E402
+from chainer2torch.verify.script.verify_script import verify_script  # noqa: E402
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -28,6 +27,17 @@ from chainer2torch.plan.edits import (
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
+from chainer2torch.rewrite.suite_lines import (
+    comments_above,
+    is_marker_of,
+    is_pass,
+    keep_comments,
+    line_of,
+    lower_markers,
+    mark_each,
+    missing_comments,
+    pass_line,
+)
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
@@ -58,10 +68,10 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     end = _end_of_code(source)
     kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
-        module = _lower_markers(_parse(kept.text))
+        module = lower_markers(_parse(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(with_whole_indents(source, end))
-        module = _lower_markers(_parse(kept.text))
+        module = lower_markers(_parse(kept.text))
     rewriter = _Rewriter(edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
     indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in _parse
@@ -158,13 +168,13 @@ class _Rewriter:
         if original in self.located.small:
             return self._small(updated, self.statements[self.located.small[original]])
         if original in self.located.commented:
-            updated = _keep_comments(original, updated)
+            updated = keep_comments(original, updated)
         start = self.located.statements.get(original)
         edits = self.statements[start] if start is not None else []
         if edits or isinstance(original, cst.SimpleStatementLine):
             return self._statement(original, updated, edits)
         if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
-            return updated.with_changes(body=[*updated.body, _pass()])
+            return updated.with_changes(body=[*updated.body, pass_line()])
         if isinstance(original, cst.SimpleStatementSuite) and not updated.body:
             return updated.with_changes(body=[cst.Pass()])
         return updated
@@ -212,12 +222,12 @@ class _Rewriter:
 
     def _statement(self, original: Any, node: Any, edits: list[StatementEdit]) -> Any:
         """Markers last, so that they end up above whatever the statement has become."""
-        lines = _line(original, node) if isinstance(node, cst.SimpleStatementLine) else [node]
+        lines = line_of(original, node) if isinstance(node, cst.SimpleStatementLine) else [node]
         comments = [edit for edit in edits if isinstance(edit, Comment)]
         for edit in edits:
             lines = self._one(original, lines, edit)
         if comments:
-            lines = _mark_each(lines, comments, edits)
+            lines = mark_each(lines, comments, edits)
         if not self.placed and original in self.top and self._removes_import(original, edits):
             self.placed = True
             rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
@@ -240,9 +250,9 @@ class _Rewriter:
         if node is None or isinstance(node, cst.EmptyLine) or isinstance(edit, Comment):
             return lines
         if isinstance(edit, Remove):
-            return _comments_above(node)
+            return comments_above(node)
         if isinstance(edit, Unmark):
-            kept = [line for line in node.leading_lines if not _marks(line, edit.symbol)]
+            kept = [line for line in node.leading_lines if not is_marker_of(line, edit.symbol)]
             return [node.with_changes(leading_lines=kept), *lines[1:]]
         if isinstance(edit, Rename):
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
@@ -252,7 +262,7 @@ class _Rewriter:
         if isinstance(edit, RemoveImport):
             if alone:
                 kept = import_edits.remove_aliases(node.body[0], edit.aliases)
-                lines = [node.with_changes(body=kept)] if kept else _comments_above(node)
+                lines = [node.with_changes(body=kept)] if kept else comments_above(node)
             return lines
         if isinstance(edit, GuardImport):
             return [import_edits.guarded(line) if isinstance(line, cst.SimpleStatementLine) else line for line in lines]
@@ -266,14 +276,15 @@ class _Rewriter:
             return [node]
         if node.trailing_whitespace.comment is not None:
             body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
-        return import_edits.above(body, [*node.leading_lines, *_missing([node.with_changes(leading_lines=())], body)])
+        missing = missing_comments([node.with_changes(leading_lines=())], body)
+        return import_edits.above(body, [*node.leading_lines, *missing])
 
     def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
         above = list(node.leading_lines)
         if edit.branch == "orelse":
             orelse = node.orelse
             if orelse is None:
-                return [] if elif_ else _comments_above(node)
+                return [] if elif_ else comments_above(node)
             if elif_ or isinstance(orelse, cst.If):
                 return [orelse.with_changes(leading_lines=[*above, *orelse.leading_lines])]
             block = orelse.body
@@ -290,8 +301,8 @@ class _Rewriter:
             trailing = [line for line in block.footer if line.comment]
         else:
             body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
-        if len(body) == 1 and _is_pass(body[0]):
-            body = _comments_above(body[0])
+        if len(body) == 1 and is_pass(body[0]):
+            body = comments_above(body[0])
         behind: list[Any] = statements(edit.append, None, self.names) if edit.append else []
         return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
 
@@ -307,112 +318,6 @@ class _Rewriter:
         """The new node of an operand that may come to stand outside of the parentheses it stood in."""
         node = self.updated.get(span)
         return ending_alone(node) if node is not None and "\n" in self.source.text[slice(*span)] else node
-
-
-# -- lines of a suite: statements, and cst.EmptyLine for comments that belong to no statement any more -------------
-
-
-def _line(original: Any, node: Any) -> list[Any]:
-    """A line of small statements, some of which may have gone."""
-    if not node.body:
-        return _comments_above(node)
-    if len(node.body) != len(original.body):
-        last = node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-        node = node.with_changes(body=[*node.body[:-1], last])
-    return [node]
-
-
-def _comments_above(node: Any) -> list[cst.EmptyLine]:
-    """What stays of a statement that is removed."""
-    return [line for line in node.leading_lines if line.comment]
-
-
-def _mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:
-    """Markers above the statement; where it has become several, each above the one with the code that it is about."""
-    split = [e for e in edits if isinstance(e, ReplaceStatement)]
-    parts = split[0].template.splitlines() if len(split) == 1 else []
-    if len(parts) != len(lines) or len(parts) < 2:
-        return _mark(lines, [c.text for c in comments])
-    of_line: dict[int, list[str]] = {}
-    for comment in comments:
-        of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
-    for i in sorted(of_line):
-        lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
-    return lines
-
-
-def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -> int:
-    for name, operand in edit.operands.items():
-        if operand.span is not None and comment.at is not None and operand.span[0] <= comment.at < operand.span[1]:
-            return next((i for i, part in enumerate(parts) if re.search(rf"\b{name}\b", part)), 0)
-    return 0
-
-
-def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
-    """Lines with markers right above the first statement, each once; they replace what an earlier version said."""
-    at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
-    if at is None:
-        return lines
-    symbols = {text.split(": ")[1] for text in texts}
-    above = [
-        line
-        for line in lines[at].leading_lines
-        if _text(line) in texts or not any(_marks(line, symbol) for symbol in symbols)
-    ]
-    present = {_text(line) for line in above}
-    new = [cst.EmptyLine(comment=cst.Comment(text)) for text in dict.fromkeys(texts) if text not in present]
-    return [*lines[:at], lines[at].with_changes(leading_lines=[*above, *new]), *lines[at + 1 :]]
-
-
-def _text(line: cst.EmptyLine) -> str:
-    return line.comment.value if line.comment is not None else ""
-
-
-def _marks(line: cst.EmptyLine, symbol: str) -> bool:
-    return import_edits.is_marker(line) and line.comment is not None and f": {symbol}: " in line.comment.value
-
-
-def _lower_markers(module: cst.Module) -> cst.Module:
-    """A module in which markers above the first statement are that statement's, where LibCST has them in the header."""
-    at = len(module.header)
-    while at and import_edits.is_marker(module.header[at - 1]):
-        at -= 1
-    if at == len(module.header) or not module.body:
-        return module
-    body = import_edits.above(list(module.body), module.header[at:])
-    return module.with_changes(header=module.header[:at], body=body)
-
-
-def _keep_comments(original: Any, updated: Any) -> Any:
-    """A statement with the comments above it that its new form has no place for."""
-    missing = _missing([spans.head(original)], [spans.head(updated)])
-    return updated.with_changes(leading_lines=[*updated.leading_lines, *missing]) if missing else updated
-
-
-def _missing(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]) -> list[cst.EmptyLine]:
-    left = [c.value for node in after for c in _comments(node)]
-    missing = []
-    for comment in (c for node in before for c in _comments(node)):
-        if comment.value in left:
-            left.remove(comment.value)
-        else:
-            missing.append(cst.EmptyLine(comment=comment))
-    return missing
-
-
-def _comments(node: cst.CSTNode) -> Iterable[cst.Comment]:
-    if isinstance(node, cst.Comment):
-        yield node
-    for child in node.children:
-        yield from _comments(child)
-
-
-def _pass() -> cst.SimpleStatementLine:
-    return cst.SimpleStatementLine([cst.Pass()])
-
-
-def _is_pass(node: Any) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
 
 
 __all__ = ["Applied", "apply", "parse", "training"]

@@ -13,20 +13,7 @@ from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 
-_ROOTS = frozenset(
-    {
-        "torch",
-        "compat",
-        "numpy",
-        "pytorch_pfn_extras",
-        "ignite",
-        "contextlib",
-        "functools",
-        "math",
-        "pfrl",
-        "torchvision",
-    }
-)
+_ROOTS = frozenset("torch compat numpy pytorch_pfn_extras ignite contextlib functools math pfrl torchvision".split())
 _ATOMS = (
     cst.Name,
     cst.Attribute,
@@ -46,25 +33,10 @@ _ATOMS = (
 
 # fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
 _PUNCTUATION = frozenset(
-    {
-        "lpar",
-        "rpar",
-        "lbracket",
-        "rbracket",
-        "lbrace",
-        "rbrace",
-        "comma",
-        "equal",
-        "colon",
-        "semicolon",
-        "dot",
-        "operator",
-        "keyword",
-        "attr",
-        "leading_lines",
-        "header",
-        "footer",
-    }
+    """
+    lpar rpar lbracket rbracket lbrace rbrace comma equal colon semicolon dot operator keyword attr leading_lines header
+    footer
+    """.split()
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.variable import variables
 
 

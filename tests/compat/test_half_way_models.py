@@ -14,7 +14,7 @@ from chainer2torch.compat.half_way import half_way_links, half_way_modules, half
 from chainer2torch.compat.training import log_extensions
 from chainer2torch.compat.serializers import serializers
 from chainer2torch.compat.optimizers import optimizer_hooks as hooks
-from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.training import snapshot
 from chainer2torch.compat.links.classifier import Classifier
 from chainer2torch.compat.dataset.iterators import SerialIterator

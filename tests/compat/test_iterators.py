@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.compat.dataset import iterators as compat
+from chainer2torch.compat.dataset.multiprocess_iterator import MultiprocessIterator
 
 COUNTERS = ("epoch", "is_new_epoch", "epoch_detail", "previous_epoch_detail", "current_position")
 
@@ -42,7 +43,7 @@ def test_multiprocess_gives_the_batches_of_the_serial_iterator(repeat, shuffle):
     rows = []
     for cls, options in (
         (chainer.iterators.SerialIterator, {}),
-        (compat.MultiprocessIterator, {"n_processes": 2, "n_prefetch": 2}),
+        (MultiprocessIterator, {"n_processes": 2, "n_prefetch": 2}),
     ):
         np.random.seed(3)
         iterator = cls(np.arange(10) * 2, 4, repeat=repeat, shuffle=shuffle, **options)
@@ -58,12 +59,12 @@ def test_multiprocess_state_is_that_of_the_last_batch_and_torch_seed_stays():
     expected = torch.rand(1)
     torch.manual_seed(0)
     np.random.seed(0)
-    iterator = compat.MultiprocessIterator(list(range(10)), 3, n_processes=1, n_prefetch=3)
+    iterator = MultiprocessIterator(list(range(10)), 3, n_processes=1, n_prefetch=3)
     iterator.next()
     state = iterator.state_dict()
     following = [iterator.next() for _ in range(2)]
     np.random.seed(1)
-    other = compat.MultiprocessIterator(list(range(10)), 3, n_processes=1)
+    other = MultiprocessIterator(list(range(10)), 3, n_processes=1)
     other.load_state_dict(state)
     assert [other.next() for _ in range(2)] == following
     assert torch.equal(torch.rand(1), expected)

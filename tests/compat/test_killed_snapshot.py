@@ -14,7 +14,7 @@ import io, os, signal, sys
 import numpy as np
 import torch
 from chainer2torch.compat.dataset import datasets, iterators
-from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.serializers import serializers
 from chainer2torch.compat.training import snapshot, trainer, updaters
 

@@ -14,7 +14,7 @@ from chainer import link_hooks as CH
 from chainer import links as L
 
 import chainer2torch
-from chainer2torch.compat.links import convolution_links, linear
+from chainer2torch.compat.links import convolution_links, deconvolution_links, linear
 from chainer2torch.compat.hooks import link_hooks
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
@@ -32,7 +32,7 @@ LAYERS = {
     "transposed": (lambda: L.Deconvolution2D(3, 4, 3), lambda: nn.ConvTranspose2d(3, 4, 3), "f32[2,3,5,5]"),
     "compat transposed": (
         lambda: L.DeconvolutionND(1, 3, 4, 3),
-        lambda: convolution_links.DeconvolutionND(1, 3, 4, 3),
+        lambda: deconvolution_links.DeconvolutionND(1, 3, 4, 3),
         "f32[2,3,5]",
     ),
     "embedding": (lambda: L.EmbedID(7, 4), lambda: nn.Embedding(7, 4), "i32[5]<7"),

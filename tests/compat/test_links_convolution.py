@@ -1,5 +1,7 @@
 """Convolution links, against Chainer: torch's own layers and the helpers with Chainer's arguments."""
 
+import types
+
 import chainer
 import numpy as np
 import pytest
@@ -7,8 +9,10 @@ import torch
 import torch.nn as nn
 from chainer import links as L
 
-from chainer2torch.compat.links import convolution_links as T
+from chainer2torch.compat.links import convolution_links, deconvolution_links
 from tests.support.links import check_link
+
+T = types.SimpleNamespace(**{**vars(convolution_links), **vars(deconvolution_links)})
 
 X = "f32[2,4,7,6]"
 

@@ -20,7 +20,8 @@ from torch.nn.parameter import is_lazy
 from chainer2torch.compat.links import classifier, linear, normalization_links, persistent
 from chainer2torch.compat.dataset import iterators
 from chainer2torch.compat.training import log_extensions, parallel_updaters, trainer
-from chainer2torch.compat.optimizers import optimizer_hooks, optimizers
+from chainer2torch.compat.optimizers import optimizer_hooks
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.serializers import serializers
 from chainer2torch.compat.training.parallel_updaters import MultiprocessParallelUpdater, ParallelUpdater
 from tests.support.rank_processes import run_ranks

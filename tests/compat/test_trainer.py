@@ -28,7 +28,8 @@ from chainer2torch.compat.training import (
     triggers,
     updaters,
 )
-from chainer2torch.compat.optimizers import optimizer_hooks, optimizers
+from chainer2torch.compat.optimizers import optimizer_hooks
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.serializers import serializers
 
 

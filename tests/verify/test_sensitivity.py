@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.verify.script.verify_script import Step, verify_script
+from chainer2torch.verify.script.script_report import Step
+from chainer2torch.verify.script.verify_script import verify_script
 from chainer2torch.verify.judge.sensitivity import decided_by_rounding
 from tests.support import model_batch
 

@@ -11,7 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from chainer import links as L
 
-from chainer2torch.compat.optimizers import optimizers
+from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName as optimizers
 from chainer2torch.compat.initializers.layer_init import init_like_chainer
 from chainer2torch.compat.serializers.serializers import load_npz, save_npz
 

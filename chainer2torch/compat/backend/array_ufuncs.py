@@ -38,65 +38,12 @@ _UFUNC_NAMES = {
     "right_shift": "bitwise_right_shift",
 }
 _UFUNCS = frozenset(_UFUNC_NAMES) | frozenset(
-    {
-        "abs",
-        "add",
-        "arccos",
-        "arccosh",
-        "arcsin",
-        "arcsinh",
-        "arctan",
-        "arctanh",
-        "bitwise_and",
-        "bitwise_not",
-        "bitwise_or",
-        "bitwise_xor",
-        "ceil",
-        "copysign",
-        "cos",
-        "cosh",
-        "deg2rad",
-        "exp",
-        "exp2",
-        "expm1",
-        "floor",
-        "floor_divide",
-        "fmax",
-        "fmin",
-        "fmod",
-        "hypot",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logaddexp",
-        "logaddexp2",
-        "logical_and",
-        "logical_not",
-        "logical_or",
-        "logical_xor",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negative",
-        "rad2deg",
-        "reciprocal",
-        "remainder",
-        "sign",
-        "signbit",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "subtract",
-        "tan",
-        "tanh",
-        "true_divide",
-        "trunc",
-    }
+    """
+    abs add arccos arccosh arcsin arcsinh arctan arctanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil copysign
+    cos cosh deg2rad exp exp2 expm1 floor floor_divide fmax fmin fmod hypot isfinite isinf isnan log log10 log1p log2
+    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum minimum multiply negative rad2deg
+    reciprocal remainder sign signbit sin sinh sqrt square subtract tan tanh true_divide trunc
+    """.split()
 )
 
 

@@ -28,16 +28,7 @@ from chainer2torch.compat.initializers.initializers import _torch_dtype
 from chainer2torch.compat.distributed.object_messages import ObjectMessages
 from chainer2torch.compat.distributed.process_group import start_process_group
 
-_COMMUNICATORS = (
-    "naive",
-    "flat",
-    "hierarchical",
-    "two_dimensional",
-    "single_node",
-    "non_cuda_aware",
-    "pure_nccl",
-    "dummy",
-)
+_COMMUNICATORS = tuple("naive flat hierarchical two_dimensional single_node non_cuda_aware pure_nccl dummy".split())
 _WIRE_DTYPES = (torch.int32, torch.int64, torch.float16, torch.float32, torch.float64)
 
 

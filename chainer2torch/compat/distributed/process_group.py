@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import torch
 import torch.distributed as dist
 
-_LAUNCHERS = (  # the variables that say which process this is and how many there are; the first pair that is set counts
+# The variables that say which process this is and how many there are; the first pair that is set counts.
+_LAUNCHERS = (
     ("RANK", "WORLD_SIZE"),  # torchrun
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),  # mpirun of Open MPI
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),  # MVAPICH2

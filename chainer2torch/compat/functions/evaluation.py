@@ -55,11 +55,7 @@ def binary_accuracy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def classification_summary(
-    y: torch.Tensor,
-    t: torch.Tensor,
-    label_num: int | None = None,
-    beta: float = 1.0,
-    ignore_label: int = -1,
+    y: torch.Tensor, t: torch.Tensor, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns precision, recall, F-beta score and support (number of true labels) of every class.
 

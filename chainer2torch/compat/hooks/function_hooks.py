@@ -12,56 +12,12 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 _CALL = "chainer: the call that made this step"
 # methods that ask, copy or move: no function of Chainer's, which has arrays for that
 _NO_FUNCTION = frozenset(
-    {
-        "size",
-        "dim",
-        "ndimension",
-        "numel",
-        "nelement",
-        "item",
-        "tolist",
-        "numpy",
-        "stride",
-        "storage",
-        "untyped_storage",
-        "data_ptr",
-        "get_device",
-        "element_size",
-        "storage_offset",
-        "register_hook",
-        "retain_grad",
-        "detach",
-        "cpu",
-        "cuda",
-        "contiguous",
-        "pin_memory",
-        "record_stream",
-        "as_tensor",
-        "tensor",
-        "asarray",
-        "result_type",
-        "can_cast",
-        "equal",
-        "allclose",
-        "isclose",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "any",
-        "all",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "ceil",
-        "floor",
-        "trunc",
-    }
+    """
+    size dim ndimension numel nelement item tolist numpy stride storage untyped_storage data_ptr get_device element_size
+    storage_offset register_hook retain_grad detach cpu cuda contiguous pin_memory record_stream as_tensor tensor
+    asarray result_type can_cast equal allclose isclose eq ne lt le gt ge isnan isinf isfinite any all logical_and
+    logical_or logical_not ceil floor trunc
+    """.split()
 )
 _CASTS = {
     "float": torch.float32,

@@ -18,7 +18,7 @@ from torch.nn.modules.module import (
 )
 from torch.nn.parameter import is_lazy
 
-from chainer2torch.compat.links.convolution_links import DeconvolutionND
+from chainer2torch.compat.links.deconvolution_links import DeconvolutionND
 from chainer2torch.compat.links.link_names import own_attribute_name
 from chainer2torch.compat.links.persistent import register_persistent
 

@@ -8,7 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from chainer2torch.compat.links.convolution_links import Convolution2D
-from chainer2torch.compat.functions.convolutions import deformable_convolution_2d_sampler, local_convolution_2d
+from chainer2torch.compat.functions.connections import deformable_convolution_2d_sampler, local_convolution_2d
 from chainer2torch.compat.initializers.initializers import Zero
 from chainer2torch.compat.links.links_base import ChainerLayer, set_unregistered
 from chainer2torch.compat.links.normalization_links import BatchNormalization

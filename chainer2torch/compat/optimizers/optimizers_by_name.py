@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from chainer2torch.compat.optimizers.adam import AdaBound, Adam, AdamW, AMSBound, AMSGrad
 from chainer2torch.compat.optimizers.optimizer_base import GradientMethod
 from chainer2torch.compat.optimizers.optimizers import (
+    MSVAG,
     SGD,
     SMORMS3,
-    AdaBound,
     AdaDelta,
     AdaGrad,
-    Adam,
-    AdamW,
-    AMSBound,
-    AMSGrad,
     CorrectedMomentumSGD,
     MomentumSGD,
-    MSVAG,
     NesterovAG,
     RMSprop,
     RMSpropGraves,

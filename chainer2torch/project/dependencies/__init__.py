@@ -25,9 +25,8 @@ def move(project: Project, load_libraries: Callable[[], Mapping[str, Library]], 
     for tree in project.trees:
         found = list(dependency_files(tree, project.problems)) if tree.place else []
         if found or tree.place and any(posixpath.basename(path) == "setup.py" for path in tree.results):
-            from chainer2torch.project.dependencies.moving import (
-                move_tree,
-            )  # a hook that finds no Chainer should cost no time
+            # a hook that finds no Chainer should cost no time
+            from chainer2torch.project.dependencies.moving import move_tree
 
             move_tree(tree, found, load_libraries, rewrite, project.problems)
 

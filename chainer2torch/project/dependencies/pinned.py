@@ -83,10 +83,8 @@ def _majors(kind: str, text: str) -> Iterator[int]:
     """For each requirement on Chainer in a file, the highest major version that it allows."""
     if "chainer" not in text.lower():
         return
-    from chainer2torch.project.dependencies import (
-        requirement_places,
-        python_places,
-    )  # only where there is something to read
+    # only where there is something to read
+    from chainer2torch.project.dependencies import python_places, requirement_places
 
     try:
         groups = python_places.groups(text)[0] if kind == "setup.py" else requirement_places.groups(kind, text)

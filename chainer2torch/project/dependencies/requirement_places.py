@@ -10,17 +10,12 @@ from chainer2torch.project.dependencies import toml_places
 from chainer2torch.project.dependencies.editing import Group, Item, Requirement, canonical, parse, table
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_ARRAYS = (
-    "project.dependencies",
-    "project.optional-dependencies.*",
-    "build-system.requires",
-    "dependency-groups.*",
-    "tool.pdm.dev-dependencies.*",
-    "tool.uv.dev-dependencies",
-    "tool.hatch.envs.*.dependencies",
-    "tool.hatch.envs.*.extra-dependencies",
-    "tool.flit.metadata.requires",
-    "tool.poetry.extras.*",
+_ARRAYS = tuple(
+    """
+    project.dependencies project.optional-dependencies.* build-system.requires dependency-groups.*
+    tool.pdm.dev-dependencies.* tool.uv.dev-dependencies tool.hatch.envs.*.dependencies
+    tool.hatch.envs.*.extra-dependencies tool.flit.metadata.requires tool.poetry.extras.*
+    """.split()
 )
 _TABLES = (
     "tool.poetry.dependencies",

@@ -86,39 +86,20 @@ def _run(
     cases = [case_of(pair, inputs, device) for pair in pairs]
     for folder in folders.values():
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
+    job = {"kind": "snippets", "device": device}
+    originals = [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)]
     left = run_cases(
-        CHAINER_WORKER,
-        folders["chainer"],
-        {
-            "kind": "snippets",
-            "device": device,
-            "cases": [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)],
-        },
-        python=chainer_python,
-        timeout=timeout,
+        CHAINER_WORKER, folders["chainer"], {**job, "cases": originals}, python=chainer_python, timeout=timeout
     )
-    right = run_cases(
-        TORCH_WORKER,
-        folders["torch"],
-        {
-            "kind": "snippets",
-            "device": device,
-            "compat_dir": str(_COMPAT_DIR),
-            "reference": str(folders["chainer"]),
-            "cases": [
-                dict(
-                    case,
-                    source=pair.torch,
-                    weights=left.records.get(pair.id, {}).get("weights", {}),
-                    differentiated=left.records.get(pair.id, {}).get("differentiated", []),
-                )
-                for pair, case in zip(pairs, cases, strict=True)
-                if pair.id in left.records
-            ],
-        },
-        python=torch_python,
-        timeout=timeout,
-    )
+    # PyTorch's side begins with Chainer's weights, and differentiates what Chainer differentiated.
+    migrated = []
+    for pair, case in zip(pairs, cases, strict=True):
+        if pair.id in left.records:
+            told = {"weights": {}, "differentiated": [], **left.records[pair.id]}
+            handed_on = {name: told[name] for name in ("weights", "differentiated")}
+            migrated.append({**case, "source": pair.torch, **handed_on})
+    job.update({"compat_dir": str(_COMPAT_DIR), "reference": str(folders["chainer"])})
+    right = run_cases(TORCH_WORKER, folders["torch"], {**job, "cases": migrated}, python=torch_python, timeout=timeout)
     problems = [result.problem for result in (left, right) if result.problem]
     outcomes = skipped
     for pair in pairs:
@@ -128,14 +109,8 @@ def _run(
         elif pair.id not in right.records:
             outcome.leave("PyTorch: the worker ended before this case")
         elif not _too_old(outcome, left.records[pair.id], left.versions.get("chainer", "")):
-            judge(
-                outcome,
-                left.records[pair.id],
-                right.records[pair.id],
-                left.arrays(pair.id),
-                right.arrays(pair.id),
-                device,
-            )
+            records = left.records[pair.id], right.records[pair.id]
+            judge(outcome, *records, left.arrays(pair.id), right.arrays(pair.id), device)
         outcomes.append(outcome)
     return Batch(outcomes, versions_of(left, right), problems)
 

@@ -15,7 +15,7 @@ FACTOR = 30.0
 
 
 class Compared(Protocol):
-    """One compared value (:class:`chainer2torch.verify.script.verify_script.Step`)."""
+    """One compared value (:class:`chainer2torch.verify.script.script_report.Step`)."""
 
     @property
     def name(self) -> str:

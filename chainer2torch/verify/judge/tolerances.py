@@ -18,11 +18,7 @@ class Tolerance:
 
 # float32: the frameworks sum in different orders, so errors of some hundred roundings are normal in reductions.
 # float64: the same sums leave no room for a difference of meaning, which is far above.
-DEFAULT = {
-    "float16": Tolerance(1e-2, 1e-3),
-    "float32": Tolerance(1e-4, 1e-5),
-    "float64": Tolerance(1e-8, 1e-10),
-}
+DEFAULT = {"float16": Tolerance(1e-2, 1e-3), "float32": Tolerance(1e-4, 1e-5), "float64": Tolerance(1e-8, 1e-10)}
 EXACT = Tolerance(0.0, 0.0)
 
 # Where float32 differs and float64 is equal: so far (of an array's largest value) may float32 be from float64, or so

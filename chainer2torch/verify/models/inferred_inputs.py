@@ -15,66 +15,16 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Const, Func, Inst, Kind, Ref
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.rules.signature import Bound
+from chainer2torch.verify.models.layer_inputs import KEEP_SHAPE, LAYERS, SIZE_PARAMETERS, TAKE_LABELS, Layer
 from chainer2torch.verify.models.own_parameters import bind, bound, defaults, parameter_at, parameters
 
 _SIZE, _CLASSES, _CHANNELS = 8, 10, 3
 _MAX_DEPTH = 6
-# Parameters of Chainer's links that any small number fits.
-_SIZE_PARAMETERS = frozenset({"in_size", "out_size", "in_channels", "out_channels", "size", "in_out_size"})
-# Called with an array first, these give one of the same shape, whatever it holds.
-_KEEP_SHAPE = frozenset(
-    "chainer.functions." + name
-    for name in (
-        "relu",
-        "leaky_relu",
-        "elu",
-        "sigmoid",
-        "tanh",
-        "softplus",
-        "clipped_relu",
-        "hard_sigmoid",
-        "dropout",
-        "softmax",
-        "log_softmax",
-        "absolute",
-        "square",
-        "gaussian_noise",
-        "swish",
-        "selu",
-    )
-) | {"chainer.Variable", "chainer.as_variable"}
-_TAKE_LABELS = frozenset({"chainer.functions.softmax_cross_entropy", "chainer.functions.accuracy"})
 _SAY_NOTHING = frozenset({"shape", "ndim", "dtype", "size"})
 
 
 class Unclear(Exception):
     """The code does not say what a parameter takes; the message says why."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Layer:
-    """A link by its parameters: sizes of input and output, and the array it takes. Without ``needs`` (as in
-    ``L.Linear(10)``) the first argument is the output's size.
-    """
-
-    takes: str
-    gives: str
-    array: str
-    needs: str = ""
-
-
-_IMAGE = "f32[{batch},{size},32,32]"
-_LAYERS: Mapping[str, Layer] = {
-    "chainer.links.Linear": Layer("in_size", "out_size", "f32[{batch},{size}]", "out_size"),
-    "chainer.links.LSTM": Layer("in_size", "out_size", "f32[{batch},{size}]", "out_size"),
-    "chainer.links.Maxout": Layer("in_size", "out_size", "f32[{batch},{size}]"),
-    "chainer.links.EmbedID": Layer("in_size", "out_size", "i32[{batch},5]<{size}"),
-    "chainer.links.Convolution1D": Layer("in_channels", "out_channels", "f32[{batch},{size},32]"),
-    "chainer.links.Convolution2D": Layer("in_channels", "out_channels", _IMAGE, "ksize"),
-    "chainer.links.MLPConvolution2D": Layer("in_channels", "", _IMAGE, "ksize"),
-    "chainer.links.DilatedConvolution2D": Layer("in_channels", "out_channels", _IMAGE, "ksize"),
-    "chainer.links.Deconvolution2D": Layer("in_channels", "out_channels", "f32[{batch},{size},8,8]", "ksize"),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +140,7 @@ class Reader:
         if isinstance(outer, ast.Call) and depth < _MAX_DEPTH:
             callee = self._analysis.kind(outer.func)
             if isinstance(callee, Ref):
-                if parameter_at(self._bound(callee.name, outer), node) in _SIZE_PARAMETERS:
+                if parameter_at(self._bound(callee.name, outer), node) in SIZE_PARAMETERS:
                     return True
             target = (
                 self._method(callee.info, "__init__")
@@ -263,14 +213,14 @@ class Reader:
             callee = self._analysis.kind(node.func)
             if isinstance(node.func, ast.Name) and node.func.id in ("len", "print"):
                 return None
-            if isinstance(callee, Ref) and callee.name in _KEEP_SHAPE and node.args[:1] == [argument]:
+            if isinstance(callee, Ref) and callee.name in KEEP_SHAPE and node.args[:1] == [argument]:
                 continue
             return self._call(scope, func, node, argument, callee, depth)
 
     def _call(self, scope: _Scope, func: FuncInfo, call: ast.Call, argument: ast.AST, callee: Kind, depth: int) -> str:
         if isinstance(callee, Ref):
             given = self._bound(callee.name, call)
-            if callee.name in _TAKE_LABELS and parameter_at(given, argument) == "t":
+            if callee.name in TAKE_LABELS and parameter_at(given, argument) == "t":
                 return f"i32[{{batch}}]<{self._classes(scope, func, next(iter(given.given.values())), depth)}"
             raise Unclear(f"it goes to {callee.name} in line {call.lineno} before any layer")
         inner = self._target(scope, func, call, callee)
@@ -304,7 +254,7 @@ class Reader:
                 return self._classes(scope, func, max(before, key=lambda n: n.lineno).value, depth + 1)
         if isinstance(node, ast.Call):
             callee = self._analysis.kind(node.func)
-            if isinstance(callee, Ref) and callee.name in _KEEP_SHAPE and node.args:
+            if isinstance(callee, Ref) and callee.name in KEEP_SHAPE and node.args:
                 return self._classes(scope, func, node.args[0], depth + 1)
             inner = self._target(scope, func, node, callee)
             returned = [n.value for n in ast.walk(inner[1].node) if isinstance(n, ast.Return)] if inner else []
@@ -342,7 +292,7 @@ class Reader:
         return _Scope(callee.cls, env), self._forward(callee.cls)
 
     def _layer(self, callee: Kind) -> Layer | None:
-        return _LAYERS.get(callee.cls) if isinstance(callee, Inst) and isinstance(callee.cls, str) else None
+        return LAYERS.get(callee.cls) if isinstance(callee, Inst) and isinstance(callee.cls, str) else None
 
     def _layer_size(self, scope: _Scope, callee: Kind, layer: Layer, *, output: bool) -> int | None:
         """The size of a layer's input (None: it takes any) or output. Raises Unclear."""
@@ -375,13 +325,9 @@ class Reader:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.FloorDiv)):
             left, right = self._number(scope, made, node.left), self._number(scope, made, node.right)
             if left is not None and right:
-                return (
-                    left * right
-                    if isinstance(node.op, ast.Mult)
-                    else left + right
-                    if isinstance(node.op, ast.Add)
-                    else left // right
-                )
+                if isinstance(node.op, ast.Mult):
+                    return left * right
+                return left + right if isinstance(node.op, ast.Add) else left // right
         kind = self._analysis.kind(node)
         value = node.value if isinstance(node, ast.Constant) else kind.value if isinstance(kind, Const) else ...
         if value is None or type(value) is int:

@@ -168,32 +168,9 @@ def choose(
         return [], list(left)
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
-        result = worker_process.run_cases(
-            worker_process.CHAINER_WORKER,
-            root,
-            {
-                "kind": "trials",
-                "tree": str(src),
-                "seconds": SECONDS,
-                "cases": [
-                    {
-                        "id": f"m{i}",
-                        "module": (module := target.partition(":")[0]),
-                        "root": helpers_root(out, module),
-                        "attempts": [
-                            {
-                                "source": entry.text(),
-                                "inputs": {name: _plain(spec) for name, spec in entry.inputs.items()},
-                            }
-                            for entry in entries
-                        ],
-                    }
-                    for i, (target, entries, _) in enumerate(groups)
-                ],
-            },
-            python=python,
-            timeout=timeout,
-        )
+        cases = [_case(f"m{i}", target, entries, out) for i, (target, entries, _) in enumerate(groups)]
+        job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": cases}
+        result = worker_process.run_cases(worker_process.CHAINER_WORKER, root, job, python=python, timeout=timeout)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     chosen, still = [], [what for what in left if not what.attempts]
@@ -207,6 +184,16 @@ def choose(
         inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
         chosen.append(dataclasses.replace(entry, inputs=inputs, tried=inputs != entries[0].inputs or what is not None))
     return chosen, still
+
+
+def _case(key: str, target: str, entries: Sequence[ModelEntry], out: Path) -> dict[str, Any]:
+    """The attempts at one model, as the worker reads them."""
+    module = target.partition(":")[0]
+    attempts = [
+        {"source": entry.text(), "inputs": {name: _plain(spec) for name, spec in entry.inputs.items()}}
+        for entry in entries
+    ]
+    return {"id": key, "module": module, "root": helpers_root(out, module), "attempts": attempts}
 
 
 def helpers_root(out: Path, module: str) -> str:

@@ -39,12 +39,7 @@ def run_trace(
         result = worker_process.run_worker(
             worker_process.CHAINER_WORKER,
             Path(folder),
-            {
-                "kind": "trace",
-                "tree": str(tree.resolve()),
-                "argv": list(argv),
-                "iterations": iterations,
-            },
+            {"kind": "trace", "tree": str(tree.resolve()), "argv": list(argv), "iterations": iterations},
             python=chainer_python,
             timeout=timeout,
             cwd=tree,

@@ -189,9 +189,9 @@ def _initial(case, inputs, links):
         source = dict(case, seed=case["seed"] + build + 1, compare="allclose", grad=False, device="cpu")
         namespace = execute(source)
         built = find_links(namespace)
-        if any(
-            param.data is None or numpy.isnan(param.data).any() for link in built.values() for param in link.params()
-        ):  # NaN: without an initializer, the program itself fills it
+        values = [param.data for link in built.values() for param in link.params()]
+        # NaN: without an initializer, the program itself fills it
+        if any(value is None or numpy.isnan(value).any() for value in values):
             run(source, inputs, namespace)
         for name, link in built.items():
             for path, param in link.namedparams():

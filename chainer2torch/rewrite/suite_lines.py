@@ -1,0 +1,122 @@
+"""Lines of a suite: what markers and comments stand above a statement when it changes, is split or goes.
+
+Besides statements there are ``cst.EmptyLine``: comments that belong to no statement any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from chainer2torch.plan.edits import Comment, ReplaceStatement, StatementEdit
+from chainer2torch.rewrite import import_edits, spans
+
+
+def line_of(original: Any, node: Any) -> list[Any]:
+    """A line of small statements, some of which may have gone."""
+    if not node.body:
+        return comments_above(node)
+    if len(node.body) != len(original.body):
+        last = node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+        node = node.with_changes(body=[*node.body[:-1], last])
+    return [node]
+
+
+def comments_above(node: Any) -> list[cst.EmptyLine]:
+    """What stays of a statement that is removed."""
+    return [line for line in node.leading_lines if line.comment]
+
+
+def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:
+    """Markers above the statement; where it has become several, each above the one with the code that it is about."""
+    split = [e for e in edits if isinstance(e, ReplaceStatement)]
+    parts = split[0].template.splitlines() if len(split) == 1 else []
+    if len(parts) != len(lines) or len(parts) < 2:
+        return _mark(lines, [c.text for c in comments])
+    of_line: dict[int, list[str]] = {}
+    for comment in comments:
+        of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
+    for i in sorted(of_line):
+        lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
+    return lines
+
+
+def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -> int:
+    for name, operand in edit.operands.items():
+        if operand.span is not None and comment.at is not None and operand.span[0] <= comment.at < operand.span[1]:
+            return next((i for i, part in enumerate(parts) if re.search(rf"\b{name}\b", part)), 0)
+    return 0
+
+
+def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
+    """Lines with markers right above the first statement, each once; they replace what an earlier version said."""
+    at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
+    if at is None:
+        return lines
+    symbols = {text.split(": ")[1] for text in texts}
+    above = [
+        line
+        for line in lines[at].leading_lines
+        if _text(line) in texts or not any(is_marker_of(line, symbol) for symbol in symbols)
+    ]
+    present = {_text(line) for line in above}
+    new = [cst.EmptyLine(comment=cst.Comment(text)) for text in dict.fromkeys(texts) if text not in present]
+    return [*lines[:at], lines[at].with_changes(leading_lines=[*above, *new]), *lines[at + 1 :]]
+
+
+def _text(line: cst.EmptyLine) -> str:
+    return line.comment.value if line.comment is not None else ""
+
+
+def is_marker_of(line: cst.EmptyLine, symbol: str) -> bool:
+    """Whether a line is a marker about this name."""
+    return import_edits.is_marker(line) and line.comment is not None and f": {symbol}: " in line.comment.value
+
+
+def lower_markers(module: cst.Module) -> cst.Module:
+    """A module in which markers above the first statement are that statement's, where LibCST has them in the header."""
+    at = len(module.header)
+    while at and import_edits.is_marker(module.header[at - 1]):
+        at -= 1
+    if at == len(module.header) or not module.body:
+        return module
+    body = import_edits.above(list(module.body), module.header[at:])
+    return module.with_changes(header=module.header[:at], body=body)
+
+
+def keep_comments(original: Any, updated: Any) -> Any:
+    """A statement with the comments above it that its new form has no place for."""
+    missing = missing_comments([spans.head(original)], [spans.head(updated)])
+    return updated.with_changes(leading_lines=[*updated.leading_lines, *missing]) if missing else updated
+
+
+def missing_comments(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]) -> list[cst.EmptyLine]:
+    """The comments of ``before`` that ``after`` has not, each on a line of its own."""
+    left = [c.value for node in after for c in _comments(node)]
+    missing = []
+    for comment in (c for node in before for c in _comments(node)):
+        if comment.value in left:
+            left.remove(comment.value)
+        else:
+            missing.append(cst.EmptyLine(comment=comment))
+    return missing
+
+
+def _comments(node: cst.CSTNode) -> Iterable[cst.Comment]:
+    if isinstance(node, cst.Comment):
+        yield node
+    for child in node.children:
+        yield from _comments(child)
+
+
+def pass_line() -> cst.SimpleStatementLine:
+    """A line with ``pass``."""
+    return cst.SimpleStatementLine([cst.Pass()])
+
+
+def is_pass(node: Any) -> bool:
+    """Whether a line is nothing but ``pass``."""
+    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
