@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.project.visible import visible
+
 PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
 NOTEBOOK_SUFFIX = ".ipynb"
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr"})
@@ -35,7 +37,13 @@ class FileError(Exception):
         self, code: str, path: str | Path, message: str, line: int | None = None, cell: int | None = None
     ) -> None:
         super().__init__(message)
-        self.code, self.path, self.message, self.line, self.cell = code, str(path), message, line, cell
+        self.code, self.path, self.message, self.line, self.cell = (
+            code,
+            visible(str(path)),
+            visible(message),
+            line,
+            cell,
+        )
 
     @property
     def place(self) -> str:

@@ -15,6 +15,7 @@ from chainer2torch.project import files, gitstate, notebooks
 from chainer2torch.vendor import compat_file
 from chainer2torch.project.files import FileError
 from chainer2torch.project.scan import Project, Tree
+from chainer2torch.project.visible import quoted
 
 
 class UsageError(Exception):
@@ -279,8 +280,8 @@ def patch(wanted: Iterable[Change]) -> Iterator[str]:
         old = _lines((change.old or b"").decode(encoding))
         new = _lines(change.new.decode(encoding))
         shown = change.tree.show(change.relative).lstrip("/")
-        before = "/dev/null" if change.old is None else f"a/{shown}"
-        for line in difflib.unified_diff(old, new, before, f"b/{shown}"):
+        before = "/dev/null" if change.old is None else quoted(f"a/{shown}")
+        for line in difflib.unified_diff(old, new, before, quoted(f"b/{shown}")):
             yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 
 
@@ -289,7 +290,9 @@ def _cells_patch(change: Change, notebook: notebooks.Notebook) -> Iterator[str]:
     new = notebooks.read(change.new, change.source)
     for before, after in zip(notebook.cells, new.cells):
         name = f"{shown}:cell {before.number}"
-        for line in difflib.unified_diff(_lines(before.source), _lines(after.source), f"a/{name}", f"b/{name}"):
+        for line in difflib.unified_diff(
+            _lines(before.source), _lines(after.source), quoted(f"a/{name}"), quoted(f"b/{name}")
+        ):
             yield line if line.endswith("\n") else line + "\n"
 
 

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks
 from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.report.model import (
     CLEAN,
     ERROR,
@@ -97,6 +98,10 @@ class Tree:
         """The path as the user would write it."""
         return self.shown + relative
 
+    def named(self, relative: str) -> str:
+        """The path as a report or a terminal may show it."""
+        return visible(self.show(relative))
+
 
 @dataclasses.dataclass
 class Project:
@@ -114,7 +119,7 @@ class Project:
             for path, moved in sorted(tree.requirements.items())
             if moved.sites
         ]
-        notes = sorted({tree.pin.hint() for tree in self.trees if tree.pin is not None} - {""})
+        notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
@@ -335,13 +340,13 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
 
 
 def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
-    shown, result = tree.show(path), tree.results.get(path)
+    shown, result = tree.named(path), tree.results.get(path)
     if path in tree.broken:
         return FileRow(shown, ERROR)
     if result is None:
         return FileRow(shown, NO_CHAINER)
     source = tree.sources.get(path)
-    sites, kept, mentions = tuple(result.sites), tuple(result.kept), tuple(result.mentions)
+    sites, kept, mentions = tuple(map(_site, result.sites)), tuple(map(_site, result.kept)), tuple(result.mentions)
     before, after = source.text if source is not None else None, result.code
     if isinstance(source, notebooks.Notebook):
         sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
@@ -356,14 +361,21 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
 
 
+def _site(site: Site) -> Site:
+    """The site as a report may show it: a text of the source in it can hold anything."""
+    if site.symbol.isprintable() and site.message.isprintable():
+        return site
+    return dataclasses.replace(site, symbol=visible(site.symbol), message=visible_lines(site.message))
+
+
 def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
-    open_ = any(site.open for site in moved.sites)
+    shown, open_ = tree.named(path), any(site.open for site in moved.sites)
     if path in tree.broken:
-        return FileRow(tree.show(path), ERROR)
+        return FileRow(shown, ERROR)
     if not migrated:
-        return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
+        return FileRow(shown, LEFT, tuple(moved.sites), before=moved.source.text)
     status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
-    return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
+    return FileRow(shown, status, tuple(moved.sites), 0, moved.source.text, moved.text)
 
 
 def _placed(notebook: notebooks.Notebook, found: Iterable[Item]) -> tuple[Item, ...]:
