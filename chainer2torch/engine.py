@@ -15,7 +15,7 @@ from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.module_index import ModuleInfo, Project
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.project.worker_pool import spread
+from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.plan.passes import (
     array_modules,
     array_crossings,
@@ -86,6 +86,7 @@ class FileResult:
     root: str = ""
     left: int = 0
     error: str | None = None
+    defect: bool = False  # the error is ours: the work on this file failed, or the process that did it
     kinds: list[str] = dataclasses.field(default_factory=list)
     mentions: list[Mention] = dataclasses.field(default_factory=list)
     kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
@@ -139,7 +140,8 @@ def migrate_sources(
 ) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
 
-    A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done.
+    A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done. So has
+    one on which the tool itself fails (``defect``): what became of the others was decided with it in the project.
     With ``rewrite=False`` only the sites are found (for ``check``). After the analysis of the whole the files are
     divided among ``jobs`` processes (0: as many as are worth it): the result is the same. ``progress`` is called with
     the number of files that are done and the number of all.
@@ -154,7 +156,12 @@ def migrate_sources(
     modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
     plans: dict[str, Plan] = {}
     if rewrite:  # which imports go depends on what the other files go on using
-        plans = {path: make_plan(analysis, module, chosen) for path, module in modules.items()}
+        for path, module in modules.items():
+            try:
+                plans[path] = make_plan(analysis, module, chosen)
+            except Exception as error:
+                _fail(results[path], f"{type(error).__name__}: {error}")
+        modules = {path: modules[path] for path in plans}
         for path, names in exports.taken(analysis, plans).items():
             if path in plans:
                 plans[path].taken = names
@@ -165,10 +172,17 @@ def migrate_sources(
 
     sizes = {path: len(sources[path]) for path in modules}
     for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
-        results[path] = result
+        if isinstance(result, Failed):
+            _fail(results[path], result.reason)
+        else:
+            results[path] = result
         if progress is not None:
             progress(done, len(sizes))
     return results
+
+
+def _fail(result: FileResult, reason: str) -> None:
+    result.error, result.defect = f"internal error of chainer2torch ({reason}); please report it", True
 
 
 def _analyse(
