@@ -25,7 +25,7 @@ from chainer2torch.plan.outcome.mentions import mentions
 from chainer2torch.plan.pipeline import decide
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project.worker_pool import spread
+from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.rules.table import Rules, load_rules
 from chainer2torch.vendor.compat_file import is_helper_module
 
@@ -48,6 +48,7 @@ class FileResult:
     root: str = ""
     left: int = 0
     error: str | None = None
+    defect: bool = False  # the error is ours: the work on this file failed, or the process that did it
     kinds: list[str] = dataclasses.field(default_factory=list)
     mentions: list[Mention] = dataclasses.field(default_factory=list)
     kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
@@ -101,7 +102,8 @@ def migrate_sources(
 ) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
 
-    A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done.
+    A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done. So has
+    one on which the tool itself fails (``defect``): what became of the others was decided with it in the project.
     With ``rewrite=False`` only the sites are found (for ``check``). After the analysis of the whole the files are
     divided among ``jobs`` processes (0: as many as are worth it): the result is the same. ``progress`` is called with
     the number of files that are done and the number of all.
@@ -117,7 +119,12 @@ def migrate_sources(
     ledgers: dict[str, Ledger] = {}
     taken: Mapping[str, frozenset[str]] = {}
     if rewrite:  # which imports go depends on what the other files go on using
-        ledgers = {path: decide(analysis, module, chosen) for path, module in modules.items()}
+        for path, module in modules.items():
+            try:
+                ledgers[path] = decide(analysis, module, chosen)
+            except Exception as error:
+                _fail(results[path], f"{type(error).__name__}: {error}")
+        modules = {path: modules[path] for path in ledgers}
         taken = exports.taken(analysis, ledgers)
 
     def work(path: str) -> FileResult:
@@ -126,10 +133,17 @@ def migrate_sources(
 
     sizes = {path: len(sources[path]) for path in modules}
     for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
-        results[path] = result
+        if isinstance(result, Failed):
+            _fail(results[path], result.reason)
+        else:
+            results[path] = result
         if progress is not None:
             progress(done, len(sizes))
     return results
+
+
+def _fail(result: FileResult, reason: str) -> None:
+    result.error, result.defect = f"internal error of chainer2torch ({reason}); please report it", True
 
 
 def _analyse(

@@ -11,6 +11,7 @@ import click
 
 from chainer2torch.cli import config
 from chainer2torch.project import files
+from chainer2torch.project.visible import visible, visible_lines
 
 DONE, LEFT, FAILED = 0, 1, 2
 # what verify, trace and weights need and the core does not
@@ -27,6 +28,7 @@ _KNOWN = frozenset(
         "BaselineError",
         "VerificationError",
         "TraceError",
+        "Busy",
     }
 )
 
@@ -64,13 +66,13 @@ def guarded(command: click.Command) -> int:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        click.echo(f"chainer2torch: {_message(error)}", err=True)
+        click.echo(f"chainer2torch: {visible_lines(_message(error))}", err=True)
         return FAILED
 
 
 def _message(error: Exception) -> str:
     if isinstance(error, OSError):  # of the terminal or the output's file; files of the project have messages
-        where = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        where = f"{visible(str(error.filename))}: " if error.filename else "the output cannot be written: "
         return where + files.reason(error)
     if isinstance(error, ModuleNotFoundError):
         if error.name not in _EXTRAS:

@@ -87,7 +87,12 @@ def migrate(
         only=config.stages(only) or settings.only,
         parallel_updater=parallel_updater or settings.parallel_updater,
     )
-    return _migrate(paths, settings, out, write, force, report_file, diff)
+    if not write:
+        return _migrate(paths, settings, out, write, force, report_file, diff)
+    from chainer2torch.cli.in_place import alone
+
+    with alone(paths):
+        return _migrate(paths, settings, out, write, force, report_file, diff)
 
 
 def _migrate(
@@ -108,7 +113,7 @@ def _migrate(
         if out is not None or write:
             raise Failure("-: the standard input is migrated to the standard output; leave out -o and --write")
         return _filter(settings, report_file, form)
-    project = run(paths, settings)
+    project = run(paths, settings, writing=write)
     wanted = output.changes(project)
     if out is not None:
         output.write_out(project, wanted, out, force)

@@ -13,6 +13,7 @@ from chainer2torch.cli.command import Command, FormatName
 from chainer2torch.cli.options import PATH
 from chainer2torch.cli.running import exit_code, extras_of, format_for, run, show_problems, write_report
 from chainer2torch.cli.settings import Goal, Settings
+from chainer2torch.project.visible import visible
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import Report
 
@@ -69,7 +70,7 @@ def _kinds(paths: tuple[Path, ...], settings: Settings) -> int:
         for path in tree.reported:
             result = tree.results.get(path)
             for line in result.kinds if result is not None and path not in tree.broken else ():
-                click.echo(line if line.startswith(" ") else tree.shown + line)
+                click.echo(visible(line if line.startswith(" ") else tree.shown + line))
     report = project.report(migrated=False)
     show_problems(report)
     return exit_code(report, False)

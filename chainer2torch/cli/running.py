@@ -20,9 +20,20 @@ from chainer2torch.report.model import Report
 _LONG_RUN = 20
 
 
-def run(paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False) -> Project:
-    """Finds, reads and analyses the files; LibCST is only imported when something is rewritten."""
+def run(
+    paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False, writing: bool = False
+) -> Project:
+    """Finds, reads and analyses the files; LibCST is only imported when something is rewritten.
+
+    What a killed run left is finished first when this one writes (in_place.alone); else nothing is read.
+    """
     project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
+    if folders := project.interrupted():
+        from chainer2torch.cli.in_place import finished
+
+        problems = finished(folders, writing)
+        project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
+        project.problems.extend(problems)
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         if options.chainer_version is None:

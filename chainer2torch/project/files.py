@@ -20,8 +20,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.project.visible import visible
+
 PYTHON_SUFFIXES = frozenset({".py", ".pyw", ".pyi"})
 NOTEBOOK_SUFFIX = ".ipynb"
+# What --write makes beside the files, and takes away (transaction.py); it is part of no tree.
+JOURNAL, TEMPORARY = ".chainer2torch-journal", ".c2t-new"
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr"})
 # Never migrated, because nobody wrote them by hand; -o copies them all the same.
 _NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".tox", ".nox", ".eggs", ".ipynb_checkpoints"})
@@ -35,7 +39,13 @@ class FileError(Exception):
         self, code: str, path: str | Path, message: str, line: int | None = None, cell: int | None = None
     ) -> None:
         super().__init__(message)
-        self.code, self.path, self.message, self.line, self.cell = code, str(path), message, line, cell
+        self.code, self.path, self.message, self.line, self.cell = (
+            code,
+            visible(str(path)),
+            visible(message),
+            line,
+            cell,
+        )
 
     @property
     def place(self) -> str:
@@ -111,6 +121,11 @@ def is_python(path: Path) -> bool:
         return False
 
 
+def is_transient(path: Path) -> bool:
+    """Whether a file belongs to a run with --write that has not ended, or was killed."""
+    return path.name.startswith(JOURNAL) or path.name.startswith(".") and path.name.endswith(TEMPORARY)
+
+
 def is_not_source(relative: str) -> bool:
     """Whether a path lies in a folder that nobody writes by hand."""
     return not _NOT_SOURCE.isdisjoint(relative.split("/"))
@@ -161,20 +176,17 @@ def decode(raw: bytes, path: str | Path) -> Source:
     return Source(raw, text, codecs.lookup(encoding).name)
 
 
-def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected: bytes | None = None) -> bool:
+def write_atomic(path: Path, data: bytes, *, like: Path | None = None) -> bool:
     """Replaces ``path`` by ``data`` in one step; false when it has these bytes already. Parents are made.
 
-    ``like`` gives the mode of a new file; an existing one keeps its own. ``expected`` is what was read from ``path``
-    before: a file that somebody changed meanwhile is left alone. FileError when it cannot be written; then the old
-    content is intact and no temporary file is left behind.
+    ``like`` gives the mode of a new file; an existing one keeps its own. FileError when it cannot be written; then the
+    old content is intact and no temporary file is left behind. Files that belong together: transaction.py.
     """
     shown, path = path, Path(os.path.realpath(path))  # a link stays a link
     try:
         current = path.read_bytes() if path.is_file() else None
         if current == data:
             return False
-        if expected is not None and current != expected:
-            raise FileError("C2T007", shown, "changed while it was being migrated; run the command again")
         if path.exists() and not path.stat().st_mode & 0o222:
             raise FileError("C2T007", shown, "is read-only; allow writing (chmod u+w) and run the command again")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +194,7 @@ def write_atomic(path: Path, data: bytes, *, like: Path | None = None, expected:
             raise FileError("C2T007", shown, f"its folder {path.parent} is read-only; allow writing (chmod u+w)")
         mode_of = path if current is not None else like
         mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of is not None else 0o666 & ~_umask()
-        with _interrupts_wait():
+        with interrupts_wait():
             _replace(path, data, mode)
     except OSError as error:
         raise FileError("C2T007", shown, f"cannot be written: {reason(error)}") from None
@@ -208,7 +220,7 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_wait() -> Iterator[None]:
+def interrupts_wait() -> Iterator[None]:
     """Holds Ctrl-C and SIGTERM back for the moment that one file takes.
 
     It could come between the making of the temporary file and the code that takes it away, or just after the file has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import os
@@ -13,8 +14,12 @@ from pathlib import Path
 
 from chainer2torch.project import files, gitstate, notebooks
 from chainer2torch.vendor import compat_file
-from chainer2torch.project.files import FileError
+from chainer2torch.project.files import FileError, interrupts_wait
 from chainer2torch.project.scan import Project, Tree
+from chainer2torch.project.transaction import Transaction
+from chainer2torch.project.visible import quoted, visible
+
+_LISTED = 50  # names in one message
 
 
 class UsageError(Exception):
@@ -160,23 +165,29 @@ def write_out(project: Project, wanted: Iterable[Change], out: Path, force: bool
             _copy_folder_modes(tree, place, project.problems)
 
 
-def _write(
-    project: Project, change: Change, target: Path, like: Path | None = None, expected: bytes | None = None
-) -> None:
+def _write(project: Project, change: Change, target: Path, like: Path | None = None) -> None:
     """Writes one file. When it cannot be written it is not migrated, nor is what needs it: the report says so."""
-    tree = change.tree
     try:
-        files.write_atomic(target, change.new, like=like, expected=expected)
+        files.write_atomic(target, change.new, like=like)
     except FileError as error:
-        project.problems.append(error)
-        tree.broken.add(change.relative)
-        if change.is_helpers:
-            root = posixpath.dirname(change.relative)
-            tree.broken.update(
-                path
-                for path, result in tree.results.items()
-                if result.changed and result.helpers and _clean(result.root) == root
-            )
+        _not_written(project, change, error)
+
+
+def _not_written(project: Project, change: Change, error: FileError) -> None:
+    project.problems.append(error)
+    change.tree.broken.add(change.relative)
+    if change.is_helpers:
+        change.tree.broken.update(_that_need(change))
+
+
+def _that_need(helpers: Change) -> list[str]:
+    """The changed files that import this module with helpers."""
+    root = posixpath.dirname(helpers.relative)
+    return [
+        path
+        for path, result in helpers.tree.results.items()
+        if result.changed and result.helpers and _clean(result.root) == root
+    ]
 
 
 def _copy_folder_modes(tree: Tree, place: Path, problems: list[FileError]) -> None:
@@ -225,29 +236,71 @@ def _places(project: Project, out: Path, force: bool) -> list[tuple[Tree, tuple[
 
 
 def write_back(project: Project, wanted: Iterable[Change], force: bool) -> None:
-    """Replaces the files themselves; in git only over committed files, unless forced."""
+    """Replaces the files themselves, all together; in git only what git can give back, unless forced."""
     wanted = list(wanted)
     if not force:
+        _refuse_what_git_lacks(wanted)
+    ordered = sorted(wanted, key=lambda change: not change.is_helpers)  # what others import comes first
+    by_base: dict[Path, list[Change]] = {}
+    for change in ordered:
+        if change.relative not in change.tree.broken:
+            by_base.setdefault(Path(os.path.realpath(change.tree.base)), []).append(change)
+    with interrupts_wait(), contextlib.ExitStack() as open_ones:
+        begun: list[tuple[Transaction, list[Change]]] = []
+        done: dict[Path, bytes] = {}  # a file can be asked for twice: by its name, and in its folder
+        for members in by_base.values():
+            transaction = Transaction(members[0].tree.base, dict.fromkeys(change.relative for change in members))
+            try:
+                open_ones.enter_context(transaction)
+            except FileError as error:  # the folder takes no file
+                for change in members:
+                    change.tree.broken.add(change.relative)
+                project.problems.append(error)
+                continue
+            begun.append((transaction, _added(project, transaction, members, done)))
+        for transaction, members in begun:
+            failed = transaction.commit()
+            for change in members:
+                if change.relative in failed and change.relative not in change.tree.broken:
+                    _not_written(project, change, failed[change.relative])
+
+
+def _added(
+    project: Project, transaction: Transaction, members: Iterable[Change], done: dict[Path, bytes]
+) -> list[Change]:
+    """Prepares the files of one folder; those that could be. ``done`` are those of other folders, too."""
+    added: list[Change] = []
+    needs: dict[str, list[str]] = {}
+    for change in members:
+        target = transaction.base / change.relative
+        if change.relative in change.tree.broken or done.get(target) == change.new:
+            continue
         try:
-            dirty = gitstate.uncommitted(change.source for change in wanted)
-        except RuntimeError as error:
-            raise UsageError(f"{error}; --force writes without asking git") from None
-        if dirty:
-            names = ", ".join(map(str, dirty[:5])) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
-            raise UsageError(
-                f"{names}: has changes that are not committed, which --write would mix with its own; "
-                "commit them, or use --force or -o"
-            )
-    for change in sorted(wanted, key=lambda change: not change.is_helpers):  # what others import comes first
-        if change.relative in change.tree.broken:
+            if target in done:
+                raise FileError("C2T007", change.source, "is in two of the folders that were named; name one of them")
+            transaction.add(change.relative, change.new, change.old, needs.get(change.relative, ()))
+        except FileError as error:
+            _not_written(project, change, error)
             continue
-        if change.old is None and change.source.exists():
-            change.tree.broken.add(change.relative)
-            project.problems.append(
-                FileError("C2T007", change.source, "appeared while the files were being migrated; run again")
-            )
-            continue
-        _write(project, change, change.source, expected=change.old)
+        done[target] = change.new
+        added.append(change)
+        for path in _that_need(change) if change.is_helpers else ():
+            needs.setdefault(path, []).append(change.relative)
+    return added
+
+
+def _refuse_what_git_lacks(wanted: list[Change]) -> None:
+    try:
+        lost = gitstate.not_recoverable(change.source for change in wanted)
+    except RuntimeError as error:
+        raise UsageError(f"{error}; --force writes without asking git") from None
+    if lost:
+        lines = [f"{visible(str(path))}: {why}" for path, why in lost.items()]
+        shown = lines[:_LISTED] + ([f"and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else [])
+        raise UsageError(
+            "--write replaces files, and git could not give back what these hold now; commit them, "
+            "or use --force or -o:\n" + "\n".join(f"  {line}" for line in shown)
+        )
 
 
 class _reported:  # noqa: N801 - reads as a statement
@@ -279,8 +332,8 @@ def patch(wanted: Iterable[Change]) -> Iterator[str]:
         old = _lines((change.old or b"").decode(encoding))
         new = _lines(change.new.decode(encoding))
         shown = change.tree.show(change.relative).lstrip("/")
-        before = "/dev/null" if change.old is None else f"a/{shown}"
-        for line in difflib.unified_diff(old, new, before, f"b/{shown}"):
+        before = "/dev/null" if change.old is None else quoted(f"a/{shown}")
+        for line in difflib.unified_diff(old, new, before, quoted(f"b/{shown}")):
             yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 
 
@@ -289,7 +342,9 @@ def _cells_patch(change: Change, notebook: notebooks.Notebook) -> Iterator[str]:
     new = notebooks.read(change.new, change.source)
     for before, after in zip(notebook.cells, new.cells):
         name = f"{shown}:cell {before.number}"
-        for line in difflib.unified_diff(_lines(before.source), _lines(after.source), f"a/{name}", f"b/{name}"):
+        for line in difflib.unified_diff(
+            _lines(before.source), _lines(after.source), quoted(f"a/{name}"), quoted(f"b/{name}")
+        ):
             yield line if line.endswith("\n") else line + "\n"
 
 

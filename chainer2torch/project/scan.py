@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project import candidates, files, ignored, notebooks
+from chainer2torch.project import candidates, files, ignored, notebooks, transaction
 from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.report.model import (
     CLEAN,
     ERROR,
@@ -36,6 +37,7 @@ class ResultLike(Protocol):
     root: str
     left: int
     error: str | None
+    defect: bool
     kinds: list[str]
 
     @property
@@ -91,11 +93,16 @@ class Tree:
     requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
     pin: PinLike | None = None
+    interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 
     def show(self, relative: str) -> str:
         """The path as the user would write it."""
         return self.shown + relative
+
+    def named(self, relative: str) -> str:
+        """The path as a report or a terminal may show it."""
+        return visible(self.show(relative))
 
 
 @dataclasses.dataclass
@@ -104,6 +111,11 @@ class Project:
 
     trees: list[Tree] = dataclasses.field(default_factory=list)
     problems: list[FileError] = dataclasses.field(default_factory=list)
+
+    def interrupted(self) -> list[Path]:
+        """The folders in which a run that wrote was killed: its trees, and what is in and above them."""
+        found = [folder for tree in self.trees for folder in transaction.interrupted(tree.base) + tree.interrupted]
+        return list(dict.fromkeys(Path(os.path.realpath(folder)) for folder in found))
 
     def report(self, migrated: bool) -> Report:
         """The report; ``migrated`` says that texts were made (else they were only looked at)."""
@@ -114,7 +126,7 @@ class Project:
             for path, moved in sorted(tree.requirements.items())
             if moved.sites
         ]
-        notes = sorted({tree.pin.hint() for tree in self.trees if tree.pin is not None} - {""})
+        notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
@@ -166,7 +178,11 @@ def _standard_input(name: str) -> Tree:
 def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileError], gitignore: bool) -> Tree:
     shown = path.as_posix()
     tree = Tree(path, "" if shown == "." else shown.rstrip("/") + "/", path.resolve().name)
-    tree.entries = list(files.walk(path, problems.append))
+    for entry in files.walk(path, problems.append):
+        if not files.is_transient(entry.path):
+            tree.entries.append(entry)
+        elif entry.path.name.startswith(files.JOURNAL) and entry.path.parent not in tree.interrupted:
+            tree.interrupted.append(entry.path.parent)
     git = ignored.matcher(path, [entry.relative for entry in tree.entries]) if gitignore else excluded
     python = {
         entry.relative: entry.path
@@ -227,6 +243,11 @@ def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
                     stack.append(key)
 
 
+def base_of(path: Path) -> Path:
+    """The folder whose files are analysed, and written, together when this path is named."""
+    return path if path.is_dir() else _import_base(path)
+
+
 def _import_base(path: Path) -> Path:
     """The folder from which a file is imported: above the packages that it lies in."""
     folder = path.resolve().parent
@@ -262,11 +283,7 @@ def analyse(project: Project, engine: Engine) -> None:
         for path, result in tree.results.items():
             if result.error and path in tree.reported:
                 tree.broken.add(path)
-                problem = _syntax_problem(tree.show(path), texts[path], result.error)
-                source = tree.sources[path]
-                if isinstance(source, notebooks.Notebook):
-                    problem = source.place_problem(problem)
-                project.problems.append(problem)
+                project.problems.append(_problem(tree, path, result))
             elif isinstance(source := tree.sources[path], notebooks.Notebook):
                 try:
                     source.sources(result.code)
@@ -275,23 +292,47 @@ def analyse(project: Project, engine: Engine) -> None:
                     project.problems.append(FileError(error.code, tree.show(path), error.message))
 
 
+def _problem(tree: Tree, path: str, result: ResultLike) -> FileError:
+    """What is said of a file that the engine could not do."""
+    if result.defect:
+        return FileError("C2T009", tree.show(path), " ".join((result.error or "").split()))
+    source = tree.sources[path]
+    problem = _syntax_problem(tree.show(path), source.text, result.error or "")
+    return source.place_problem(problem) if isinstance(source, notebooks.Notebook) else problem
+
+
 def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[FileError]) -> Mapping[str, ResultLike]:
+    """The engine's results. When it fails over the whole project nothing of it is migrated.
+
+    Its files one by one would come out as other files, because what they mean is decided by the project.
+    """
+    pinned = tree.pin.major if tree.pin else None
     try:
-        return engine(texts, tree.pin.major if tree.pin else None)
-    except Exception:  # a defect of ours: find the file that causes it, and do the others
-        results: dict[str, ResultLike] = {}
-        for path, text in texts.items():
+        return engine(texts, pinned)
+    except Exception as error:  # a defect of ours: it is said which files cause it, and nothing is changed
+        from chainer2torch.rules.table import RulesError
+
+        if isinstance(error, RulesError):  # a mistake in somebody's own table
+            raise
+        message = _internal(error)
+        found = 0
+        for path in [path for path in tree.reported if path in texts]:
+            tree.broken.add(path)
             try:
-                results.update(engine({path: text}, tree.pin.major if tree.pin else None))
-            except Exception as error:
-                if path in tree.reported:
-                    tree.broken.add(path)
-                    message = f"internal error of chainer2torch ({type(error).__name__}: {error}); please report it"
-                    problems.append(FileError("C2T009", tree.show(path), " ".join(message.split())))
-        if not any(path in tree.broken for path in texts):
-            message = "internal error of chainer2torch over these files together; they were migrated one by one"
-            problems.append(FileError("C2T009", tree.show("") or ".", message))
-        return results
+                engine({path: texts[path]}, pinned)
+            except Exception as its_own:
+                found += 1
+                problems.append(FileError("C2T009", tree.show(path), _internal(its_own)))
+        where = "the files named above cause it" if found else "none of its files alone causes it"
+        remedy = "--exclude leaves files out" if found else "try its folders one by one"
+        text = f"{message}; nothing of this project was migrated ({where}; {remedy})"
+        problems.append(FileError("C2T009", tree.show("") or ".", text))
+        return {}
+
+
+def _internal(error: Exception) -> str:
+    text = f"internal error of chainer2torch ({type(error).__name__}: {error}); please report it"
+    return " ".join(text.split())
 
 
 # What Python 3 calls a syntax error and Python 2 does not, by the line where Python 3 stops.
@@ -335,13 +376,13 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
 
 
 def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
-    shown, result = tree.show(path), tree.results.get(path)
+    shown, result = tree.named(path), tree.results.get(path)
     if path in tree.broken:
         return FileRow(shown, ERROR)
     if result is None:
         return FileRow(shown, NO_CHAINER)
     source = tree.sources.get(path)
-    sites, kept, mentions = tuple(result.sites), tuple(result.kept), tuple(result.mentions)
+    sites, kept, mentions = tuple(map(_site, result.sites)), tuple(map(_site, result.kept)), tuple(result.mentions)
     before, after = source.text if source is not None else None, result.code
     if isinstance(source, notebooks.Notebook):
         sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
@@ -356,14 +397,21 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
     return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
 
 
+def _site(site: Site) -> Site:
+    """The site as a report may show it: a text of the source in it can hold anything."""
+    if site.symbol.isprintable() and site.message.isprintable():
+        return site
+    return dataclasses.replace(site, symbol=visible(site.symbol), message=visible_lines(site.message))
+
+
 def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
-    open_ = any(site.open for site in moved.sites)
+    shown, open_ = tree.named(path), any(site.open for site in moved.sites)
     if path in tree.broken:
-        return FileRow(tree.show(path), ERROR)
+        return FileRow(shown, ERROR)
     if not migrated:
-        return FileRow(tree.show(path), LEFT, tuple(moved.sites), before=moved.source.text)
+        return FileRow(shown, LEFT, tuple(moved.sites), before=moved.source.text)
     status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
-    return FileRow(tree.show(path), status, tuple(moved.sites), 0, moved.source.text, moved.text)
+    return FileRow(shown, status, tuple(moved.sites), 0, moved.source.text, moved.text)
 
 
 def _placed(notebook: notebooks.Notebook, found: Iterable[Item]) -> tuple[Item, ...]:

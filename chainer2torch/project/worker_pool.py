@@ -2,11 +2,13 @@
 
 The analysis of a project is one thing and stays in one process; once it is done its files are independent of each
 other. The processes are forked, so the analysis is theirs without a copy; where there is no fork (Windows) one process
-does it all, with the same result.
+does it all, with the same result. A process that dies takes nothing with it: what it had not done is done again, by
+others that know the same, and only the one file with which a process dies twice fails.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -14,13 +16,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
+from chainer2torch.project.files import interrupts_wait
+
 Result = TypeVar("Result")
 # so much text keeps a process busy for a few seconds; for less it is not worth starting one
 _SHARE = 250_000
 
 
-class WorkError(Exception):
-    """A process could not do its work; the message says what went wrong there."""
+@dataclasses.dataclass(frozen=True)
+class Failed:
+    """In the place of a result: the work on one key could not be done; ``reason`` says what went wrong."""
+
+    reason: str
 
 
 def sensible_jobs(size: int) -> int:
@@ -29,45 +36,93 @@ def sensible_jobs(size: int) -> int:
     return max(1, min(cores, size // _SHARE))
 
 
-def spread(work: Callable[[str], Result], sizes: Mapping[str, int], jobs: int) -> Iterator[tuple[str, Result]]:
+def spread(work: Callable[[str], Result], sizes: Mapping[str, int], jobs: int) -> Iterator[tuple[str, Result | Failed]]:
     """``work(key)`` for every key of ``sizes``, with its result, as they are done; large ones are begun first.
 
-    ``work`` is called in up to ``jobs`` processes (0: as many as are worth it), its results must be picklable.
-    WorkError when it raises there; then, and when this generator is closed or interrupted, all processes end.
+    ``work`` is called in up to ``jobs`` processes (0: as many as are worth it), its results must be picklable. When it
+    raises there, or its process dies, it is tried once more at the end, in a process of its own; then its result is
+    ``Failed``. When this generator is closed or interrupted, all processes end.
     """
     jobs = min(jobs or sensible_jobs(sum(sizes.values())), len(sizes))
     if jobs <= 1 or "fork" not in multiprocessing.get_all_start_methods():
         for key in sizes:
-            yield key, work(key)
+            yield key, _tried(work, key)
         return
-    context = multiprocessing.get_context("fork")
-    pending: dict[Any, Any] = {}  # the ends of pipes, and the processes at their other ends
+    pool = _Pool(work)
     try:
         for keys in _shares(sizes, jobs):
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_run, args=(work, keys, sender), daemon=True)
-            process.start()
-            sender.close()
-            pending[receiver] = process
-        while pending:
-            for ready in wait(list(pending)):
-                end: Any = ready
-                try:
-                    key, result, problem = end.recv()
-                except EOFError:
-                    process = pending.pop(end)
-                    process.join()
-                    raise WorkError(f"a process ended with status {process.exitcode}") from None
-                if key is None:
-                    pending.pop(end).join()
-                elif problem is not None:
-                    raise WorkError(problem)
-                else:
-                    yield key, result
+            yield from pool.start(keys)
+        again: list[str] = []
+        for key, result in pool.results():
+            if isinstance(result, Failed):
+                again.append(key)
+            else:
+                yield key, result
+        for key in again:  # one after the other: it may have been memory that was short
+            yield from pool.start([key])
+            yield from pool.results()
     finally:
-        for process in pending.values():
+        pool.end()
+
+
+def _tried(work: Callable[[str], Result], key: str) -> Result | Failed:
+    try:
+        return work(key)
+    except Exception as error:
+        return Failed(" ".join(f"{type(error).__name__}: {error}".split()))
+
+
+class _Pool:
+    """The processes that run, each with the keys that it has not done yet."""
+
+    def __init__(self, work: Callable[[str], Any]) -> None:
+        self.work = work
+        self.context = multiprocessing.get_context("fork")
+        self.running: dict[Any, tuple[Any, list[str]]] = {}  # by the ends of their pipes
+
+    def start(self, keys: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Starts a process; where the system has none left the work is done here, and its results are given."""
+        receiver, sender = self.context.Pipe(duplex=False)
+        process = self.context.Process(target=_run, args=(self.work, keys, sender), daemon=True)
+        try:
+            with interrupts_wait():  # else a process could be left that nobody knows
+                process.start()
+                self.running[receiver] = process, list(keys)
+        except OSError:
+            receiver.close()
+            yield from ((key, _tried(self.work, key)) for key in keys)
+        finally:
+            sender.close()
+
+    def results(self) -> Iterator[tuple[str, Any]]:
+        """What the processes send until all have ended."""
+        while self.running:
+            for ready in wait(list(self.running)):
+                end: Any = ready
+                process, keys = self.running[end]
+                try:
+                    key, result = end.recv()
+                except (EOFError, OSError):  # it has ended, perhaps in the middle of a message
+                    del self.running[end]
+                    process.join()
+                    if keys:
+                        yield keys[0], Failed(_death(process.exitcode))
+                        if keys[1:]:
+                            yield from self.start(keys[1:])
+                else:
+                    keys.remove(key)
+                    yield key, result
+
+    def end(self) -> None:
+        for process, _ in self.running.values():
             process.terminate()
             process.join()
+
+
+def _death(status: int | None) -> str:
+    if status is not None and status < 0:
+        return f"a process was ended by signal {-status} ({signal.Signals(-status).name}); memory may be short"
+    return f"a process ended with status {status}"
 
 
 def _shares(sizes: Mapping[str, int], jobs: int) -> Sequence[list[str]]:
@@ -85,10 +140,5 @@ def _run(work: Callable[[str], Any], keys: Sequence[str], sender: Connection) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this process ends it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for key in keys:
-        try:
-            message: tuple[str, Any, str | None] = key, work(key), None
-        except Exception as error:
-            message = key, None, f"{type(error).__name__}: {error}"
-        sender.send(message)
-    sender.send((None, None, None))
+        sender.send((key, _tried(work, key)))
     sender.close()

@@ -14,6 +14,7 @@ class Result:
     root: str = ""
     left: int = 0
     error: str | None = None
+    defect: bool = False
     mentions: tuple = ()
     kept: tuple = ()
 

@@ -6,11 +6,10 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 
 import pytest
 
-from chainer2torch.project import files, gitstate, output, scan
+from chainer2torch.project import files, output, scan, transaction
 from chainer2torch.vendor import compat_file
 from tests.project.fakes import Engine
 
@@ -180,11 +179,15 @@ def test_an_unreadable_file(src, tmp_path, monkeypatch):
     assert output.changes(found)[0].relative == "a.py"
 
 
-def test_engine_defect_in_one_file_does_not_cost_the_others(src, tmp_path):
-    tree(src, b_py=OLD, c_py=OLD)
+def test_when_the_engine_fails_over_the_whole_nothing_is_decided_without_it(src, tmp_path):
+    """One file at a time would be another analysis, and so another output."""
+    tree(src, b_py=OLD, c_py=OLD, plain_py=b"x = 1\n")
     found = migrate(src, tmp_path / "out", Engine(fail=["b.py"]))
-    assert codes(found) == ["C2T009"] and "RuntimeError: a defect" in found.problems[0].message
-    assert [(tmp_path / "out" / name).read_bytes() for name in ("a.py", "b.py", "c.py")] == [NEW, OLD, NEW]
+    assert codes(found) == ["C2T009", "C2T009"]
+    assert "RuntimeError: a defect" in found.problems[0].message and found.problems[0].path.endswith("b.py")
+    assert "nothing of this project was migrated" in found.problems[1].message
+    assert [(tmp_path / "out" / name).read_bytes() for name in ("a.py", "b.py", "c.py")] == [OLD, OLD, OLD]
+    assert [row.status for row in found.report(True).files] == ["error", "error", "error", "no chainer"]
 
 
 @pytest.mark.parametrize("place", ["src/out", "src", "src/deep/er", "."])
@@ -268,12 +271,11 @@ def test_ctrl_c_leaves_no_rubbish(src, monkeypatch):
     assert [path.name for path in src.iterdir()] == ["a.py"] and (src / "a.py").read_bytes() == OLD
 
 
-@pytest.mark.parametrize("moment", ["mkstemp", "fdopen", "chmod", "replace", "after"])
+@pytest.mark.parametrize("moment", ["open", "fdopen", "chmod", "replace", "after"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_wait_until_a_file_is_whole(src, monkeypatch, moment, number):
     """At every moment of writing: no temporary file, the file old or new, and the signal is not lost."""
-    place = tempfile if moment == "mkstemp" else files.os
-    real = getattr(place, "replace" if moment == "after" else moment)
+    real = getattr(os, "replace" if moment == "after" else moment)
 
     def interrupted(*args, **keywords):
         if moment == "after":
@@ -281,7 +283,7 @@ def test_signals_wait_until_a_file_is_whole(src, monkeypatch, moment, number):
         signal.raise_signal(number)
         return real(*args, **keywords) if moment != "after" else None
 
-    monkeypatch.setattr(place, "replace" if moment == "after" else moment, interrupted)
+    monkeypatch.setattr(os, "replace" if moment == "after" else moment, interrupted)
     before = signal.signal(number, signal.default_int_handler)  # who runs the tests may have it ignored
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -359,41 +361,6 @@ def test_links_stay_links_when_written_in_place(src):
     assert os.readlink(src / "link.py") == "a.py" and (src / "a.py").read_bytes() == NEW
 
 
-def git(folder, *arguments):
-    subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=folder, check=True, capture_output=True
-    )
-
-
-def test_write_refuses_uncommitted_changes(src):
-    git(src, "init")
-    with pytest.raises(output.UsageError, match="a.py.*--force"):  # not tracked
-        in_place(src)
-    git(src, "add", ".")
-    git(src, "commit", "-m", "x")
-    tree(src, untouched_py=b"1")  # dirty, but not ours to touch
-    (src / "a.py").write_bytes(OLD + b"#\n")
-    with pytest.raises(output.UsageError, match="not committed"):
-        in_place(src)
-    assert (src / "a.py").read_bytes() == OLD + b"#\n"
-    git(src, "checkout", "a.py")
-    assert not in_place(src).problems and (src / "a.py").read_bytes() == NEW
-    (src / "a.py").write_bytes(OLD)
-    in_place(src, force=True)
-    assert (src / "a.py").read_bytes() == NEW
-
-
-def test_git_state_of_odd_names_and_sub_folders(tmp_path):
-    odd = tree(tmp_path, **{"sub/ö x.txt": b"1", "sub/b": b"2"})
-    git(odd, "init")
-    paths = [odd / "sub/ö x.txt", odd / "sub/b"]
-    assert gitstate.uncommitted(paths) == sorted(paths)
-    git(odd, "add", ".")
-    git(odd, "commit", "-m", "x")
-    assert gitstate.uncommitted(paths) == []
-    assert gitstate.uncommitted([tmp_path.parent / "elsewhere"]) == []
-
-
 def test_helpers_are_written_once_per_import_root(src, tmp_path):
     tree(src, **{"sub/b.py": OLD})
     out = tmp_path / "out"
@@ -429,7 +396,14 @@ def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, m
                 for path, result in super().__call__(texts).items()
             }
 
+    def add(self, name, *arguments):
+        if name == compat_file.FILE_NAME:
+            raise files.FileError("C2T007", name, "cannot be written: No space left on device")
+        return prepare(self, name, *arguments)
+
+    prepare = transaction.Transaction.add
     monkeypatch.setattr(files, "write_atomic", write)
+    monkeypatch.setattr(transaction.Transaction, "add", add)
     engine = Some(helpers=["leaky_relu"])
     for found, place in ((migrate(src, tmp_path / "out", engine), tmp_path / "out"), (in_place(src, engine), src)):
         assert codes(found) == ["C2T007"]

@@ -1,16 +1,19 @@
 """Dividing the files among processes: the same result, nothing left running, progress that a person can read."""
 
 import io
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from chainer2torch import engine
 from chainer2torch.project import worker_pool
 from chainer2torch.engine import migrate_sources
 from chainer2torch.cli.progress import shown
@@ -70,21 +73,105 @@ def alive(pid):
     return True
 
 
-def test_an_error_ends_all(tmp_path):
+def test_an_error_costs_its_own_key_only():
     def work(key):
-        (tmp_path / str(os.getpid())).touch()
         if key == "b":
-            raise ValueError("this one")
-        time.sleep(60)
+            raise ValueError("this\none")
+        return key
 
-    with pytest.raises(worker_pool.WorkError, match="ValueError: this one"):
-        list(worker_pool.spread(work, SIZES, 2))
-    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
+    for jobs in (1, 2):
+        done = dict(worker_pool.spread(work, SIZES, jobs))
+        assert done == {**{key: key for key in SIZES}, "b": worker_pool.Failed("ValueError: this one")}
 
 
-def test_a_process_that_dies_is_noticed():
-    with pytest.raises(worker_pool.WorkError, match="ended with status 7"):
-        list(worker_pool.spread(lambda key: os._exit(7) if key == "a" else key, SIZES, 2))
+def once(tmp_path, key, how):
+    """Does something the first time that it is asked for this key."""
+    mark = tmp_path / key
+    if not mark.exists():
+        mark.touch()
+        how()
+    return key
+
+
+@pytest.mark.parametrize("victims", ["a", "bd", "abcde"])
+def test_what_a_process_had_not_done_when_it_died_is_done_again(tmp_path, victims):
+    def work(key):
+        return once(tmp_path, key, lambda: os.kill(os.getpid(), signal.SIGKILL)) if key in victims else key
+
+    assert dict(worker_pool.spread(work, SIZES, 2)) == {key: key for key in SIZES}
+
+
+def test_a_key_with_which_every_process_dies_fails_alone():
+    def work(key):
+        return os._exit(7) if key == "a" else os.kill(os.getpid(), signal.SIGABRT) if key == "b" else key
+
+    done = dict(worker_pool.spread(work, SIZES, 2))
+    assert "status 7" in done.pop("a").reason and "SIGABRT" in done.pop("b").reason
+    assert done == {"c": "c", "d": "d", "e": "e"}
+
+
+def test_memory_that_was_short_once_costs_nothing(tmp_path):
+    def short():
+        raise MemoryError
+
+    assert dict(worker_pool.spread(lambda key: once(tmp_path, key, short), SIZES, 2)) == {key: key for key in SIZES}
+
+
+def test_a_death_in_the_middle_of_a_result(tmp_path):
+    def work(key):
+        if key == "b":
+            once(tmp_path, key, lambda: threading.Timer(0.05, os._exit, [1]).start())
+            return [bytes(50_000_000) for _ in range(4)]
+        return key
+
+    results = worker_pool.spread(work, SIZES, 2)
+    done = {key: len(value) if key == "b" else value for key, value in results}
+    assert done == {**{key: key for key in SIZES}, "b": 4}
+
+
+def test_where_no_process_can_be_started_this_one_does_it(monkeypatch):
+    def refuse(process):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(multiprocessing.get_context("fork").Process, "start", refuse)
+    assert dict(worker_pool.spread(lambda key: (key, os.getpid()), SIZES, 2)) == {k: (k, os.getpid()) for k in SIZES}
+
+
+@pytest.mark.parametrize("rewrite", [True, False])
+def test_killed_workers_do_not_change_a_byte(tmp_path, monkeypatch, rewrite):
+    texts = sources()
+    whole = migrate_sources(texts, rewrite=rewrite, jobs=1)
+    real = engine._migrate_file
+
+    def dies_once(plan, *rest):
+        if plan.module.path.endswith(("t.py", "n.py")):
+            once(tmp_path, plan.module.path.replace("/", "_"), lambda: os.kill(os.getpid(), signal.SIGKILL))
+        return real(plan, *rest)
+
+    monkeypatch.setattr(engine, "_migrate_file", dies_once)
+    assert migrate_sources(texts, rewrite=rewrite, jobs=3) == whole
+    assert list(tmp_path.iterdir()), "processes did die"
+
+
+@pytest.mark.parametrize("place", ["make_plan", "_migrate_file"])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_an_error_in_one_file_leaves_that_file_alone(monkeypatch, place, jobs):
+    texts = sources()
+    whole = migrate_sources(texts, jobs=1)
+    bad = next(path for path in whole if whole[path].changed)
+    real = getattr(engine, place)
+
+    def fails(*arguments):
+        if bad in (
+            getattr(part, "path", "") for part in (arguments[0], arguments[1], getattr(arguments[0], "module", 0))
+        ):
+            raise RuntimeError("a defect")
+        return real(*arguments)
+
+    monkeypatch.setattr(engine, place, fails)
+    found = migrate_sources(texts, jobs=jobs)
+    assert found[bad].defect and "RuntimeError: a defect" in found[bad].error and not found[bad].changed
+    assert [path for path in whole if path != bad and found[path] != whole[path]] == []
 
 
 def test_who_stops_listening_ends_all(tmp_path):

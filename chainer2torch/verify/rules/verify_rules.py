@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.project.worker_pool import spread
+from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.rules import snippets
 from chainer2torch.verify.rules.callmatrix import AS_WRITTEN, Variant, as_value, variants
@@ -95,7 +95,10 @@ def _planned(rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any]
     parts = dict(spread(one, sizes, 1 if sum(sizes.values()) < _WORTH_FORKING else min(2, os.cpu_count() or 1)))
     whole = Plan(rules, migrate_source, matrix)
     for name in by_name:
-        pairs, outcomes = parts[name]
+        part = parts[name]
+        if isinstance(part, Failed):
+            raise RuntimeError(f"{name}: {part.reason}")
+        pairs, outcomes = part
         whole.pairs += [dataclasses.replace(pair, id=f"c{len(whole.pairs) + i}") for i, pair in enumerate(pairs)]
         whole.outcomes += outcomes
     return whole
