@@ -142,3 +142,19 @@ def test_helpers_compile(function, shapes):
     inputs = [torch.randn(shape) for shape in shapes]
     compiled = torch.compile(function, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(*inputs), function(*inputs))
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (2, 4, 3, 3), (2, 4, 6), (1, 4, 2, 2)])
+def test_batch_normalization_layers_keep_chainers_running_statistics(shape):
+    """nn.BatchNorm*(eps=2e-5, momentum=1 - decay): outputs, and running values after three batches, in both modes."""
+    rng = np.random.RandomState(0)
+    theirs = chainer.links.BatchNormalization(4, decay=0.8, dtype=np.float64)
+    layer = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d}[len(shape)]
+    ours = layer(4, eps=2e-5, momentum=1 - 0.8).double()
+    for _ in range(3):
+        x = rng.randn(*shape) * 2 + 1
+        np.testing.assert_allclose(ours(torch.tensor(x)).detach().numpy(), theirs(x).array, atol=1e-12)
+    np.testing.assert_allclose(ours.running_mean.numpy(), theirs.avg_mean, rtol=1e-10)
+    np.testing.assert_allclose(ours.running_var.numpy(), theirs.avg_var, rtol=1e-10)
+    with chainer.using_config("train", False):
+        np.testing.assert_allclose(ours.eval()(torch.tensor(x)).detach().numpy(), theirs(x).array, atol=1e-12)
