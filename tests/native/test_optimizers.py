@@ -375,3 +375,37 @@ def test_groups_keep_their_own_options_and_a_closure_gives_its_loss():
     assert params[1][0].item() == pytest.approx(0.5, abs=1e-6)
     assert own.MomentumSGD(params).step(closure).item() != 4.0
     copy.deepcopy(optimizer).step(closure)
+
+
+@pytest.mark.parametrize(
+    "name, options, build, native",
+    [case for case in PLAIN + CONSTANT + HELPERS if not case[1] or case[0] in ("AdamW", "RMSprop")],
+)
+def test_a_model_learns_the_same(name, options, build, native):
+    """60 batches of a small classifier: the losses, not only the updates for given gradients."""
+    rng = np.random.RandomState(0)
+    x, t = rng.randn(60, 20, 6), rng.randint(0, 3, (60, 20)).astype("i")
+    with chainer.using_config("dtype", np.float64):
+        theirs = chainer.Sequential(chainer.links.Linear(6, 16), chainer.functions.relu, chainer.links.Linear(16, 3))
+    ours = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3)).double()
+    with torch.no_grad():
+        for link, layer in ((theirs[0], ours[0]), (theirs[2], ours[2])):
+            layer.weight.copy_(torch.tensor(link.W.array))
+            layer.bias.copy_(torch.tensor(link.b.array))
+    optimizer = getattr(chainer.optimizers, name)(**options).setup(theirs)
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1.0))
+    other = build(ours.parameters(), **native)
+    losses = []
+    for batch, labels in zip(x, t):
+        loss = chainer.functions.softmax_cross_entropy(theirs(batch), labels)
+        theirs.cleargrads()
+        loss.backward()
+        optimizer.update()
+        other.zero_grad()
+        our_loss = nn.functional.cross_entropy(ours(torch.tensor(batch)), torch.tensor(labels).long())
+        our_loss.backward()
+        gradients.clip_gradients(ours.parameters(), 1.0)
+        other.step()
+        losses.append((float(loss.array), our_loss.item()))
+    np.testing.assert_allclose(*np.array(losses).T, rtol=1e-9)
+    assert len({loss for loss, _ in losses}) == 60

@@ -257,3 +257,35 @@ def test_observe_lr_of_adam_is_alpha_not_its_corrected_rate(tmp_path):
     theirs.update()
     assert theirs.alpha == ours.param_groups[0]["lr"] == 0.001
     assert theirs.lr == pytest.approx(0.001 * np.sqrt(1 - 0.999) / (1 - 0.9))
+
+
+def test_a_resumed_run_logs_what_an_uninterrupted_one_does(tmp_path):
+    """A snapshot of the manager holds the helpers' states too; loaded, the run goes on as if nothing had happened."""
+
+    def run(out, epochs, resume=None):
+        torch.manual_seed(0)
+        model = Classifier(Net())
+        optimizer = optimizers.Adam(model.parameters(), lr=0.05, weight_decay=0.01)
+        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+        loader = DataLoader(TensorDataset(torch.tensor(X), torch.tensor(T).long()), BATCH)
+        manager = ppe.training.ExtensionsManager(
+            model, optimizer, epochs, iters_per_epoch=len(loader), out_dir=str(out)
+        )
+        manager.reporter.add_observers("", observers(model).items())
+        manager.extend(extensions.LRScheduler(scheduler, trigger=(1, "iteration")))
+        manager.extend(extensions.snapshot(filename="snapshot"), trigger=(1, "epoch"))
+        manager.extend(extensions.LogReport())
+        if resume:
+            manager.load_state_dict(torch.load(resume, weights_only=False))
+        while not manager.stop_trigger:
+            for x, t in loader:
+                with manager.run_iteration():
+                    optimizer.zero_grad()
+                    model(x, t).backward()
+                    optimizer.step()
+        return [{**entry, "elapsed_time": 0} for entry in json.loads((out / "log").read_text())]
+
+    expected = run(tmp_path / "whole", 4)
+    run(tmp_path / "first", 2)
+    assert run(tmp_path / "second", 4, tmp_path / "first" / "snapshot") == expected
+    assert len(expected) == 4
