@@ -69,7 +69,7 @@ def maximum_along(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor
     Source: chainer.functions.max. F.min is -maximum_along(-x), F.maxout maximum_along(x.unflatten(1, (-1, k)), 2).
     """
     axis = tuple(range(x.ndim)) if axis is None else axis
-    y = _Maximum.apply(x, axis)
+    y: Tensor = _Maximum.apply(x, axis)  # type: ignore[no-untyped-call]
     return y if keepdims else y.squeeze(axis)
 
 

@@ -144,7 +144,15 @@ class RMSpropGraves(_Optimizer):
     torch.optim.RMSprop(centered=True, momentum=...) has both outside. Source: chainer.optimizers.RMSpropGraves.
     """
 
-    def __init__(self, params: Any, lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-4, weight_decay: float = 0):
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-4,
+        alpha: float = 0.95,
+        momentum: float = 0.9,
+        eps: float = 1e-4,
+        weight_decay: float = 0,
+    ):
         super().__init__(params, weight_decay, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -178,7 +186,9 @@ class MSVAG(_Optimizer):
     Chainer's eta multiplies both: give lr=lr * eta and weight_decay_rate=eta * weight_decay_rate.
     """
 
-    def __init__(self, params: Any, lr: float = 0.1, beta: float = 0.9, weight_decay_rate=0.0, weight_decay: float = 0):
+    def __init__(
+        self, params: Any, lr: float = 0.1, beta: float = 0.9, weight_decay_rate: float = 0, weight_decay: float = 0
+    ):
         super().__init__(params, weight_decay, lr=lr, beta=beta, weight_decay_rate=weight_decay_rate)
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -201,12 +211,24 @@ class AdaBound(_Optimizer):
     """
 
     def __init__(
-        self, params: Any, lr=0.001, betas=(0.9, 0.999), eps=1e-8, final_lr=0.1, gamma=1e-3, eta=1.0, **options
+        self,
+        params: Any,
+        lr: float = 0.001,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        *,
+        final_lr: float = 0.1,
+        gamma: float = 1e-3,
+        eta: float = 1,
+        amsgrad: bool = False,
+        weight_decay_rate: float = 0,
+        weight_decay: float = 0,
     ):
-        options = {"amsgrad": False, "weight_decay_rate": 0.0, "weight_decay": 0.0, **options}
-        super().__init__(params, lr=lr, betas=betas, eps=eps, final_lr=final_lr, gamma=gamma, eta=eta, **options)
+        super().__init__(params, weight_decay, lr=lr, betas=betas, eps=eps, final_lr=final_lr, gamma=gamma, eta=eta)
         for group in self.param_groups:
-            group["first_lr"] = group["lr"]
+            group.update(first_lr=group["lr"])
+            group.setdefault("amsgrad", amsgrad)
+            group.setdefault("weight_decay_rate", weight_decay_rate)
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         m, v, largest = (state.setdefault(name, torch.zeros_like(param)) for name in ("m", "v", "largest"))
