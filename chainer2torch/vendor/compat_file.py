@@ -1,7 +1,7 @@
 """Builds ``chainer_compat.py``: the helpers that a migrated project uses, as one readable module.
 
-The source text of each helper is copied from the rooms in ``chainer2torch/compat/`` together with everything it uses;
-nothing is imported, so that migrating needs no torch.
+The source text of each helper is copied from the rooms in ``chainer2torch/compat/`` (or ``chainer2torch/native/``)
+together with everything it uses; nothing is imported, so that migrating needs no torch.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorEr
 
 MODULE_NAME = "chainer_compat"
 FILE_NAME = MODULE_NAME + ".py"
-_COMPAT = Path(__file__).resolve().parents[1] / "compat"
+_TOOL = Path(__file__).resolve().parents[1]
+_COMPAT = _TOOL / "compat"
+NATIVE = _TOOL / "native"
 _MARK = "Written by chainer2torch"
 _IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
 
-__all__ = ["FILE_NAME", "MODULE_NAME", "VendorError", "build", "helper_names", "is_ours", "names_used"]
+__all__ = ["FILE_NAME", "MODULE_NAME", "NATIVE", "VendorError", "build", "helper_names", "is_ours", "names_used"]
 
 
 def build(names: Iterable[str], folder: Path | None = None) -> str:
     """The text of a ``chainer_compat.py`` that defines ``names``; the same names give the same text.
 
-    ``folder`` holds the rooms (default: the ones of this installation). VendorError when a name is not a helper.
+    ``folder`` holds the rooms: ``compat`` (the default) or ``native`` of this installation. VendorError when a name is
+    not a helper of it.
     """
     return _module(folder or _COMPAT).render(sorted(set(names)))
 
@@ -76,13 +79,14 @@ def names_used(text: str) -> frozenset[str]:
 @functools.lru_cache(maxsize=8)
 def _module(folder: Path) -> _Module:
     paths = sorted((path for path in folder.rglob("*.py") if path.name != "__init__.py"), key=lambda path: path.stem)
-    return _Module(tuple(read_room(path) for path in paths))
+    return _Module(folder.name, tuple(read_room(path, f"{_TOOL.name}.{folder.name}") for path in paths))
 
 
 class _Module:
     """The dependency closure over the rooms, and its text."""
 
-    def __init__(self, rooms: tuple[Room, ...]) -> None:
+    def __init__(self, folder: str, rooms: tuple[Room, ...]) -> None:
+        self.folder = folder
         self.rooms = {room.name: room for room in rooms}
         self.definitions = {
             (room.name, name): (room, definition)
@@ -98,7 +102,7 @@ class _Module:
     def render(self, names: list[str]) -> str:
         for name in names:
             if name not in self.homes:
-                raise VendorError(f"compat has no helper named {name}")
+                raise VendorError(f"{self.folder} has no helper named {name}")
         ordered = self._order(self._closure(names))
         self._check_unique(ordered)
         pieces = self._pieces(ordered)
@@ -118,7 +122,9 @@ class _Module:
         for room, definition in ordered:
             for name in definition.names:
                 if homes.setdefault(name, room.name) != room.name:
-                    raise VendorError(f"compat: {name} is defined in both {homes[name]} and {room.name}; rename one")
+                    raise VendorError(
+                        f"{self.folder}: {name} is defined in both {homes[name]} and {room.name}; rename one"
+                    )
 
     def _uses(self, room: Room, definition: Definition, eager: bool) -> list[tuple[Room, Definition]]:
         """The definitions that one definition uses: when it is called, or already when it is executed."""
@@ -133,7 +139,7 @@ class _Module:
             targets |= {(alias, name) for name in definition.attributes(alias, eager)}
         for origin, original in sorted(target for target in targets if target is not None):
             if (origin, original) not in self.definitions:
-                raise VendorError(f"{room.path}: uses {original} of compat.{origin}, which does not define it")
+                raise VendorError(f"{room.path}: uses {original} of {self.folder}.{origin}, which does not define it")
             yield self.definitions[origin, original]
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
@@ -188,7 +194,9 @@ class _Module:
                 meaning = (item.module if item.name or item.alias else item.binds, item.name)
                 previous = bound.setdefault(item.binds, (meaning, room.name))
                 if previous[0] != meaning:
-                    raise VendorError(f"compat: {item.binds} means different things in {previous[1]} and {room.name}")
+                    raise VendorError(
+                        f"{self.folder}: {item.binds} means different things in {previous[1]} and {room.name}"
+                    )
                 found.add(item)
         return sorted(found, key=lambda item: (item.module, item.name or "", item.alias or ""))
 

@@ -1,4 +1,7 @@
-"""Reads one room of ``chainer2torch/compat/``: its imports, and its top-level definitions with the names they use."""
+"""Reads one room of helpers: its imports, and its top-level definitions with the names they use.
+
+A room is a module of ``chainer2torch/compat/`` or ``chainer2torch/native/``. Rooms of one folder may use each other.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_PACKAGE = "chainer2torch.compat"
+_TOOL = "chainer2torch"
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -70,6 +73,7 @@ class Definition:
     node: ast.stmt
     lines: list[str]
     path: Path
+    package: str
 
     @property
     def line(self) -> int:
@@ -81,12 +85,16 @@ class Definition:
         """Helpers imported inside of it, which two rooms that need each other do."""
         found: dict[str, tuple[str, str]] = {}
         for child in self._inner_imports:
-            found.update(_compat_names(child, self.path))
+            found.update(_room_names(child, self.path, self.package))
         return found
 
     @functools.cached_property
     def _inner_imports(self) -> list[ast.stmt]:
-        return [child for child in ast.walk(self.node) if isinstance(child, ast.stmt) and _is_compat(child)]
+        return [
+            child
+            for child in ast.walk(self.node)
+            if isinstance(child, ast.stmt) and _is_room(child, self.path, self.package)
+        ]
 
     @functools.cached_property
     def piece(self) -> Piece:
@@ -129,7 +137,7 @@ class Room:
     name: str
     path: Path
     imports: tuple[Import, ...]
-    compat_imports: dict[str, tuple[str, str]]
+    room_names: dict[str, tuple[str, str]]
     room_imports: frozenset[str]
     definitions: tuple[Definition, ...]
 
@@ -142,26 +150,26 @@ class Room:
         """The room and the helper that ``name`` means in a definition, or None for what is no helper."""
         if name in self.own:
             return self.name, name
-        return definition.inner.get(name) or self.compat_imports.get(name)
+        return definition.inner.get(name) or self.room_names.get(name)
 
 
-def read_room(path: Path) -> Room:
-    """Parses a room; VendorError when it has a statement that cannot be carried over."""
+def read_room(path: Path, package: str) -> Room:
+    """Parses a room of ``package``, "chainer2torch.compat" say; VendorError for what cannot be carried over."""
     text = path.read_text(encoding="utf-8")
     lines = text.split("\n")
     imports: list[Import] = []
-    compat: dict[str, tuple[str, str]] = {}
+    taken: dict[str, tuple[str, str]] = {}
     definitions: list[Definition] = []
     rooms: set[str] = set()
     for node in ast.parse(text, str(path)).body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             pass  # the module gets it anyhow
-        elif isinstance(node, ast.ImportFrom) and _is_package(node.module or "", path):
+        elif isinstance(node, ast.ImportFrom) and _is_package(node.module or "", path, package):
             if any(item.asname for item in node.names):
                 raise VendorError(f"{path}:{node.lineno}: rooms are imported without `as`")
             rooms.update(item.name for item in node.names)
-        elif _is_compat(node):
-            compat.update(_compat_names(node, path))
+        elif _is_room(node, path, package):
+            taken.update(_room_names(node, path, package))
         elif isinstance(node, ast.Import):
             imports.extend(Import(item.name, None, item.asname) for item in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -174,8 +182,8 @@ def read_room(path: Path) -> Room:
                 raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
             if names == ("__all__",):
                 continue
-            definitions.append(Definition(names, node, lines, path))
-    return Room(path.stem, path, tuple(imports), compat, frozenset(rooms), tuple(definitions))
+            definitions.append(Definition(names, node, lines, path, package))
+    return Room(path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions))
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
@@ -195,24 +203,34 @@ def _replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
     return b"\n".join(lines).decode()
 
 
-def _is_package(module: str, room: Path) -> bool:
-    """Whether rooms are imported from ``module``: from compat itself, or from one of the packages in it."""
-    package = module.removeprefix(_PACKAGE)
-    return module.startswith(_PACKAGE) and (not package or (room.parents[1] / package[1:]).is_dir())
+def _is_package(module: str, room: Path, package: str) -> bool:
+    """Whether rooms are imported from ``module``: from the package of the rooms, or from one of the packages in it."""
+    if module == package:
+        return True
+    root = next(folder for folder in room.parents if folder.name == package.rpartition(".")[2])
+    return module.startswith(package + ".") and (root / module[len(package) + 1 :]).is_dir()
 
 
-def _is_compat(node: ast.AST) -> bool:
+def _is_room(node: ast.AST, path: Path, package: str) -> bool:
+    """Whether an import takes helpers from another room; anything else of this tool cannot be shipped."""
     if isinstance(node, ast.Import):
-        return any(item.name.startswith(_PACKAGE) for item in node.names)
-    return isinstance(node, ast.ImportFrom) and (node.level > 0 or (node.module or "").startswith(_PACKAGE))
+        modules = [item.name for item in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        modules = [node.module or ""] if node.level == 0 else [package]
+    else:
+        return False
+    ours = [module for module in modules if module.split(".")[0] == _TOOL]
+    if any(module != package and not module.startswith(package + ".") for module in ours):
+        raise VendorError(f"{path}: imports {', '.join(ours)}, but only what is in {package} is shipped with it")
+    return bool(ours)
 
 
-def _compat_names(node: ast.AST, path: Path) -> dict[str, tuple[str, str]]:
+def _room_names(node: ast.AST, path: Path, package: str) -> dict[str, tuple[str, str]]:
     if not isinstance(node, ast.ImportFrom):
-        raise VendorError(f"{path}: write `from {_PACKAGE}.<room> import <name>`, not `import {_PACKAGE}...`")
+        raise VendorError(f"{path}: write `from {package}.<room> import <name>`, not `import {package}...`")
     room = (node.module or "").rpartition(".")[2]
     if any(item.asname or item.name == "*" for item in node.names):
-        raise VendorError(f"{path}:{node.lineno}: write `from {_PACKAGE}.<room> import <name>`, without `as`")
+        raise VendorError(f"{path}:{node.lineno}: write `from {package}.<room> import <name>`, without `as`")
     return {item.name: (room, item.name) for item in node.names}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import compat
+from chainer2torch import compat, native
 from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.compat_file import VendorError
 
@@ -91,9 +91,11 @@ TOY = {
 
 @pytest.fixture
 def rooms(tmp_path):
+    folder = tmp_path / "compat"
+    folder.mkdir()
     for name, text in TOY.items():
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text).lstrip())
-    return tmp_path
+        (folder / f"{name}.py").write_text(textwrap.dedent(text).lstrip())
+    return folder
 
 
 def run(text):
@@ -150,7 +152,7 @@ def test_same_names_same_bytes(rooms):
 def test_unknown_name_and_unclear_rooms_are_errors(rooms):
     with pytest.raises(VendorError, match="no helper named nothing"):
         compat_file.build(["nothing"], rooms)
-    other = rooms / "other"
+    other = rooms / "other" / "compat"
     shutil.copytree(rooms, other)
     (other / "delta.py").write_text("def area():\n    pass\n")
     with pytest.raises(VendorError, match="area is defined in both"):
@@ -161,6 +163,37 @@ def test_unknown_name_and_unclear_rooms_are_errors(rooms):
     (other / "loops.py").write_text("for i in range(3):\n    print(i)\n")
     with pytest.raises(VendorError, match="only imports, functions, classes and constants"):
         compat_file.build([], other)
+
+
+def test_rooms_of_another_folder_import_under_its_name(rooms):
+    native = rooms.parent / "native"
+    (native / "sums").mkdir(parents=True)
+    (native / "sums" / "adding.py").write_text(
+        "from chainer2torch.native.parts import one\n\n\ndef two():\n    return 2 * one()\n"
+    )
+    parts = """
+        from chainer2torch.native.sums import adding
+
+        def one():
+            return 1
+
+        def four():
+            return 2 * adding.two()
+        """
+    (native / "parts.py").write_text(textwrap.dedent(parts))
+    assert run(compat_file.build(["two"], native))["two"]() == 2
+    assert "def four" not in compat_file.build(["two"], native)
+    assert run(compat_file.build(["four"], native))["four"]() == 4
+    for line in (
+        "from chainer2torch.compat.alpha import area",
+        "import chainer2torch.compat",
+        "from chainer2torch import rules",
+    ):
+        (native / "wrong.py").write_text(f"{line}\n")
+        copy = rooms.parent / str(len(line)) / "native"
+        shutil.copytree(native, copy)
+        with pytest.raises(VendorError, match="only what is in chainer2torch.native is shipped"):
+            compat_file.build(["two"], copy)
 
 
 def test_header_says_where_it_comes_from(rooms):
@@ -187,15 +220,16 @@ def test_names_used(line, expected, monkeypatch):
     assert compat_file.names_used(line) == expected
 
 
-def test_every_real_helper_alone_and_all_together(tmp_path):
-    names = sorted(compat_file.helper_names())
-    assert len(names) > 50 and not {name for name in names if not name.isidentifier()}
+@pytest.mark.parametrize("folder, at_least", [(None, 50), (compat_file.NATIVE, 15)], ids=["compat", "native"])
+def test_every_real_helper_alone_and_all_together(folder, at_least, tmp_path):
+    names = sorted(compat_file.helper_names(folder))
+    assert len(names) > at_least and not {name for name in names if not name.isidentifier()}
     for name in names:
-        text = compat_file.build([name])
-        assert "chainer2torch.compat" not in text, name
+        text = compat_file.build([name], folder)
+        assert "chainer2torch." not in text, name
         (tmp_path / f"{name}.py").write_text(text)
     together = tmp_path / "chainer_compat.py"
-    together.write_text(compat_file.build(names))
+    together.write_text(compat_file.build(names, folder))
     command = [
         sys.executable,
         "-m",
@@ -216,11 +250,12 @@ def test_every_real_helper_alone_and_all_together(tmp_path):
     assert done.stdout == "True\n", done.stderr
 
 
-def test_any_helpers_can_be_shipped_together():
+@pytest.mark.parametrize("package, at_least", [(compat, 900), (native, 15)])
+def test_any_helpers_can_be_shipped_together(package, at_least):
     """A name at the top of two rooms, private ones too, would stop the migration of a project that needs both."""
     homes: dict[str, str] = {}
     clashes = []
-    for path in sorted(Path(compat.__file__).parent.rglob("*.py")):
+    for path in sorted(Path(package.__file__).parent.rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
             names = (
                 [node.name]
@@ -234,4 +269,4 @@ def test_any_helpers_can_be_shipped_together():
                 for name in names
                 if not name.startswith("__") and homes.setdefault(name, path.stem) != path.stem
             ]
-    assert len(homes) > 900 and not clashes
+    assert len(homes) > at_least and not clashes

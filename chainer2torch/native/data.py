@@ -1,0 +1,126 @@
+"""Datasets and batches over torch.utils.data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, Subset, default_collate
+
+
+class Batches:
+    """The batches of a DataLoader without end, one at a time, with the counters that Chainer's iterators have.
+
+    The last batch of an epoch is as short as the loader's; Chainer fills it up from the next epoch, so its counters
+    are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
+    """
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader = loader
+        self.reset()
+
+    def reset(self) -> None:
+        self.epoch, self.is_new_epoch, self._count = 0, False, 0
+        self._batches: Any = None
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Any:
+        self._batches = self._batches or iter(self.loader)
+        batch = next(self._batches)
+        self._count += 1
+        self.is_new_epoch = self._count == len(self.loader)
+        if self.is_new_epoch:
+            self.epoch, self._count, self._batches = self.epoch + 1, 0, None
+        return batch
+
+    next = __next__
+
+    @property
+    def epoch_detail(self) -> float:
+        return self.epoch + self._count / len(self.loader)
+
+
+class TransformDataset(Dataset[Any]):
+    """Applies ``transform`` to each example when it is asked for. Source: chainer.datasets.TransformDataset."""
+
+    def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
+        self.dataset, self.transform = dataset, transform
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(self.dataset[index])
+
+
+def split_dataset(dataset: Any, at: int, order: Any = None) -> tuple[Subset[Any], Subset[Any]]:
+    """The first ``at`` examples and the others, in ``order`` if it is given. Source: chainer.datasets.split_dataset."""
+    if not 0 <= at <= len(dataset):
+        raise ValueError(f"cannot split {len(dataset)} examples at {at}")
+    order = range(len(dataset)) if order is None else order
+    return Subset(dataset, order[:at]), Subset(dataset, order[at:])
+
+
+def split_dataset_random(dataset: Any, first_size: int, seed: int | None = None) -> tuple[Subset[Any], Subset[Any]]:
+    """``first_size`` examples by chance and the others; a seed gives Chainer's choice.
+
+    torch.utils.data.random_split draws from another generator. Source: chainer.datasets.split_dataset_random.
+    """
+    return split_dataset(dataset, first_size, np.random.RandomState(seed).permutation(len(dataset)))
+
+
+def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[Subset[Any]]:
+    """``n`` parts of one size; the examples left over are in none. Source: chainer.datasets.split_dataset_n.
+
+    ``order=np.random.RandomState(seed).permutation(len(dataset))`` is split_dataset_n_random.
+    """
+    order, size = range(len(dataset)) if order is None else order, len(dataset) // n
+    return [Subset(dataset, order[size * i : size * (i + 1)]) for i in range(n)]
+
+
+def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> list[tuple[Subset[Any], Subset[Any]]]:
+    """(train, test) for each fold, the last fold first, as chainer.datasets.get_cross_validation_datasets has them.
+
+    ``order=np.random.RandomState(seed).permutation(len(dataset))`` is get_cross_validation_datasets_random.
+    """
+    size, splits = len(dataset), []
+    order = np.arange(size) if order is None else np.array(order)
+    borders = [size * i // n_folds for i in range(n_folds + 1)]
+    for start, end in reversed(list(zip(borders, borders[1:]))):
+        splits.append(split_dataset(dataset, size - (end - start), order))
+        order = np.roll(order, end - start)
+    return splits
+
+
+def collate(examples: list[Any]) -> Any:
+    """default_collate with signed integers as int64, as torch's losses and embeddings want their labels.
+
+    Images in uint8 stay. For DataLoader(collate_fn=collate). Source: chainer.dataset.concat_examples.
+    """
+    return _long(default_collate(examples))
+
+
+def _long(batch: Any) -> Any:
+    if isinstance(batch, dict):
+        return {key: _long(value) for key, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return tuple(_long(value) for value in batch)
+    is_label = isinstance(batch, torch.Tensor) and batch.dtype in (torch.int8, torch.int16, torch.int32)
+    return batch.long() if is_label else batch
+
+
+def collate_padded(examples: list[Any], padding: float) -> torch.Tensor:
+    """Stacks arrays of different shapes, the ends filled with ``padding``; of tuples, use it for each part.
+
+    Source: chainer.dataset.concat_examples with ``padding``.
+    """
+    tensors = [torch.as_tensor(example) for example in examples]
+    shape = np.max([tensor.shape for tensor in tensors], axis=0)
+    batch = torch.full((len(tensors), *shape), padding, dtype=tensors[0].dtype)
+    for row, tensor in zip(batch, tensors):
+        row[tuple(map(slice, tensor.shape))] = tensor
+    return batch

@@ -1,0 +1,153 @@
+"""Datasets, splits and batches beside Chainer's."""
+
+import chainer
+import numpy as np
+import pytest
+import torch
+from chainer import datasets
+from torch.utils.data import DataLoader, TensorDataset
+
+from chainer2torch.native import data
+
+N = 23
+VALUES = np.arange(N) * 10
+
+
+def values(parts):
+    return [[int(part[i]) for i in range(len(part))] for part in parts]
+
+
+def flat(splits):
+    return [part for pair in splits for part in pair]
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_splits_hold_chainers_examples_in_chainers_order(seed):
+    order = np.random.RandomState(seed).permutation(N)
+    pairs = [
+        (datasets.split_dataset(VALUES, 8), data.split_dataset(VALUES, 8)),
+        (datasets.split_dataset(VALUES, 8, order), data.split_dataset(VALUES, 8, order)),
+        (datasets.split_dataset_random(VALUES, 8, seed), data.split_dataset_random(VALUES, 8, seed)),
+        (datasets.split_dataset_n(VALUES, 4), data.split_dataset_n(VALUES, 4)),
+        (datasets.split_dataset_n_random(VALUES, 4, seed), data.split_dataset_n(VALUES, 4, order)),
+        (
+            flat(datasets.get_cross_validation_datasets(VALUES, 4)),
+            flat(data.cross_validation_splits(VALUES, 4)),
+        ),
+        (
+            flat(datasets.get_cross_validation_datasets_random(VALUES, 5, seed)),
+            flat(data.cross_validation_splits(VALUES, 5, order)),
+        ),
+    ]
+    for theirs, ours in pairs:
+        assert values(theirs) == values(ours)
+        assert len(theirs) == len(ours)
+
+
+@pytest.mark.parametrize("at", [-1, N + 1])
+def test_a_split_outside_of_the_dataset_raises_on_both_sides(at):
+    for split in (datasets.split_dataset, data.split_dataset):
+        with pytest.raises(ValueError):
+            split(VALUES, at)
+
+
+def test_random_splits_without_a_seed_follow_no_global_seed():
+    """Chainer makes a RandomState of its own, so np.random.seed does not fix it; nor does it here."""
+    found = []
+    for split in (datasets.split_dataset_random, data.split_dataset_random):
+        np.random.seed(0)
+        one = values(split(VALUES, 12))
+        np.random.seed(0)
+        found.append(one != values(split(VALUES, 12)))
+    assert found == [True, True]
+
+
+def test_subsets_go_into_a_loader():
+    table = TensorDataset(torch.arange(N), torch.arange(N) * 10)
+    train, rest = data.split_dataset_random(table, 16, 0)
+    (x, t) = next(iter(DataLoader(train, 16)))
+    assert torch.equal(t, x * 10) and len(rest) == N - 16
+
+
+@pytest.mark.parametrize("batch_size", [4, 20])
+def test_counters_are_chainers_where_the_batch_divides_the_dataset(batch_size):
+    examples = np.arange(20)
+    theirs = chainer.iterators.SerialIterator(examples, batch_size, shuffle=False)
+    ours = data.Batches(DataLoader(examples, batch_size))
+    for _ in range(2):
+        for _ in range(12):
+            assert list(theirs.next()) == ours.next().tolist()
+            assert (ours.epoch, ours.is_new_epoch) == (theirs.epoch, theirs.is_new_epoch)
+            assert ours.epoch_detail == pytest.approx(theirs.epoch_detail, abs=1e-12)
+        theirs.reset()
+        ours.reset()
+
+
+def test_a_short_last_batch_ends_the_epoch():
+    """The declared difference batch-geometry: 8, 8, 4 | 8, 8, 4 where Chainer has 8, 8, 8 | 8, 8."""
+    batches = data.Batches(DataLoader(np.arange(20), 8))
+    found = [(len(next(batches)), batches.is_new_epoch, batches.epoch) for _ in range(6)]
+    assert found == [(8, False, 0), (8, False, 0), (4, True, 1)] + [(8, False, 1), (8, False, 1), (4, True, 2)]
+
+
+def test_batches_shuffle_anew_and_all_come_once_an_epoch():
+    torch.manual_seed(0)
+    batches = data.Batches(DataLoader(np.arange(20), 5, shuffle=True))
+    epochs = [[value for _ in range(4) for value in next(batches).tolist()] for _ in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(20)) and epochs[0] != epochs[1]
+
+
+def test_transform_dataset():
+    calls = []
+
+    def double(example):
+        calls.append(int(example))
+        return example * 2
+
+    theirs, ours = datasets.TransformDataset(VALUES, double), data.TransformDataset(VALUES, double)
+    assert len(ours) == N and not calls
+    assert ours[3] == theirs[3] and calls == [30, 30]
+    assert next(iter(DataLoader(ours, 4))).tolist() == [0, 20, 40, 60]
+
+
+EXAMPLES = {
+    "tuples": [(np.full(3, i, "f"), np.int32(i)) for i in range(4)],
+    "dicts": [{"x": np.full(3, i, "f"), "t": np.int16(i)} for i in range(4)],
+    "arrays": [np.full((2, 2), i, "u1") for i in range(4)],
+    "numbers": [1, 2, 3],
+    "floats": [0.5, 1.5],
+    "arrays of labels": [(np.zeros((2, 2), "u1"), np.full((2, 2), i, "i4")) for i in range(3)],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_collate_stacks_as_concat_examples_with_labels_in_int64(name):
+    def leaves(batch):
+        if isinstance(batch, dict):
+            return [leaf for key in sorted(batch) for leaf in leaves(batch[key])]
+        return list(batch) if isinstance(batch, tuple) else [batch]
+
+    theirs = leaves(chainer.dataset.concat_examples(EXAMPLES[name]))
+    ours = leaves(data.collate(EXAMPLES[name]))
+    assert len(theirs) == len(ours)
+    for left, right in zip(theirs, ours):
+        np.testing.assert_array_equal(left, right.numpy())
+        assert right.dtype == torch.int64 if left.dtype.kind == "i" else left.dtype == right.numpy().dtype
+
+
+def test_collate_leaves_texts_alone():
+    texts, numbers = data.collate([("a", 1), ("b", 2)])
+    assert list(texts) == ["a", "b"] and numbers.tolist() == [1, 2]
+
+
+def test_examples_of_different_shapes_raise_without_padding_and_are_filled_with_it():
+    examples = [np.arange(3), np.arange(5), np.arange(2)]
+    for stack in (chainer.dataset.concat_examples, data.collate):
+        with pytest.raises((ValueError, RuntimeError)):
+            stack(examples)
+    for shapes in (((3,), (5,), (2,)), ((2, 3), (4, 1), (1, 1))):
+        examples = [np.ones(shape, "f") for shape in shapes]
+        expected = chainer.dataset.concat_examples(examples, padding=-1)
+        found = data.collate_padded(examples, -1)
+        np.testing.assert_array_equal(found.numpy(), expected)
+        assert found.numpy().dtype == expected.dtype

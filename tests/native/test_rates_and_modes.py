@@ -1,0 +1,111 @@
+"""Learning rates at every iteration beside Chainer's shift extensions; a model's mode inside and after a block."""
+
+import types
+
+import chainer
+import numpy as np
+import pytest
+import torch
+from chainer.training import extensions
+from torch import nn
+from torch.optim.lr_scheduler import ExponentialLR, LambdaLR, MultiStepLR, PolynomialLR, StepLR
+
+from chainer2torch.native.modes import evaluating
+
+LR = 0.3
+# the extension, the scheduler over an optimizer whose rate is LR
+SHIFTS = {
+    "LinearShift": (
+        lambda: extensions.LinearShift("lr", (0.3, 0.1), (5, 25)),
+        lambda o: LambdaLR(o, lambda t: (0.3 + min(max((t - 5) / (25 - 5), 0), 1) * (0.1 - 0.3)) / LR),
+    ),
+    "LinearShift from another value": (
+        lambda: extensions.LinearShift("lr", (0.01, 0.2), (0, 20)),
+        lambda o: LambdaLR(o, lambda t: (0.01 + min(t / 20, 1) * (0.2 - 0.01)) / LR),
+    ),
+    "ExponentialShift": (lambda: extensions.ExponentialShift("lr", 0.9), lambda o: ExponentialLR(o, 0.9)),
+    "ExponentialShift, init": (
+        lambda: extensions.ExponentialShift("lr", 0.9, init=0.6),
+        lambda o: LambdaLR(o, lambda t: 0.6 * 0.9**t / LR),
+    ),
+    "ExponentialShift, target": (
+        lambda: extensions.ExponentialShift("lr", 0.9, target=0.05),
+        lambda o: LambdaLR(o, lambda t: max(0.9**t, 0.05 / LR)),
+    ),
+    "ExponentialShift, growing": (
+        lambda: extensions.ExponentialShift("lr", 1.1, target=0.9),
+        lambda o: LambdaLR(o, lambda t: min(1.1**t, 0.9 / LR)),
+    ),
+    "InverseShift": (
+        lambda: extensions.InverseShift("lr", 0.1, 0.75),
+        lambda o: LambdaLR(o, lambda t: (1 + 0.1 * t) ** -0.75),
+    ),
+    "InverseShift, target": (
+        lambda: extensions.InverseShift("lr", 0.1, 0.75, target=0.1),
+        lambda o: LambdaLR(o, lambda t: max((1 + 0.1 * t) ** -0.75, 0.1 / LR)),
+    ),
+    "PolynomialShift": (lambda: extensions.PolynomialShift("lr", 0.9, 30), lambda o: PolynomialLR(o, 30, 0.9)),
+    "PolynomialShift, target": (
+        lambda: extensions.PolynomialShift("lr", 2, 60, target=0.1),
+        lambda o: LambdaLR(o, lambda t: max(max(1 - t / 60, 0) ** 2, 0.1 / LR)),
+    ),
+    "WarmupShift": (
+        lambda: extensions.WarmupShift("lr", 0.03, 10, 0.3),
+        lambda o: LambdaLR(o, lambda t: (0.03 + min(t / 10, 1) * (0.3 - 0.03)) / LR),
+    ),
+    "MultistepShift": (
+        lambda: extensions.MultistepShift("lr", 0.1, [5, 20], LR),
+        lambda o: MultiStepLR(o, [5, 20], 0.1),
+    ),
+    "StepShift": (lambda: extensions.StepShift("lr", 0.5, 7), lambda o: StepLR(o, 7, 0.5)),
+    "StepShift, target": (
+        lambda: extensions.StepShift("lr", 0.5, 7, target=0.05),
+        lambda o: LambdaLR(o, lambda t: max(0.5 ** (t // 7), 0.05 / LR)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTS)
+def test_rates_are_chainers_at_every_step(name):
+    make_theirs, make_ours = SHIFTS[name]
+    theirs = chainer.optimizers.SGD(LR)
+    trainer = types.SimpleNamespace(updater=types.SimpleNamespace(get_optimizer=lambda _: theirs))
+    ours = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=LR)
+    extension, scheduler = make_theirs(), make_ours(ours)
+    extension.initialize(trainer)
+    rates = []
+    for _ in range(40):
+        rates.append((theirs.lr, ours.param_groups[0]["lr"]))
+        ours.step()  # the update happens with this rate; the extension and the scheduler come after it
+        extension(trainer)
+        scheduler.step()
+    expected, found = np.array(rates).T
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+    assert len(set(expected)) > 2
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop, self.frozen = nn.Dropout(0.5), nn.BatchNorm1d(3).eval()
+
+
+def test_evaluating_gives_every_module_its_mode_back():
+    net, other = Net(), Net().eval()
+    with evaluating(net, other):
+        assert not any(module.training for module in net.modules())
+    assert net.training and net.drop.training and not net.frozen.training and not other.training
+    with pytest.raises(KeyError), evaluating(net):
+        raise KeyError
+    assert net.drop.training and not net.frozen.training
+
+
+def test_evaluating_is_using_config_and_keeps_gradients():
+    x = np.ones((2, 4), "f")
+    with chainer.using_config("train", False):
+        expected = chainer.functions.dropout(x, 0.5).array
+    net = Net()
+    with evaluating(net):
+        y = net.drop(torch.tensor(x, requires_grad=True))
+    np.testing.assert_array_equal(y.detach().numpy(), expected)
+    assert y.requires_grad

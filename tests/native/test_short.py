@@ -1,0 +1,57 @@
+"""Native helpers stay short: what a project gets for one of them is counted as it is vendored."""
+
+import ast
+
+import pytest
+
+from chainer2torch.vendor import compat_file
+
+NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
+
+
+def code_lines(text):
+    """Lines that hold code: no docstrings, comments, imports or blank lines."""
+    tree = ast.parse(text)
+    tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    strings = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    rows = {line for top in tree.body for line in range(top.lineno, (top.end_lineno or top.lineno) + 1)}
+    lines = text.split("\n")
+    return [
+        lines[row - 1]
+        for row in sorted(rows - strings)
+        if lines[row - 1].strip() and not lines[row - 1].strip().startswith("#")
+    ]
+
+
+def closure(name):
+    return compat_file.build([name], compat_file.NATIVE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_definition_is_at_most_about_twenty_lines_and_brings_little_else(name):
+    text = closure(name)
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            assert len(code_lines(ast.unparse(node))) <= 25, node.name
+    assert len(code_lines(text)) <= 50
+    assert len([node for node in ast.parse(text).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]) <= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_needs_torch_and_numpy_only_and_has_a_docstring_with_its_source(name):
+    text = closure(name)
+    tree = ast.parse(text)
+    modules = {
+        (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).split(".")[0]
+        for node in tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert modules <= {"__future__", "collections", "contextlib", "functools", "math", "typing", "numpy", "torch",
+                       "pytorch_pfn_extras"}  # fmt: skip
+    found = [node for node in tree.body if getattr(node, "name", None) == name]
+    assert found and "chainer" in (ast.get_docstring(found[0]) or "").lower()
