@@ -86,7 +86,7 @@ class Rules:
     def replacing(self, row: Row) -> Rules:
         """These rules with another row in the place of the one of its name."""
         rows = Rows({row.name: row}).merged(self.rows)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
