@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.report import baseline, formats, verification
+from chainer2torch.report.causes import causes
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.formats.html import diff, render
 from chainer2torch.report.linediff import opcodes
@@ -239,7 +240,9 @@ def test_sorting_and_searching(tmp_path):
         HELP
         + """
       const files = '#file-table > thead th:nth-child(';
-      const out = {start: shown('file-table')};
+      const out = {folded: shown('file-table')};
+      click('#all-files');
+      out.start = shown('file-table');
       click(files + '1) button'); click(files + '1) button');
       out.names = shown('file-table');
       out.aria = document.querySelector(files + '1)').getAttribute('aria-sort');
@@ -258,11 +261,56 @@ def test_sorting_and_searching(tmp_path):
       out.symbols = shown('symbol-table');
       return out;""",
     )
+    assert found["folded"] == ["a & b/net.py", "bad.py"], "only files with something to do"
     assert found["start"] == ["a & b/net.py", "bad.py", "done.py", "easy.py"]
     assert found["names"] == found["start"][::-1] and found["aria"] == "descending"
     assert found["manual"] == "a & b/net.py" and found["path"] == ["easy.py"]
     assert found["symbol"] == ["a & b/net.py"] and found["count"] == "1 of 4"
     assert found["state"] == ["easy.py"] and found["symbols"] == ["chainer.functions.relu"]
+
+
+@pytest.mark.browser
+@browser
+def test_a_cause_leads_to_its_places(tmp_path):
+    found = in_browser(
+        tmp_path,
+        page(),
+        HELP
+        + """
+      type('search-files', 'easy');
+      const places = text('.causes .goto');
+      click('.causes .goto');
+      return {places, verdict: text('.verdict')[0], shown: shown('file-table'), sites: text('.site').length,
+        focus: document.activeElement.textContent, written: text('.written')[0]};""",
+    )
+    assert found["places"] == ["a & b/net.py:6", "a & b/net.py:5"]
+    assert found["verdict"] == "1 file has a problem. 2 places need a person, for 2 reasons."
+    assert found["shown"][0] == "a & b/net.py" == found["focus"] and found["sites"] == 3
+    assert found["written"].startswith("Of 3 lines that were written, 3 (100.0 %) are plain")
+
+
+def test_causes_are_ranked_by_the_places_that_one_action_settles():
+    rows = reports.large(3, 40).files
+    other = dataclasses.replace(reports.HARD, message="another reason")
+    report = Report([*rows, FileRow("x.py", MIGRATED, (other, dataclasses.replace(other, symbol="chainer.second")))])
+    found = causes(report.leftovers(), reports.extras())
+    assert [(len(cause.places), cause.files, cause.state) for cause in found] == [
+        (6, 3, "manual"),
+        (6, 3, "review"),
+        (1, 1, "manual"),
+        (1, 1, "manual"),
+    ], "the next step of chainer.hard is not that of chainer.second"
+    same = causes(report.leftovers(), Extras())
+    assert [(len(cause.places), cause.symbols) for cause in same[2:]] == [(2, ["chainer.hard", "chainer.second"])]
+    assert not causes([], Extras())
+
+
+def test_absolute_paths_are_shown_below_their_folder():
+    rows = [FileRow(f"/home/me/old/{name}.py", MIGRATED, (reports.HARD,), 1, "a\n", "b\n") for name in ("a", "b/c")]
+    text = render(Report(rows), Extras())
+    assert text.count("/home/me/old") == 1 and ">b/c.py:6</button>" in text
+    alone = render(Report(rows[:1]), Extras())
+    assert alone.count("/home/me/old") == 1 and ">a.py:6</button>" in alone
 
 
 @pytest.mark.browser

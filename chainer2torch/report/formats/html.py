@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.plan.site import STATES
+from chainer2torch.report.annotations import to_see_to
+from chainer2torch.report.causes import causes
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.formats import Format
 from chainer2torch.report.linediff import opcodes
-from chainer2torch.report.model import NO_CHAINER, FileRow, Report
+from chainer2torch.report.model import ERROR, NO_CHAINER, FileRow, Report
 from chainer2torch.report.verification import Check
 
 _CONTEXT = 2
 # Diffs beyond this are left out, and the page says so: it has to open at once.
 _DIFF_BUDGET = 7_000_000
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_HELPER = re.compile(r"\bcompat\b")
 _DECADES = (-12, 2)
 
 
@@ -40,10 +44,13 @@ def render(report: Report, extras: Extras) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    shown = _Paths(report)
     strings = _Strings()
     table = codes.table()
-    files = _files(report, extras, strings)
+    files = _files(report, extras, strings, shown)
     totals = report.totals()
+    numbers = {row.path: number for number, row in enumerate(_listed(report))}
+    listed = causes(to_see_to(report, extras), extras)
     return environment.get_template("page.html").render(
         version=__version__,
         states=STATES,
@@ -53,6 +60,12 @@ def render(report: Report, extras: Extras) -> str:
         done=math.floor(report.share_done() * 10) / 10,
         bar=_bar(totals),
         files=files,
+        causes=listed,
+        places=sum(len(cause.places) for cause in listed),
+        titles={code: entry.title for code, entry in table.items()},
+        numbers=numbers,
+        shown=shown,
+        written=_written(files),
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems,
@@ -108,14 +121,43 @@ class _Strings:
         return self._numbers[text]
 
 
-def _files(report: Report, extras: Extras, strings: _Strings) -> list[dict[str, Any]]:
-    new = {id(site) for _, site in extras.comparison.new} if extras.comparison else set()
+class _Paths:
+    """How paths are shown: where all are absolute, relative to the folder that they have in common."""
+
+    def __init__(self, report: Report) -> None:
+        paths = [*(row.path for row in report.files), *(problem.path for problem in report.problems)]
+        absolute = bool(paths) and all(os.path.isabs(path) for path in paths)
+        self.folder = os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else ""
+
+    def __call__(self, path: str) -> str:
+        return Path(os.path.relpath(path, self.folder)).as_posix() if self.folder else path
+
+
+def _listed(report: Report) -> list[FileRow]:
+    """The files that have to do with Chainer: those with most to see to first."""
     rows = [row for row in report.files if row.status != NO_CHAINER]
+    work = {row.path: 0 for row in rows}
+    for row, _ in report.leftovers():
+        work[row.path] += 1
+    return sorted(rows, key=lambda row: (-work[row.path], row.status != ERROR))
+
+
+def _written(files: list[dict[str, Any]]) -> dict[str, int]:
+    """Of the lines that the shown diffs add: how many there are, and how many of them use the helpers."""
+    return {key: sum(file[key] for file in files) for key in ("added", "helped")}
+
+
+def _files(report: Report, extras: Extras, strings: _Strings, shown: _Paths) -> list[dict[str, Any]]:
+    new = {id(site) for _, site in extras.comparison.new} if extras.comparison else set()
+    rows = _listed(report)
+    work = {id(site) for _, site in report.leftovers()}
     diffs: dict[int, list[list[Any]] | None] = {}
+    added: list[list[str]] = [[] for _ in rows]
     budget = _DIFF_BUDGET
     # files with something to see to come first when there is not room for all
     for number in sorted(range(len(rows)), key=lambda i: not any(site.open for site in rows[i].sites)):
         hunks = diff(rows[number])
+        added[number] = [line for hunk in hunks for line in hunk[2] if line.startswith("+") and line[1:].strip()]
         size = sum(len(line) + 8 for hunk in hunks for line in hunk[2])
         diffs[number] = hunks if size <= budget else None
         budget -= size if size <= budget else 0
@@ -138,7 +180,10 @@ def _files(report: Report, extras: Extras, strings: _Strings) -> list[dict[str, 
             )
         out.append(
             {
-                "path": row.path,
+                "path": shown(row.path),
+                "work": sum(id(site) in work for site in row.sites) + (row.status == ERROR),
+                "added": len(added[number]),
+                "helped": sum(_HELPER.search(line) is not None for line in added[number]),
                 "status": row.status,
                 "left": row.left,
                 "counts": {state: sum(site.state == state for site in row.sites) for state in STATES},

@@ -138,6 +138,17 @@
     row.after(panel);
   };
 
+  // Opens a file from elsewhere on the page, whatever is folded or searched for, and goes there.
+  const show = (number) => {
+    const button = document.querySelector('button.open[data-file="' + number + '"]');
+    if (!button) return;
+    if (button.getAttribute("aria-expanded") !== "true") toggle(button);
+    const row = button.closest("tr");
+    row.hidden = false;
+    row.nextElementSibling.hidden = false;
+    button.focus();
+  };
+
   // -- tables: sort by a click on the heading, search ----------------------------------------------------------------
 
   const rowsOf = (table) => [...table.tBodies[0].rows].filter((row) => !row.classList.contains("panel"));
@@ -166,11 +177,15 @@
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const files = table.id === "file-table";
     const state = files ? document.getElementById("state-files").value : "";
+    // A search looks at all files; without one, files with nothing to do are folded away unless all are wanted.
+    const folded = files && !words.length && !state && !document.getElementById("all-files").checked;
     let shown = 0;
     const rows = rowsOf(table);
+    const work = rows.some((row) => row.dataset.work !== "0");
     for (const row of rows) {
       const text = (row.cells[0].textContent + " " + (row.dataset.symbols || "")).toLowerCase();
       const found = words.every((word) => text.includes(word)) &&
+        (!folded || !work || row.dataset.work !== "0" || row.querySelector("[aria-expanded=true]")) &&
         (!state || row.cells[2 + STATES.indexOf(state)].textContent !== "0");
       row.hidden = !found;
       const next = row.nextElementSibling;
@@ -184,6 +199,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.classList.contains("open")) toggle(button);
+    else if (button.classList.contains("goto")) show(button.dataset.file);
     else if (button.closest("th")) sort(button.closest("th"));
   });
   for (const input of document.querySelectorAll("input[type=search]")) {
@@ -193,8 +209,10 @@
   document.getElementById("state-files").addEventListener(
     "change", () => filter(document.getElementById("search-files")));
 
+  document.getElementById("all-files").addEventListener(
+    "change", () => filter(document.getElementById("search-files")));
+
   // page.html#open=0 opens the first file
   const wanted = /^#open=(\d+)$/.exec(location.hash);
-  const first = wanted && document.querySelector('button.open[data-file="' + wanted[1] + '"]');
-  if (first) { toggle(first); first.focus(); }
+  if (wanted) show(wanted[1]);
 })();
