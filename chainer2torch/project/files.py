@@ -160,6 +160,7 @@ def decode(raw: bytes, path: str | Path) -> Source:
         ) from None
     try:
         text = raw.decode(encoding)
+        same = text.encode(encoding) == raw
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FileError(
@@ -169,7 +170,14 @@ def decode(raw: bytes, path: str | Path) -> Source:
             "or declare its encoding in the first line: # -*- coding: NAME -*-",
             line,
         ) from None
-    if text.encode(encoding) != raw:
+    except (LookupError, ValueError) as error:  # rot13, base64, undefined and their like; Python refuses them, too
+        raise FileError(
+            "C2T003",
+            path,
+            f"its coding line names {encoding}, which Python cannot read source in ({' '.join(str(error).split())}); "
+            "correct the coding line, or convert the file to UTF-8",
+        ) from None
+    if not same:
         raise FileError(
             "C2T003", path, f"decoding it as {encoding} does not give the same bytes back; convert the file to UTF-8"
         )

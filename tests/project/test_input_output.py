@@ -140,6 +140,10 @@ def test_no_engine_at_all_without_chainer(tmp_path):
         (b"import chainer\nif a <> b: pass\n", "C2T005", 2, "<>"),
         (b"import chainer\n# \xe9\n", "C2T003", 2, "coding"),
         (b"# -*- coding: klingon -*-\nimport chainer\n", "C2T003", None, "klingon"),
+        *[
+            (b"# -*- coding: %b -*-\nimport chainer\n" % name.encode(), "C2T003", None, "coding line")
+            for name in ("rot13", "base64", "zlib", "hex", "bz2", "uu", "undefined")
+        ],
     ],
 )
 def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, words):
