@@ -112,6 +112,11 @@ def test_junit_cases():
     assert reports.HOSTILE in hard[0].get("message") and hard[0].text.startswith("a & b/net.py:6:14: C2T090 ")
 
 
+def test_junit_tells_sites_apart_that_begin_at_one_place():
+    names = [case.get("name") for case in junit(reports.report(reports.HARD))[0]]
+    assert names[2:] == ["a & b/net.py:6:14 chainer.hard", "a & b/net.py:6:14 chainer.hard (2)"]
+
+
 def test_junit_skips_what_the_baseline_knows(old):
     report = reports.report(NEW)
     root = junit(report, comparison=baseline.compare(report, old))

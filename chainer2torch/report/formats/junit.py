@@ -6,6 +6,7 @@ The cases are written as the schemas of Jenkins and of Maven's Surefire have the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from xml.etree import ElementTree
 
 from chainer2torch.report.annotations import to_see_to, wording
@@ -44,8 +45,12 @@ def render(report: Report, extras: Extras) -> str:
 
 
 def _sites(suite: ElementTree.Element, row: FileRow, wanted: set[int], open_sites: set[int], extras: Extras) -> None:
+    seen: Counter[str] = Counter()
     for site in row.sites:
-        case = _case(suite, row.path, f"{row.path}:{site.place}:{site.column} {site.symbol}", site.own_line)
+        name = f"{row.path}:{site.place}:{site.column} {site.symbol}"
+        seen[name] += 1  # two sites of one name can begin at one place
+        name += f" ({seen[name]})" if seen[name] > 1 else ""
+        case = _case(suite, row.path, name, site.own_line)
         if id(site) in wanted:
             words = wording(site, extras)
             failure = ElementTree.SubElement(case, "failure", type=f"{site.code} {site.state}", message=_text(words))
