@@ -366,3 +366,21 @@ def test_a_state_of_a_link_lets_go_where_the_project_cuts_graphs():
     assert "if self.h is not None:" in code and "self.h = torch.tanh(h)" in code
     assert "h = h + compat.live(self.h)" in code and "return compat.live(self.h)" in code
     assert "compat.live" not in _code(STATE.partition("def train")[0])
+
+
+def test_an_attribute_that_lives_on_keeps_its_owner():
+    """``self`` of the method, not what ``unchain_backward()`` is called on."""
+    code = _code(
+        """
+        class Step(object):
+            def __init__(self, net):
+                self.net = net
+            def run(self, x):
+                self.h = F.tanh(x)
+                loss = F.sum(self.h)
+                loss.unchain_backward()
+                return self.h
+        Step(None).run(chainer.Variable(np.ones(3, 'f')))
+        """
+    )
+    assert "self.h = compat.live(self.h)" in code and "loss.h" not in code

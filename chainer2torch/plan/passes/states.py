@@ -48,12 +48,9 @@ def _names_behind(context: Context, decisions: Decisions, call: ast.Call) -> Non
     with decisions.provided(taken=((Part.EDIT, call),)):
         if use.kept and isinstance(statement, ast.Expr):
             lines = ["call", *(f"{name} = compat.live({name})" for name in use.kept)]
+            text = "\n".join(lines)
             operands = {"call": context.operand(call)}
-            if isinstance(call.func, ast.Attribute):
-                # FIXME: so `self.h` of a method is taken for `h` of the loss, when it is cut in a method: a defect that
-                # is older than this pass; without this line the name stays what it is
-                operands["self"] = context.operand(call.func.value)
-            decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
+            decisions.edit(statement, ReplaceStatement(context.source.start(statement), text, operands))
         for node in use.later:
             decisions.wrap(node, "compat.live(value)")
 
