@@ -7,7 +7,7 @@ import pytest
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
-from chainer2torch.verify.judge.pairs import FAILED
+from chainer2torch.verify.judge.outcome import FAILED
 from chainer2torch.verify.rules.coverage import branches, never_emitted, with_template
 from chainer2torch.verify.rules.verify_rules import Plan, verify_rules
 
