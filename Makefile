@@ -13,7 +13,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench setup clean
+.PHONY: demo test lint bench mutants setup clean
 
 # Migrates a training program, runs the original under Chainer and the result under PyTorch from the same weights and
 # batches, and prints the comparison.
@@ -35,6 +35,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Changes rows and helpers at random and sees whether the examples notice: MUTANTS=all,all takes hours (docs/mutation.md).
+MUTANTS ?= 300,150
+mutants: $(STAMP)
+	$(BIN)/chainer2torch verify rules --mutants $(MUTANTS) --survivors tests/verify/survivors.toml -v
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_migrate.py

@@ -84,6 +84,11 @@ def verify() -> None:
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("-v", "--verbose", is_flag=True, help="List what was not verified.")
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
+@click.option(
+    "--mutants", metavar="ROWS[,HELPERS]", help="Change so many rows (and helpers) at random: do the examples notice?"
+)
+@click.option("--seed", default=0, show_default=True, help="For --mutants.")
+@click.option("--survivors", type=PATH, metavar="FILE", help="Mutants that may survive, each with a reason (TOML).")
 @options.both_sides
 def verify_rules(
     names: tuple[str, ...],
@@ -91,6 +96,9 @@ def verify_rules(
     junit: Path | None,
     verbose: bool,
     rule_dirs: tuple[Path, ...],
+    mutants: str | None,
+    seed: int,
+    survivors: Path | None,
     report_file: Path | None,
     **chosen: Any,
 ) -> int:
@@ -99,6 +107,12 @@ def verify_rules(
     from chainer2torch.rules.table import load_rules
 
     try:
+        if mutants is not None:
+            from chainer2torch.verify.rules.mutation_report import run
+
+            report = run(load_rules(rule_dirs), names, mutants, seed, survivors)
+            click.echo("\n".join(report.lines(verbose)))
+            return report.exit_code
         result = room.verify_rules(names, rules=load_rules(rule_dirs), matrix=not no_matrix, junit=junit, **chosen)
     except LookupError as error:
         raise Failure(str(error.args[0] if error.args else error)) from None

@@ -30,6 +30,10 @@ class Failed:
     reason: str
 
 
+class WorkError(Exception):
+    """The work on a key failed where all results are needed; the message names the key and says what went wrong."""
+
+
 def sensible_jobs(size: int) -> int:
     """How many processes are worth it for so many characters of source text."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -142,3 +146,13 @@ def _run(work: Callable[[str], Any], keys: Sequence[str], sender: Connection) ->
     for key in keys:
         sender.send((key, _tried(work, key)))
     sender.close()
+
+
+def collect(work: Callable[[str], Result], sizes: Mapping[str, int], jobs: int) -> dict[str, Result]:
+    """The results of :func:`spread` by key. Raises WorkError when one of them is missing."""
+    found: dict[str, Result] = {}
+    for key, result in spread(work, sizes, jobs):
+        if isinstance(result, Failed):
+            raise WorkError(f"{key}: {result.reason}")
+        found[key] = result
+    return found

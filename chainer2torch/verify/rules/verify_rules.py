@@ -136,7 +136,7 @@ class Plan:
         """Adds every example of a row, and what of the row none of them emits."""
         for index, example in enumerate(row.examples):
             try:
-                self._add_example(row, index, example)
+                self.add_example(row, index, example)
             except (GivenError, SyntaxError) as error:
                 self._note(row, f"example {index + 1}", FAILED, f"the example is not well formed: {error}")
         self._add_coverage(row)
@@ -163,7 +163,7 @@ class Plan:
             (way, example, known)
             for row in rows
             for example in row.examples
-            for way in self._ways(row, example)
+            for way in self._ways(row, example, matrix=True)
             for known in (snippets.hints(example.given, example.options), {})
         ]
         for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
@@ -172,19 +172,20 @@ class Plan:
     def _migrated_text(self, source: str, known: Mapping[str, str], rules: Any) -> str:
         return snippets.migrate(source, self.migrate_source, rules, known).code
 
-    def _ways(self, row: Any, example: Any) -> list[Variant]:
-        """The ways to write an example that are run."""
+    def _ways(self, row: Any, example: Any, matrix: bool) -> list[Variant]:
+        """The ways to write an example that are run; without the ``matrix`` as written and as a value."""
         setup = example.options.get("setup", "")
         ways = variants(row.name, row.signature, setup, example.before, list(example.given))
-        ways = ways if self.matrix else ways[:1]
+        ways = ways if matrix else ways[:1]
         if row.value is not None and row.signature is not None and not row.type_only:
             chosen = as_value(row.name, row.signature, setup, example.before, row.value)
             ways += [chosen] if chosen is not None else []
         return ways
 
-    def _add_example(self, row: Any, index: int, example: Any) -> None:
+    def add_example(self, row: Any, index: int, example: Any) -> None:
+        """Adds every way to write one example."""
         options = example.options
-        for way in self._ways(row, example):
+        for way in self._ways(row, example, self.matrix):
             given = {**example.given, **{name: "=" + repr(value) for name, value in way.values.items()}}
             source = snippets.build(way, example.given)
             label = f"example {index + 1}, {way.label}"

@@ -1,0 +1,180 @@
+"""Wrong copies of the helpers in ``compat/``, each with one change, put in the place of the right one while it runs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dataclasses
+import functools
+import importlib
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.verify.rules.row_mutants import NEIGHBOURS, _expression_changes, _guard_changes
+
+COMPAT = Path(__file__).resolve().parents[2] / "compat"
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclasses.dataclass(frozen=True)
+class HelperMutant:
+    """One change in one function or method: its module below ``compat``, the path of its name, and its number there."""
+
+    room: str
+    name: str
+    number: int
+    line: int
+    what: str
+
+    @property
+    def helper(self) -> str:
+        """The name at the top of the module."""
+        return self.name.split(".")[0]
+
+
+def mutants(path: Path) -> Iterator[HelperMutant]:
+    """Every mutant of a file of helpers: defaults, numbers, signs, operators, comparisons, conditions, neighbours."""
+    room = path.relative_to(COMPAT).with_suffix("").as_posix().replace("/", ".")
+    for name, function in functions(_tree(path).body):
+        for number, (line, what, _) in enumerate(_changes(function)):
+            yield HelperMutant(room, name, number, line, what)
+
+
+def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, _Function]]:
+    """The functions of a module and the methods of its classes, with the paths of their names."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node.body, f"{prefix}{node.name}.")
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _changes(function: _Function) -> list[tuple[int, str, Callable[[], None]]]:
+    """What can be changed in a function. Annotations, decorators, docstrings and the texts of errors stay."""
+    found: list[tuple[int, str, Callable[[], None]]] = []
+    for node in _code(function):
+        if (
+            isinstance(node, (ast.Compare, ast.BoolOp))
+            or isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.Not)
+        ):
+            changes = _guard_changes(node)
+        elif isinstance(node, ast.Call):
+            changes = _neighbour(node)
+        else:
+            changes = _expression_changes(node)
+        found += [(getattr(node, "lineno", function.lineno), what, change) for what, change in changes]
+    return found
+
+
+def _is_condition(node: ast.AST) -> bool:
+    negation = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return negation or isinstance(node, (ast.Compare, ast.BoolOp))
+
+
+def _neighbour(node: ast.Call) -> Iterator[tuple[str, Callable[[], None]]]:
+    if isinstance(node.func, ast.Attribute) and node.func.attr in NEIGHBOURS:
+        other = NEIGHBOURS[node.func.attr]
+        yield f"{node.func.attr} -> {other}", functools.partial(setattr, node.func, "attr", other)
+
+
+def _code(function: _Function) -> Iterator[ast.AST]:
+    """The nodes that compute something."""
+    pending: list[ast.AST] = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
+    pending += function.body
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr)) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            continue
+        yield node
+        for field, value in ast.iter_fields(node):
+            if field not in ("annotation", "returns", "decorator_list"):
+                pending += [
+                    item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST)
+                ]
+
+
+@contextlib.contextmanager
+def applied(mutant: HelperMutant) -> Iterator[None]:
+    """Runs a block with the mutant in place: the function stays the same object, so whoever holds it runs the change.
+
+    Raises LookupError where the function is not reachable by its name (a property, something decorated).
+    """
+    path = COMPAT / (mutant.room.replace(".", "/") + ".py")
+    module = importlib.import_module(f"chainer2torch.compat.{mutant.room}")
+    tree = copy.deepcopy(_tree(path))
+    node = dict(functions(tree.body))[mutant.name]
+    defaults = len(node.args.defaults) + len(node.args.kw_defaults)
+    _changes(node)[mutant.number][2]()
+    target = _function(module, mutant.name)
+    code = _find(compile(ast.fix_missing_locations(tree), str(path), "exec"), mutant.name.split("."))
+    before = target.__code__, target.__defaults__, target.__kwdefaults__
+    if code is None or len(code.co_freevars) != len(before[0].co_freevars):
+        raise LookupError(mutant.name)
+    try:
+        target.__code__ = code
+        if defaults:
+            names = vars(module)
+            target.__defaults__ = tuple(_value(d, names) for d in node.args.defaults) or None
+            target.__kwdefaults__ = {
+                a.arg: _value(d, names) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None
+            } or None
+        yield
+    finally:
+        target.__code__, target.__defaults__, target.__kwdefaults__ = before
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "<default>", "eval"), dict(names))  # our own source
+
+
+def _function(module: types.ModuleType, name: str) -> types.FunctionType:
+    value: Any = module
+    for part in name.split("."):
+        value = vars(value).get(part)
+        value = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+        if value is None:
+            raise LookupError(name)
+    while hasattr(value, "__wrapped__"):
+        value = value.__wrapped__
+    if not isinstance(value, types.FunctionType):
+        raise LookupError(name)
+    return value
+
+
+def _find(code: types.CodeType, path: list[str]) -> types.CodeType | None:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType) and constant.co_name == path[0]:
+            found = constant if len(path) == 1 else _find(constant, path[1:])
+            if found is not None:
+                return found
+    return None
+
+
+def users() -> dict[str, set[str]]:
+    """For each helper, the helpers that use it, itself included, through any number of others."""
+    uses: dict[str, set[str]] = {}
+    for path in sorted(COMPAT.rglob("*.py")):
+        for node in _tree(path).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                uses[node.name] = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    found: dict[str, set[str]] = {}
+    for name in uses:
+        reached, pending = {name}, [name]
+        while pending:
+            one = pending.pop()
+            new = {other for other, names in uses.items() if one in names and other not in reached}
+            reached |= new
+            pending += new
+        found[name] = reached
+    return found

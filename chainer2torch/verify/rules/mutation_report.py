@@ -1,0 +1,89 @@
+"""What a mutation run found: the score by area, and every mutant that no example noticed."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.verify.rules.mutation import EQUIVALENT, KILLED, NOT_RUN, Sample, Verdict, mutate
+from chainer2torch.verify.rules.verify_rules import select
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclasses.dataclass
+class MutationReport:
+    """The verdicts, of how many possible mutants they are a sample, and the survivors that have a reason."""
+
+    verdicts: Sequence[Verdict]
+    possible: Mapping[str, int]
+    reasons: Mapping[str, str]
+
+    def unexplained(self) -> list[Verdict]:
+        """The mutants that ran, were not noticed, and have no reason."""
+        noticed = (KILLED, EQUIVALENT, NOT_RUN)
+        return [v for v in self.verdicts if v.status not in noticed and v.key not in self.reasons]
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if something ran and every survivor has a reason."""
+        ran = any(verdict.status != NOT_RUN for verdict in self.verdicts)
+        return 0 if ran and not self.unexplained() else 1
+
+    def lines(self, verbose: bool = False) -> list[str]:
+        """The report as text; ``verbose`` names what could not be run, too."""
+        lines = [
+            f"{'kind':<8}{'area':<16}{'mutants':>8}{'killed':>8}{'survived':>10}{'not run':>9}{'equivalent':>12}  score"
+        ]
+        lines += self._table()
+        for kind in dict.fromkeys(verdict.kind for verdict in self.verdicts):
+            ran = sum(verdict.kind == kind for verdict in self.verdicts)
+            lines.append(f"{kind} mutants: {ran} of {self.possible[kind]} possible ones")
+        for verdict in self.verdicts:
+            if verdict.status in (KILLED, EQUIVALENT) or verdict.status == NOT_RUN and not verbose:
+                continue
+            reason = self.reasons.get(verdict.key) or verdict.why
+            lines.append(f"{verdict.status}: {verdict.key}" + (f" ({reason})" if reason else ""))
+        return lines
+
+    def _table(self) -> Iterator[str]:
+        counts: dict[tuple[str, str], collections.Counter[str]] = {}
+        for verdict in self.verdicts:
+            for area in (verdict.area, "all"):
+                counts.setdefault((verdict.kind, area), collections.Counter())[verdict.status] += 1
+        for (kind, area), count in sorted(counts.items(), key=lambda entry: (entry[0][0], entry[0][1] == "all", entry)):
+            killed, left, same = count[KILLED], count[NOT_RUN], count[EQUIVALENT]
+            survived = sum(count.values()) - killed - left - same
+            score = f"{killed / (killed + survived):.1%}" if killed + survived else "-"
+            yield f"{kind:<8}{area:<16}{sum(count.values()):>8}{killed:>8}{survived:>10}{left:>9}{same:>12}  {score}"
+
+
+def run(rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Path | None) -> MutationReport:
+    """Runs a sample: ``mutants`` is the number of rows' mutants and, behind a comma, of helpers', each may be `all`.
+
+    Raises:
+        LookupError: A name that fits no row, or a sample that is not understood.
+    """
+    parts = mutants.split(",")
+    if len(parts) > 2 or not all(part.isdigit() or part == "all" for part in parts):
+        raise LookupError(f"--mutants {mutants}: it is two numbers such as 300,150, or `all`")
+    numbers = [None if part == "all" else int(part) for part in parts]
+    sample = Sample(numbers[0], numbers[1] if len(numbers) > 1 else 0, seed)
+    chosen = [row.name for row in select(rules, names)] if names else None
+    verdicts, rows, helpers = mutate(rules, sample, chosen)
+    return MutationReport(verdicts, {"row": rows, "helper": helpers}, _reasons(survivors))
+
+
+def _reasons(path: Path | None) -> dict[str, str]:
+    """The survivors of a file by their key: `[[survivor]]` with `mutants` and the `reason` they share."""
+    if path is None:
+        return {}
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", ())
+    return {key: entry["reason"] for entry in entries for key in entry["mutants"]}

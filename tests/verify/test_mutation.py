@@ -1,0 +1,113 @@
+"""The mutation run of ``verify rules --mutants``: what it changes, and that the examples of a few rows notice."""
+
+import ast
+import dataclasses
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.rules import helper_mutants, row_mutants
+from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict, isolated
+from chainer2torch.verify.rules.mutation_report import MutationReport, run
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = load_rules(strict=False)
+MATH = helper_mutants.COMPAT / "functions" / "math_functions.py"
+
+
+def changes(name):
+    return {mutant.what for mutant in row_mutants.mutants(RULES.rows[name])}
+
+
+def test_what_is_changed_in_a_row():
+    assert changes("chainer.functions.leaky_relu") >= {"default slope=0.2 -> 1.4", "`torch`: negative_slope= left out"}
+    assert any(what.startswith("`torch`: relu -> ") for what in changes("chainer.functions.relu"))
+    pooling = changes("chainer.functions.max_pooling_2d")
+    assert "value: compat.max_pooling_2d -> compat.normalize" in pooling
+    assert any(what.endswith("LtE flipped") for what in pooling) and any("2 -> 3" in what for what in pooling)
+
+
+def test_every_mutant_is_another_row_that_is_well_formed():
+    for name in ("chainer.functions.max_pooling_nd", "chainer.links.Convolution2D", "numpy.ndarray.std"):
+        row = RULES.rows[name]
+        mutants = list(row_mutants.mutants(row))
+        assert len(mutants) > 10
+        for mutant in mutants:
+            assert mutant.row != row, mutant.what
+            for text in (*mutant.row.templates, *(case.when for case in mutant.row.cases if case.when)):
+                ast.parse(text, mode="eval")
+
+
+def test_what_is_never_emitted_is_equivalent():
+    row = RULES.rows["chainer.links.BlackOut"]  # calls of it keep their arguments: compat.BlackOut(...)
+    found = {m.what: row_mutants.is_equivalent(row, m.row) for m in row_mutants.mutants(row)}
+    assert found["`torch`: `in_size` and `counts` swapped"]
+    assert not any(same for what, same in found.items() if what.startswith("value"))
+
+
+def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterwards():
+    maximum = importlib.import_module("chainer2torch.compat.functions.math_functions").maximum
+    (mutant,) = (m for m in helper_mutants.mutants(MATH) if m.name == "maximum")
+    x = torch.ones(2, requires_grad=True)
+
+    def gradient():
+        return torch.autograd.grad(maximum(x, torch.ones(2)).sum(), x)[0].tolist()
+
+    assert gradient() == [1, 1]
+    with helper_mutants.applied(mutant):
+        assert mutant.what == "GtE flipped" and gradient() == [0, 0]
+    assert gradient() == [1, 1]
+
+
+def test_a_helper_is_used_by_what_calls_it():
+    users = helper_mutants.users()
+    assert "max_pooling_2d" in users["max_pooling_nd"]
+    assert all(name in found for name, found in users.items())
+
+
+def test_a_mutant_that_ends_its_process_is_killed_and_the_next_one_runs():
+    def work(item):
+        if item == "dies":
+            import os
+
+            os._exit(3)
+        return "survived", item
+
+    assert isolated(["a", "dies", "b"], work) == [
+        ("survived", "a"),
+        (KILLED, "the process ended"),
+        ("survived", "b"),
+    ]
+
+
+def test_the_report_counts_what_ran_and_fails_on_survivors_without_a_reason():
+    verdicts = [
+        Verdict("row", "functions", "F.a", "x", KILLED),
+        Verdict("row", "functions", "F.a", "y", "survived"),
+        Verdict("row", "functions", "F.a", "z", NOT_RUN),
+    ]
+    report = MutationReport(verdicts, {"row": 7}, {})
+    assert report.exit_code == 1 and "survived: F.a: y" in report.lines()
+    assert any("50.0%" in line for line in report.lines()) and "row mutants: 3 of 7 possible ones" in report.lines()
+    assert dataclasses.replace(report, reasons={"F.a: y": "because"}).exit_code == 0
+    assert MutationReport(verdicts[2:], {"row": 7}, {}).exit_code == 1  # nothing ran
+    with pytest.raises(LookupError, match="two numbers"):
+        run(RULES, [], "many", 0, None)
+
+
+def test_a_sample_is_killed():
+    """A few rows in full, by the command itself; the whole is `make mutants`."""
+    names = ["F.elu", "F.leaky_relu", "F.clipped_relu", "F.maximum"]
+    done = subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "verify", "rules", *names, "--mutants", "all,all"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "row mutants: " in done.stdout and "100.0%" in done.stdout
