@@ -13,11 +13,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from chainer2torch.ledger.edits import Replace
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.edits import Replace
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.pipeline import decide

@@ -166,7 +166,7 @@ def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words)
         (["migrate", ".", "--rules", "nowhere"], "nowhere: no such directory of rule tables"),
         (["report", ".", "-o", "x.doc"], "must be one of .htm, .html, .json, .markdown, .md"),
         (["explain", "C2T0O4"], "did you mean C2T"),
-        (["rules", "leeky_relu"], "did you mean leaky_relu"),
+        (["rules", "leeky_relu"], "did you mean chainer.functions.leaky_relu"),
         (["weights", "x.npz", "--model", "net", "-o", "x.pt"], "MODULE:CLASS"),
         (["verify", "script", "nowhere", "out", "--", "train.py"], "nowhere: no such folder"),
         (["nonsense"], "chainer2torch: no such command"),

@@ -287,8 +287,7 @@ def test_every_layer_calls_hooks_as_chainer_s_link_does(name):
     rules = load_rules()
     for example in rules.rows[name].examples[:2]:
         source = snippets.build(Variant("", example.options.get("setup", ""), example.before), example.given)
-        arrays = example.options.get("arrays", ())
-        code = snippets.migrate(source, migrate_source, rules, snippets.hints(example.given, arrays)).code
+        code = snippets.migrate(source, migrate_source, rules, snippets.hints(example.given, example.options)).code
         values = {}
         drawn = given.draw(example.given, name, "float32", values, "")
         seen = []

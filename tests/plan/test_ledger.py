@@ -16,7 +16,7 @@ from chainer2torch.plan.decision import Decision, Group, Item, Part
 from chainer2torch.plan.edits import Replace
 from chainer2torch.plan.ledger import Conflict, Ledger, Policy
 from chainer2torch.plan.options import Options
-from chainer2torch.rules.table import load_rules
+from chainer2torch.rules.table import Row, load_rules
 
 TEXT = "import numpy\na = numpy.exp(1)\nb = a + 2  # chainer2torch: skip\nc = (a, b)\n"
 FIRST_EDITS = frozenset({(Part.EDIT, "first")})
@@ -34,6 +34,11 @@ def context() -> Context:
 def ledger(context: Context, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     monkeypatch.setattr(Ledger, "strict", False)
     return Ledger(context)
+
+
+def relu(context: Context) -> Row:
+    """Some row: nothing is exact without one."""
+    return context.rules.rows["chainer.functions.relu"]
 
 
 def value(context: Context, line: int) -> ast.expr:
@@ -60,7 +65,7 @@ def test_the_parts_of_a_node_are_claimed_separately(ledger: Ledger, context: Con
     ledger.take(FIRST, decisions)
     other = Decisions(context)
     other.wrap(node, "two(value)")
-    other.mark(node, None, "numpy.exp", "exact")
+    other.mark(node, relu(context), "numpy.exp", "exact")
     ledger.take(SECOND, other)
     assert template(ledger, node) == "one" and ledger.wraps[node].template == "two(value)"
     assert ledger.sites[node].symbol == "numpy.exp"
@@ -93,7 +98,7 @@ def test_an_undeclared_conflict_is_an_error_in_tests(
 
 def test_for_users_the_first_decision_stands_and_the_place_is_marked(ledger: Ledger, context: Context) -> None:
     node, decisions = value(context, 2), replaced(context, value(context, 2), "one")
-    decisions.mark(node, None, "numpy.exp", "exact")
+    decisions.mark(node, relu(context), "numpy.exp", "exact")
     ledger.take(FIRST, decisions)
     ledger.take(SECOND, replaced(context, node, "two"))
     assert template(ledger, node) == "one"
@@ -105,7 +110,7 @@ def test_the_first_site_of_a_node_stands(ledger: Ledger, context: Context) -> No
     node = value(context, 2)
     for policy, state in ((FIRST, "review"), (SECOND, "exact")):
         decisions = Decisions(context)
-        decisions.mark(node, None, policy.name, state, f"said by {policy.name}")
+        decisions.mark(node, relu(context), policy.name, state, f"said by {policy.name}")
         ledger.take(policy, decisions)
     assert (ledger.sites[node].symbol, ledger.sites[node].state) == ("first", "review")
     assert "said by first" in ledger.comments[node].text
@@ -126,7 +131,7 @@ def test_a_refinement_needs_a_site_that_is_not_left_for_a_person(
 ) -> None:
     node, decisions = value(context, 2), Decisions(context)
     if present is not None:
-        decisions.mark(node, None, "numpy.exp", present, "", "C2T300")
+        decisions.mark(node, relu(context), "numpy.exp", present, "", "C2T300")
     ledger.take(FIRST, decisions)
     finer = Decisions(context)
     finer.refine(node, None, "review", "more is known", of=of)
@@ -142,9 +147,9 @@ def test_conditions_are_asked_when_the_ledger_comes_to_them(
 ) -> None:
     node, decisions = value(context, 2), replaced(context, value(context, 2), "one")
     with decisions.provided(free=((free, node),)):
-        decisions.mark(node, None, "free", "exact")
+        decisions.mark(node, relu(context), "free", "exact")
     with decisions.provided(taken=((Part.EDIT, node), (Part.KEPT, node))):
-        decisions.mark(value(context, 4), None, "taken", "exact")
+        decisions.mark(value(context, 4), relu(context), "taken", "exact")
     ledger.take(FIRST, decisions)
     assert (node in ledger.sites) is stands
     assert ledger.sites[value(context, 4)].symbol == "taken"
@@ -155,7 +160,7 @@ def test_a_condition_can_ask_for_a_site_nearby(ledger: Ledger, context: Context)
     for name in ("numpy.", "chainer."):
         with decisions.provided(near=(context.source.tree, (name,))):
             decisions.mark(value(context, 4), None, name, "review")
-        decisions.mark(value(context, 2), None, "chainer.functions.exp", "exact")
+        decisions.mark(value(context, 2), relu(context), "chainer.functions.exp", "exact")
     ledger.take(FIRST, decisions)
     assert ledger.sites[value(context, 4)].symbol == "chainer."
 
@@ -165,7 +170,7 @@ def test_a_decision_that_takes_the_place_of_another(ledger: Ledger, context: Con
     decisions.mark(node, None, "numpy.exp", "review", "look")
     ledger.take(FIRST, decisions)
     other = Decisions(context)
-    other.mark(node, None, "numpy.log", "exact", replaces=((Part.SITE, node), (Part.EDIT, node)))
+    other.mark(node, relu(context), "numpy.log", "exact", replaces=((Part.SITE, node), (Part.EDIT, node)))
     ledger.take(SECOND, other)
     assert node not in ledger.edits and node not in ledger.comments
     assert ledger.sites[node].symbol == "numpy.log"
@@ -180,7 +185,7 @@ def moved(context: Context) -> Decisions:
     with decisions.group("the call goes to the tuple"):
         for line in (2, 4):
             decisions.replace(value(context, line), f"line{line}", {})
-            decisions.mark(value(context, line), None, f"symbol{line}", "exact")
+            decisions.mark(value(context, line), relu(context), f"symbol{line}", "exact")
             decisions.use(value(context, line))
     return decisions
 
@@ -246,7 +251,7 @@ def test_a_group_holds_plain_decisions_only(context: Context) -> None:
 
 def test_an_edit_that_cannot_be_placed_leaves_its_reference_to_a_person(ledger: Ledger, context: Context) -> None:
     node, decisions = value(context, 2), replaced(context, value(context, 2), "one")
-    decisions.mark(node, None, "numpy.exp", "exact")
+    decisions.mark(node, relu(context), "numpy.exp", "exact")
     decisions.use(node)
     ledger.take(FIRST, decisions)
     ledger.fail(list(ledger.edits.values()))

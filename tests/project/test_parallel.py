@@ -143,17 +143,18 @@ def test_killed_workers_do_not_change_a_byte(tmp_path, monkeypatch, rewrite):
     whole = migrate_sources(texts, rewrite=rewrite, jobs=1)
     real = engine._migrate_file
 
-    def dies_once(plan, *rest):
-        if plan.module.path.endswith(("t.py", "n.py")):
-            once(tmp_path, plan.module.path.replace("/", "_"), lambda: os.kill(os.getpid(), signal.SIGKILL))
-        return real(plan, *rest)
+    def dies_once(ledger, *rest):
+        path = ledger.context.module.path
+        if path.endswith(("t.py", "n.py")):
+            once(tmp_path, path.replace("/", "_"), lambda: os.kill(os.getpid(), signal.SIGKILL))
+        return real(ledger, *rest)
 
     monkeypatch.setattr(engine, "_migrate_file", dies_once)
     assert migrate_sources(texts, rewrite=rewrite, jobs=3) == whole
     assert list(tmp_path.iterdir()), "processes did die"
 
 
-@pytest.mark.parametrize("place", ["make_plan", "_migrate_file"])
+@pytest.mark.parametrize("place", ["decide", "_migrate_file"])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_an_error_in_one_file_leaves_that_file_alone(monkeypatch, place, jobs):
     texts = sources()
@@ -162,9 +163,8 @@ def test_an_error_in_one_file_leaves_that_file_alone(monkeypatch, place, jobs):
     real = getattr(engine, place)
 
     def fails(*arguments):
-        if bad in (
-            getattr(part, "path", "") for part in (arguments[0], arguments[1], getattr(arguments[0], "module", 0))
-        ):
+        module = arguments[0].context.module if place == "_migrate_file" else arguments[1]
+        if module.path == bad:
             raise RuntimeError("a defect")
         return real(*arguments)
 

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def share(sources: dict[str, str]) -> tuple[int, int]:
-    total, helped = plain_share.count(plain_share.plans_of(sources))
+    total, helped = plain_share.count(plain_share.ledgers_of(sources))
     return total - helped.total(), total
 
 
