@@ -102,7 +102,7 @@ def test_the_report_counts_what_ran_and_fails_on_survivors_without_a_reason():
 
 def test_a_sample_is_killed():
     """A few rows in full, by the command itself; the whole is `make mutants`."""
-    names = ["F.elu", "F.leaky_relu", "F.clipped_relu", "F.maximum"]
+    names = ["F.elu", "F.leaky_relu", "F.clipped_relu"]
     done = subprocess.run(
         [sys.executable, "-m", "chainer2torch", "verify", "rules", *names, "--mutants", "all,all"],
         capture_output=True,
