@@ -27,7 +27,7 @@ from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.rules.table import Rules, load_rules
-from chainer2torch.vendor.compat_file import is_helper_module
+from chainer2torch.vendor.compat_file import NATIVE, helper_names, is_helper_module
 
 Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
@@ -110,6 +110,8 @@ def migrate_sources(
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
     chosen = options or Options()
+    rules = rules or load_rules(lazy=True, style=chosen.style)
+    chosen = dataclasses.replace(chosen, style=rules.style)
     analysis = _analyse(sources, results, rules, hints, chosen.pinned)
     if analysis is None:
         return results
@@ -149,7 +151,7 @@ def _fail(result: FileResult, reason: str) -> None:
 def _analyse(
     sources: Mapping[str, str],
     results: Mapping[str, FileResult],
-    rules: Rules | None,
+    rules: Rules,
     hints: Mapping[str, str] | None,
     pinned: int | None,
 ) -> Analysis | None:
@@ -166,8 +168,7 @@ def _analyse(
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if path in start:
                 results[path].error = _syntax_message(error, text)
-    rules = (rules or load_rules(lazy=True)).with_packs(_imported(trees))
-    return Analysis(Project(trees, pinned), rules, hints).run()
+    return Analysis(Project(trees, pinned), rules.with_packs(_imported(trees)), hints).run()
 
 
 def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
@@ -190,7 +191,7 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     """The result for one file; ``taken`` are the names that other files take from it, None: it is not rewritten."""
     context = ledger.context
     module, analysis = context.module, context.analysis
-    result = FileResult(module.path, text, text, root=analysis.project.import_root(module.path))
+    result = FileResult(module.path, text, text, root=analysis.project.helper_home(module.path).folder)
     if context.choices.kinds:
         result.kinds = list(kinds_of(analysis, module))
     if taken is not None:
@@ -205,10 +206,12 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
-    from chainer2torch.rewrite.torch_names import Names
+    from chainer2torch.rewrite.torch_names import Helpers, Names
 
     context = ledger.context
     source = context.source
+    native = helper_names(NATIVE) if context.choices.style == "native" else frozenset[str]()
+    helpers = Helpers(context.analysis.project.helper_home(context.module.path).package, native)
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     if not edits:
@@ -216,7 +219,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
         return
     try:
         for _ in range(_ATTEMPTS):
-            names = Names.of(source, imports.names)
+            names = Names.of(source, imports.names, helpers)
             applied = apply(source, edits, names)
             if not applied.failed:
                 break
@@ -226,7 +229,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
         output = nodes_of(ast.parse(applied.code))
         fewer = imports.without_idle(output)
         if fewer is not None:  # array libraries whose last use an edit has taken
-            names = Names.of(source, fewer.names)
+            names = Names.of(source, fewer.names, helpers)
             again = apply(source, ledger.live(fewer.edits()), names)
             if not again.failed:
                 applied, output = again, nodes_of(ast.parse(again.code))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chainer2torch.report import formats
-from chainer2torch.rules import codes
+from chainer2torch.rules import codes, differences
 from chainer2torch.rules.table import Row, Rules, load_rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,7 +85,7 @@ def pages(rules: Rules) -> dict[str, str]:
     tables: dict[str, list[Row]] = {}
     for _, row in sorted(rules.every.items()):
         tables.setdefault(row.table.removesuffix(".toml"), []).append(row)
-    made = {"codes.md": codes_page(), "formats.md": formats_page()}
+    made = {"codes.md": codes_page(), "formats.md": formats_page(), "differences.md": differences_page()}
     listed = []
     for table, rows in sorted(tables.items()):
         name = f"rules/{table.replace('/', '-')}.md"
@@ -108,6 +108,22 @@ def pages(rules: Rules) -> dict[str, str]:
         ]
     )
     return made
+
+
+def differences_page() -> str:
+    """What the native style does otherwise than Chainer on purpose."""
+    lines = [
+        "# Declared differences",
+        "",
+        "`--style native` writes what an engineer would write in PyTorch. Where nobody would want Chainer's behaviour "
+        "rebuilt for that, the output differs, on purpose and by name: the report lists the differences of a project, "
+        "their sites have the state **close**, and `verify` makes each of them on the original side, too. Then it "
+        "demands equality.",
+        "",
+    ]
+    for name, difference in differences.table().items():
+        lines += [f"## {name}", "", difference.what, "", f"In a verification: {difference.checked}", ""]
+    return "\n".join(lines)
 
 
 def formats_page() -> str:

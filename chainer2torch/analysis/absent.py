@@ -12,7 +12,7 @@ NEVER = frozenset(
     {
         "chainerx",
         "chainer.backend.ChainerxDevice",
-        "chainer.backend.IntelDevice",
+        "chainer.backend.Intel64Device",
         "chainerx.ndarray",
         _IDEEP,
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data
+from chainer2torch.analysis.models import data, sequences
+from chainer2torch.analysis.narrowing import of_rank
+from chainer2torch.analysis.models.demands import rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
@@ -65,6 +67,9 @@ class Calls(LibraryCalls):
                 results.append(self.call(option, given, keywords, node, rest))
             else:
                 results.append(self.call(option, args, keywords, node, UNKNOWN if starred else None))
+        demanded = rank_demanded(callee) if node.args and isinstance(node.args[0], ast.Name) else None
+        if demanded is not None:  # from here on: another would have raised
+            self.scopes[0].update(of_rank(node.args[0], demanded, self.scopes[0].get))
         return join_all(results)
 
     def _await_arguments(self, callee: Kind, args: list[Kind], node: ast.Call) -> None:
@@ -171,7 +176,7 @@ class Calls(LibraryCalls):
         """Joins an argument into a parameter."""
         if kind is BOTTOM:
             return
-        if isinstance(kind, HostArray):
+        if any(isinstance(k, HostArray) for k in options(kind)):
             func.host_fed.add(name)
         old = func.params.get(name)
         new = UNKNOWN if self.widened(func) and old not in (None, kind) else join(old, kind)
@@ -211,8 +216,12 @@ class Calls(LibraryCalls):
             elif isinstance(option, (Lst, Dct)):
                 if isinstance(option.element, (Func, Inst)):
                     self.escape(option.element)
-            elif isinstance(option, Inst) and isinstance(option.cls, str) and option.site in self.layer_inputs:
-                self.layer_inputs[option.site] = join(self.layer_inputs[option.site], Tensor())
+            elif isinstance(option, Inst) and sequences.is_sequential(self, option):
+                sequences.called(self, option, [Tensor()])
+            elif isinstance(option, Inst) and isinstance(option.cls, str):
+                for site in option.sites if self.is_link(option) else ():
+                    self.called_inside.add(site)
+                    self.layer_inputs[site] = join(self.layer_inputs.get(site), Tensor())
             elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo) and self.is_link(option):
                 for method in ("forward", "__call__"):
                     found = self.class_attribute(option.cls, method, option)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import operator
 
-from chainer2torch.analysis.models import array_operators, array_kinds, data
+from chainer2torch.analysis.models import array_operators, array_kinds, data, sequences
+from chainer2torch.analysis.folding import fold, repeated
+from chainer2torch.analysis.models.demands import only_of_variables
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -60,13 +61,24 @@ class Expressions(Interpreter):
         return Const(node.value) if known is None else known
 
     def _expr_Attribute(self, node: ast.Attribute) -> Kind:
-        return self.attribute(self.expr(node.value), node.attr)
+        kind = self.expr(node.value)
+        if isinstance(kind, Unknown) and self.imports_chainer() and only_of_variables(self, self.module.source, node):
+            kind = self.facts[node.value] = Tensor()
+            if isinstance(node.value, ast.Name) and node.value.id in self.scopes[0]:
+                self.scopes[0][node.value.id] = kind
+        return self.attribute(kind, node.attr)
 
     def _expr_Tuple(self, node: ast.Tuple) -> Kind:
         items = [self.expr(e) for e in node.elts]
-        if any(isinstance(e, ast.Starred) for e in node.elts):
-            return Lst(UNKNOWN)
-        return Tup(tuple(items))
+        parts: list[Kind] = []
+        for element, kind in zip(node.elts, items):
+            if not isinstance(element, ast.Starred):
+                parts.append(kind)
+            elif isinstance(kind, Tup):
+                parts += kind.items
+            else:
+                return Lst(UNKNOWN)
+        return Tup(tuple(parts))
 
     def _expr_List(self, node: ast.List) -> Kind:
         return Lst(join_all([self.expr(e) for e in node.elts]) if node.elts else BOTTOM)
@@ -116,15 +128,22 @@ class Expressions(Interpreter):
         if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
             return array_operators.arithmetic(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):
-            return _fold(op, a, b)
+            return fold(op, a, b)
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
             return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
         if isinstance(b, Lst) and isinstance(op, ast.Mult):
             return b
-        if isinstance(a, Inst) and isinstance(op, ast.Add) and self.derives(a.cls, "chainer.Sequential"):
-            return Inst("chainer.Sequential")
-        if isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add):
-            return Tup(a.items + b.items)
+        if isinstance(op, ast.Mult) and (isinstance(a, Tup) or isinstance(b, Tup)):
+            return repeated(*((a, b) if isinstance(a, Tup) else (b, a)))
+        if isinstance(a, Inst) and isinstance(op, (ast.Add, ast.Mult)) and sequences.is_sequential(self, a):
+            for part in (a, b):
+                if isinstance(part, Inst) and sequences.is_sequential(self, part):
+                    sequences.opened(self, part)  # another holds its layers
+            return Inst(sequences.SEQUENTIAL)
+        if isinstance(op, ast.Add) and isinstance(a, (Tup, Lst)) and isinstance(b, (Tup, Lst)):
+            if isinstance(a, Tup) and isinstance(b, Tup):
+                return Tup(a.items + b.items)
+            return Lst(join(element_of(a), element_of(b)))
         ta, tb = scalar_type(a), scalar_type(b)
         if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
             floating = "float" in (ta, tb) or isinstance(op, ast.Div)
@@ -132,7 +151,13 @@ class Expressions(Interpreter):
         return Scalar("str") if ta == tb == "str" else UNKNOWN
 
     def _expr_BoolOp(self, node: ast.BoolOp) -> Kind:
-        return join_all([self.expr(v) for v in node.values])
+        before: dict[str, Kind] = {}
+        kinds = []
+        for value in node.values:  # each is reached where those before it were true (of `and`), false (of `or`)
+            kinds.append(self.expr(value))
+            before = {**self.narrow(value, isinstance(node.op, ast.And)), **before}
+        self.scopes[0].update(before)
+        return join_all(kinds)
 
     def _expr_Compare(self, node: ast.Compare) -> Kind:
         kinds = [self.expr(node.left), *(self.expr(c) for c in node.comparators)]
@@ -147,7 +172,12 @@ class Expressions(Interpreter):
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
-        return join(self.expr(node.body), self.expr(node.orelse))
+        kinds = []
+        for truth, part in ((True, node.body), (False, node.orelse)):
+            before = self.narrow(node.test, truth)
+            kinds.append(self.expr(part))
+            self.scopes[0].update(before)
+        return join_all(kinds)
 
     def _expr_NamedExpr(self, node: ast.NamedExpr) -> Kind:
         kind = self.expr(node.value)
@@ -184,6 +214,7 @@ class Expressions(Interpreter):
             self.assign(generator.target, self.iterated(self.expr(generator.iter)))
             for condition in generator.ifs:
                 self.expr(condition)
+                self.narrow(condition, True)
         kinds = [self.expr(v) for v in values]
         self.scopes = scopes
         return kinds[-1]
@@ -220,8 +251,13 @@ class Expressions(Interpreter):
         if example is not None:
             return example
         if isinstance(node, ast.Slice):
-            if isinstance(kind, (Tup, Lst)):
+            if isinstance(kind, Tup):
+                return self._part_of(kind, node)
+            if isinstance(kind, Lst):
                 return Lst(element_of(kind))
+            if isinstance(kind, Inst) and sequences.is_sequential(self, kind):
+                sequences.opened(self, kind)
+                return Inst(sequences.SEQUENTIAL)
             return kind if isinstance(kind, Inst) else UNKNOWN
         if isinstance(kind, Tup):
             if (
@@ -243,6 +279,14 @@ class Expressions(Interpreter):
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN
+
+    def _part_of(self, kind: Tup, node: ast.Slice) -> Kind:
+        """``shape[1:]``: as long as it is known to be where its bounds are literals."""
+        bounds = [Const(None) if part is None else self.facts[part] for part in (node.lower, node.upper, node.step)]
+        if all(isinstance(b, Const) and (b.value is None or type(b.value) is int) for b in bounds):
+            lower, upper, step = (b.value for b in bounds if isinstance(b, Const))
+            return Tup(kind.items[lower:upper:step]) if step != 0 else UNKNOWN
+        return Lst(element_of(kind))
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
@@ -341,26 +385,3 @@ class Expressions(Interpreter):
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
-
-
-_FOLDS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-
-
-def _fold(op: ast.operator, a: Const, b: Const) -> Kind:
-    numbers = (int, float)
-    fold = _FOLDS.get(type(op))
-    if fold is not None and isinstance(a.value, numbers) and isinstance(b.value, numbers):
-        try:
-            return Const(fold(a.value, b.value))
-        except (ZeroDivisionError, OverflowError):
-            return UNKNOWN
-    if isinstance(a.value, str):
-        return Scalar("str")
-    return UNKNOWN

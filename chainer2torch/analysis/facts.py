@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, Project
 from chainer2torch.rules.table import Rules
@@ -40,6 +40,11 @@ class Facts:
         # by construction site of a layer: the join of all inputs that reach it, and the calls that pass them
         self.layer_inputs: dict[int, Kind] = {}
         self.layer_calls: dict[int, set[ast.Call]] = {}
+        # construction sites of layers with calls that no source line shows: in a Sequential, by an updater, elsewhere
+        self.called_inside: set[int] = set()
+        # construction sites of layers that a list of links holds; calls of links that may once have been any
+        self.listed: set[int] = set()
+        self.calls_of_any: set[ast.Call] = set()
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, FuncInfo] = {}
         # for a mixin class of the project: the class of Chainer that all of its objects also have
@@ -61,6 +66,14 @@ class Facts:
             self._answers[question] = question(self)
         answer: Answer = self._answers[question]
         return answer
+
+    def reaching(self, site: int) -> Kind | None:
+        """What reaches the layer that is made at a site: the join of the inputs of all its calls; None: no call."""
+        return Tensor() if self.called_unseen(site) else self.layer_inputs.get(site)
+
+    def called_unseen(self, site: int) -> bool:
+        """Whether some call may be one of this layer, of which nobody knows: a list holds it, and links are called."""
+        return site in self.listed and self.once(_calls_any_link)
 
     # -- class hierarchy -------------------------------------------------------------------------------------------
 
@@ -101,3 +114,12 @@ class Facts:
         """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
         self._mros.clear()
         self._derived.clear()
+
+
+def _calls_any_link(facts: Facts) -> bool:
+    """Whether a link of Chainer's is called somewhere of which nobody knows where it was made."""
+    return any(
+        isinstance(kind, Inst) and isinstance(kind.cls, str) and not kind.sites and facts.is_link(kind)
+        for call in facts.calls_of_any
+        for kind in options(facts.kind(call.func))
+    )

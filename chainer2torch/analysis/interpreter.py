@@ -163,6 +163,10 @@ class Interpreter(Facts, abc.ABC):
         """Runs one statement; True when control does not go on after it."""
 
     @abc.abstractmethod
+    def narrow(self, test: ast.expr, truth: bool) -> dict[str, Kind]:
+        """Makes the kinds of local names as exact as the answer to a condition allows; gives what they were."""
+
+    @abc.abstractmethod
     def assign(self, target: ast.expr, kind: Kind) -> None:
         """Binds the target of an assignment: a name, a tuple of targets, an attribute or an item."""
 

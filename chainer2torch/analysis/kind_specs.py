@@ -81,6 +81,8 @@ def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind |
         if isinstance(kind, HostArray):  # a function of an array gives a Variable
             return Tensor(kind.rank, kind.dtype)
         return dataclasses.replace(kind, array=False) if isinstance(kind, Tensor) else Tensor()
+    if spec.startswith("(") and spec.endswith(")"):
+        return Tup(tuple(parse_spec(part, bound) for part in spec[1:-1].split(",")))
     for prefix, make in (("tuple of ", Lst), ("list of ", Lst), ("dict of ", Dct), ("pairs of ", _named)):
         if spec.startswith(prefix):
             return make(parse_spec(spec[len(prefix) :], bound))

@@ -72,11 +72,18 @@ class HostArray(Kind):
 class Inst(Kind):
     """An instance of a class: a dotted name outside the project or a class of the project.
 
-    ``site`` identifies the call that made it (0: not known), so that what reaches one layer can be told apart.
+    ``site`` identifies the call that made it (0: not known), so that what reaches one layer can be told apart. A link
+    of Chainer's that may have been made by one of several calls has these in ``among``.
     """
 
     cls: str | ClassInfo
     site: int = 0
+    among: tuple[int, ...] = dataclasses.field(default=(), repr=False)
+
+    @property
+    def sites(self) -> tuple[int, ...]:
+        """The calls that may have made it, as far as they are known."""
+        return (self.site,) if self.site else self.among
 
 
 @dataclasses.dataclass(frozen=True)

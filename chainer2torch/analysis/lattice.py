@@ -61,6 +61,10 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
 _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 
 
+# of these it matters which one is called: what reaches a layer is only known when all of its calls are
+_LAYERS = ("chainer.links.", "chainer.Sequential")
+
+
 def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array)
@@ -82,7 +86,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
         return Dct(join(a.element, b.element), both)
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
-        return Inst(a.cls)
+        is_layer = isinstance(a.cls, str) and a.cls.startswith(_LAYERS)
+        return Inst(a.cls, among=tuple(sorted({*a.sites, *b.sites})) if is_layer else ())
     if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
         return Inst("xp.Module")
     return None
@@ -134,7 +139,7 @@ def element_of(kind: Kind) -> Kind:
     if isinstance(kind, Lst):
         return kind.element
     if isinstance(kind, (Tensor, HostArray)):
-        return dataclasses.replace(kind, rank=None if kind.rank is None else kind.rank - 1)
+        return dataclasses.replace(kind, rank=kind.rank - 1 if kind.rank else None)
     if isinstance(kind, Batch):
         return Tensor(array=True)
     if isinstance(kind, Union):

@@ -17,6 +17,8 @@ ADAPTERS = frozenset(
         "as_chainer_report",
     }
 )
+# the helper that stands for a name of Chainer's where that cannot be imported
+STAND_IN = "chainer_compat.not_migrated"
 
 
 def adapted(name: str) -> bool:

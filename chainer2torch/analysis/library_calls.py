@@ -18,18 +18,20 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Method,
+    Ref,
     Scalar,
     Tensor,
 )
 from chainer2torch.analysis.lattice import element_of, join
-from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.models import array_kinds, data, link_lists, python_builtins
+from chainer2torch.analysis.libraries import STAND_IN, adapted
+from chainer2torch.analysis.models import array_kinds, data, link_lists, python_builtins, sequences
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link
 from chainer2torch.analysis.models.link_children import parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.numpy_functions import GENERATORS, numpy_call
+from chainer2torch.analysis.models.shape_functions import shape_function
 from chainer2torch.analysis.models.xp_modules import row_kind
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.rules.table import Row
@@ -153,6 +155,8 @@ class LibraryCalls(Interpreter):
             return args[0]
         if args and adapted(name):
             return args[0]
+        if args and name.endswith(STAND_IN) and isinstance(args[0], Const):  # a guard of an earlier run
+            return Ref(self.rules.canonical(str(args[0].value)))
         row = self.rules.rows.get(name)
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
             if row is not None and row.returns != "unknown":
@@ -160,7 +164,10 @@ class LibraryCalls(Interpreter):
             made = Inst(name, self.site(node))
             self.record_arguments(made, name, [] if starred else args, keywords)
             if self.rules.is_subclass(name, "chainer.ChainList"):
-                link_lists.made(self, made.site, args, node)
+                in_order = sequences.is_sequential(self, made)
+                link_lists.made(self, made.site, args, node, in_order)
+                if in_order:
+                    sequences.made(self, made.site, args, node)
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
@@ -188,7 +195,7 @@ class LibraryCalls(Interpreter):
         if name[0] == "chainer.functions" or name[0] == "chainer.Variable":
             if name[0] == "chainer.Variable" and receiver is not None:
                 bound.setdefault("x", receiver)
-            shaped = array_kinds.shape_function(name[1], bound)
+            shaped = shape_function(name[1], bound)
             if shaped is not None:
                 return shaped
         elif name[0] == "chainer.datasets":

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 import posixpath
+from collections import Counter
 from collections.abc import Mapping
 
 from chainer2torch.analysis.eras import eras
@@ -102,6 +103,14 @@ class ClassInfo:
         return f"ClassInfo({self.name!r}, {self.module!r})"
 
 
+@dataclasses.dataclass(frozen=True)
+class HelperHome:
+    """Where the helpers of a file lie: the folder, and the package that this is (empty: a root of imports)."""
+
+    folder: str
+    package: str
+
+
 class Project:
     """All modules of one analysis, found by the rules of Python's import system."""
 
@@ -115,6 +124,8 @@ class Project:
                 self._folders.add(folder)
         # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
         self.import_folders: dict[str, set[str]] = {}
+        # the top-level packages that a file imports, as folders, by the file
+        self._packages_of: dict[str, set[str]] = {}
 
     @functools.cached_property
     def eras(self) -> dict[str, int | None]:
@@ -140,6 +151,54 @@ class Project:
         outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
         return min(outer, key=len) if outer else own
 
+    def helper_home(self, path: str) -> HelperHome:
+        """Where the helpers of a file lie, and how it imports them.
+
+        They lie in the import root: ``import chainer_compat``. But a package that files of other roots import is a
+        library: its helpers lie in it, and whoever can import it imports them from there. So a library with tests and
+        examples has one module of helpers.
+        """
+        root = self.import_root(path)
+        if _changes_its_path(self.modules[path]):  # what it finds depends on where in the file it imports
+            return HelperHome(root, "")
+        own = self._top_package(posixpath.dirname(path))
+        if path.endswith(".ipynb"):
+            shared = self._packages_of.get(path, set()) & self._libraries.keys()
+        elif own in self._libraries:
+            shared = {own} | self._libraries_of.get(own, set())
+        else:
+            shared = self._libraries_of.get(root, set())
+        if not shared:
+            return HelperHome(root, "")
+        home = min(shared, key=lambda top: (-self._libraries[top], top))
+        return HelperHome(home, posixpath.relpath(home, self.package_root(home) or ".").replace("/", "."))
+
+    @functools.cached_property
+    def _libraries(self) -> Mapping[str, int]:
+        """The top-level packages that files of another import root import, and how many of these files there are."""
+        return Counter(
+            top
+            for path, tops in self._packages_of.items()
+            for top in tops
+            if self.import_root(path) != self.package_root(top) and not _changes_its_path(self.modules[path])
+        )
+
+    @functools.cached_property
+    def _libraries_of(self) -> dict[str, set[str]]:
+        """The libraries that files import, by their import roots and by the top-level packages that they are in."""
+        found: dict[str, set[str]] = {}
+        for path, tops in self._packages_of.items():
+            for place in {self.import_root(path), self._top_package(posixpath.dirname(path))}:
+                found.setdefault(place, set()).update(tops & self._libraries.keys())
+        return found
+
+    def _top_package(self, folder: str) -> str:
+        """The outermost package around a folder, itself included; empty where it is in none."""
+        top = ""
+        while folder and self.is_package(folder):
+            top, folder = folder, posixpath.dirname(folder)
+        return top
+
     def find(self, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module (or the folder of a namespace package) that an absolute import finds; None: not ours."""
         first = dotted.split(".")[0]
@@ -149,6 +208,9 @@ class Project:
             if found is not None and not (first in _LIBRARIES and isinstance(self._at(root, first), str)):
                 if isinstance(found, ModuleInfo):
                     self.import_folders.setdefault(found.path, set()).add(root)
+                    top = posixpath.join(root, first)
+                    if self.is_package(top):
+                        self._packages_of.setdefault(importer.path, set()).add(top)
                 return found
         return None
 
@@ -186,6 +248,11 @@ class Project:
         if init is not None:
             return init
         return folder if folder in self._folders else None
+
+
+def _changes_its_path(module: ModuleInfo) -> bool:
+    """Whether a file changes where Python looks for modules."""
+    return "sys.path" in module.source.text
 
 
 def _init_of(folder: str) -> str:

@@ -6,9 +6,24 @@ import ast
 
 from chainer2torch.analysis import absent
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    UNKNOWN,
+    Class,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+)
 from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.narrowing import of_rank, told, whole
 
 
 class Statements(Interpreter):
@@ -44,6 +59,17 @@ class Statements(Interpreter):
         kind = self.expr(node.value)
         for target in node.targets:
             self.assign(target, kind)
+            self._unpacked_shape(target, node.value)
+
+    def _unpacked_shape(self, target: ast.expr, value: ast.expr) -> None:
+        """``n, c, h, w = x.shape``: x has four axes, or this raises."""
+        if (
+            isinstance(value, ast.Attribute)
+            and value.attr == "shape"
+            and isinstance(target, (ast.Tuple, ast.List))
+            and not any(isinstance(part, ast.Starred) for part in target.elts)
+        ):
+            self.scopes[0].update(of_rank(whole(value.value), len(target.elts), self.scopes[0].get))
 
     def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.expr(node.annotation)
@@ -53,9 +79,10 @@ class Statements(Interpreter):
     def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
         old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
-        extended = (
-            isinstance(old, Inst) and isinstance(node.op, ast.Add) and self.derives(old.cls, "chainer.Sequential")
-        )  # it stays the same object, as does
+        extended = isinstance(node.op, ast.Add) and sequences.is_sequential(self, old)
+        if extended and isinstance(old, Inst):
+            sequences.method_called(self, old, "__iadd__", [value], node)
+        # it stays the same object, as does
         written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
         self.assign(node.target, old if extended or written else self.binary(node.op, old, value))
 
@@ -81,6 +108,7 @@ class Statements(Interpreter):
         self.expr(node.test)
         if node.msg is not None:
             self.expr(node.msg)
+        self.narrow(node.test, True)
 
     def _stmt_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -95,37 +123,35 @@ class Statements(Interpreter):
         if truth is not None:  # a test for what PyTorch does not have
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
-        return self._branches([node.body, node.orelse], self._told(node.test))
+        return self._branches([node.body, node.orelse], node.test)
 
-    def _told(self, test: ast.expr) -> dict[str, Kind]:
-        """What ``isinstance(x, L.Linear)`` says of a name that nothing else is known of."""
-        tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-        told: dict[str, Kind] = {}
-        for call in tests:
-            if not (
-                isinstance(call, ast.Call)
-                and len(call.args) == 2
-                and isinstance(call.args[0], ast.Name)
-                and self.scopes[0].get(call.args[0].id) == UNKNOWN
-                and self.kind(call.func) == Ref("builtins.isinstance")
-            ):
-                continue
-            cls = self.kind(call.args[1])
-            if (
-                isinstance(cls, Ref)
-                and cls.name.startswith("chainer.links.")
-                and self.rules.is_subclass(cls.name, "chainer.Link")
-            ):
-                told[call.args[0].id] = Inst(cls.name)
-            elif isinstance(cls, Class) and self.is_link(Inst(cls.info)):
-                told[call.args[0].id] = Inst(cls.info)
-        return told
+    def narrow(self, test: ast.expr, truth: bool) -> dict[str, Kind]:
+        """Makes the kinds of local names as exact as the answer to a condition allows; gives what they were."""
+        new = told(self, test, truth, self.scopes[0].get, self._beside_none)
+        old = {name: self.scopes[0][name] for name in new}
+        self.scopes[0].update(new)
+        return old
 
-    def _branches(self, bodies: list[list[ast.stmt]], told: dict[str, Kind] | None = None) -> bool:
+    def _beside_none(self, name: str) -> Kind:
+        """What a name stands for that is not None, while nothing but None has reached it.
+
+        A local name has no other value, yet: it is not known what the code for another would do. A parameter may get
+        one from a caller that nobody sees, a global name from any function.
+        """
+        if self.func is None or self.func in self.nested:
+            return UNKNOWN
+        a = self.func.node.args
+        is_parameter = name in {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+        return UNKNOWN if is_parameter and self.func.seeded else BOTTOM
+
+    def _branches(self, bodies: list[list[ast.stmt]], test: ast.expr | None = None) -> bool:
+        """Runs bodies one of which is taken; the first is that where ``test`` is true, the second where it is false."""
         start = dict(self.scopes[0])
         ends, all_stop = [], True
-        for body in bodies:
-            self._restore({**start, **(told or {})} if body is bodies[0] else dict(start))
+        for i, body in enumerate(bodies):
+            self._restore(dict(start))
+            if test is not None:
+                self.narrow(test, i == 0)
             stopped = self.block(body)
             if not stopped:
                 ends.append(dict(self.scopes[0]))
@@ -148,9 +174,11 @@ class Statements(Interpreter):
                     result[name] = join(known, kind)
         return result
 
-    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         for _ in range(2):  # the second time with what the first has assigned
             start = dict(self.scopes[0])
+            if test is not None:
+                self.narrow(test, True)
             self.block(body)
             after = self._join_envs([start, dict(self.scopes[0])])
             self._restore(after)
@@ -167,7 +195,7 @@ class Statements(Interpreter):
 
     def _stmt_While(self, node: ast.While) -> None:
         self.expr(node.test)
-        self._loop(node.body, node.orelse)
+        self._loop(node.body, node.orelse, node.test)
         self.expr(node.test)
 
     def _stmt_With(self, node: ast.With | ast.AsyncWith) -> bool:

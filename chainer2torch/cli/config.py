@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.rules.stage_names import STAGES
+from chainer2torch.rules.stage_names import STAGES, STYLES
 
 
 class ConfigError(Exception):
@@ -27,7 +27,9 @@ class Config:
     jobs: int = 0
     init: str = "chainer"
     only: tuple[str, ...] = ()
+    style: str = "native"
     parallel_updater: str = "ddp"
+    modernize: bool = True
     chainer_version: int | None = None
     baseline: Path | None = None
     fail_under: float | None = None
@@ -37,8 +39,10 @@ _LISTS = ("rules", "select", "ignore", "exclude", "only")
 # single values: what TOML must give, and what a message calls it
 _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "gitignore": (bool, "true or false"),
+    "modernize": (bool, "true or false"),
     "jobs": (int, "a whole number"),
     "init": (str, "'chainer' or 'torch'"),
+    "style": (str, "'native' or 'faithful'"),
     "chainer-version": (int, "a number from 1 to 7"),
     "baseline": (str, "a path"),
     "parallel-updater": (str, "'ddp' or 'single'"),
@@ -116,7 +120,7 @@ def read(path: Path) -> Config:
 def _value(path: Path, key: str, value: Any) -> Any:
     types, meaning = _VALUES[key]
     right = isinstance(value, types) and isinstance(value, bool) == (types is bool)
-    right = right and (key != "parallel-updater" or value in ("ddp", "single"))
+    right = right and (key != "parallel-updater" or value in ("ddp", "single")) and (key != "style" or value in STYLES)
     right = right and (key != "init" or value in ("chainer", "torch")) and (key != "fail-under" or 0 <= value <= 100)
     if not right or key == "jobs" and value < 0 or key == "chainer-version" and not 1 <= value <= 7:
         raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be {meaning}, not {value!r}")

@@ -50,6 +50,11 @@ from chainer2torch.project.scan import STDIN
     "torchrun (ddp, the default), or all shares on the first device.",
 )
 @click.option(
+    "--no-modernize",
+    is_flag=True,
+    help="Leave names that today's Python and NumPy have dropped (np.float, collections.Callable).",
+)
+@click.option(
     "--only",
     multiple=True,
     metavar="STAGE",
@@ -75,6 +80,7 @@ def migrate(
     init: str | None,
     only: tuple[str, ...],
     parallel_updater: str | None,
+    no_modernize: bool,
     trace: Path | None,
 ) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
@@ -86,7 +92,10 @@ def migrate(
         init=init or settings.init,
         only=config.stages(only) or settings.only,
         parallel_updater=parallel_updater or settings.parallel_updater,
+        modernize=settings.modernize and not no_modernize,
     )
+    if settings.only:  # what stays Chainer meets what is migrated in Chainer's own interfaces
+        settings = dataclasses.replace(settings, style="faithful")
     if not write:
         return _migrate(paths, settings, out, write, force, report_file, diff)
     from chainer2torch.cli.in_place import alone

@@ -12,6 +12,7 @@ import click
 
 from chainer2torch.cli import completion, settings
 from chainer2torch.cli.settings import Goal
+from chainer2torch.rules.stage_names import STYLES
 
 PATH = click.Path(path_type=Path)
 Function = Callable[..., Any]
@@ -32,12 +33,14 @@ def sources(command: Function) -> Function:
         stdin_filename: str,
         jobs: int | None,
         chainer_version: int | None,
+        style: str | None,
         **rest: Any,
     ) -> Any:
         chosen = settings.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore, stdin_filename)
         chosen = dataclasses.replace(
             chosen,
             chainer_version=chainer_version or chosen.chainer_version,
+            style=style or chosen.style,
             jobs=chosen.jobs if jobs is None else jobs,
         )
         return command(paths=paths, settings=chosen, **rest)
@@ -62,6 +65,12 @@ def sources(command: Function) -> Function:
             type=click.IntRange(1, 7),
             metavar="N",
             help="The version of Chainer that the code is for (default: the words of each file tell).",
+        ),
+        click.option(
+            "--style",
+            type=click.Choice(STYLES),
+            help="native (the default): plain PyTorch, with few short helpers and declared differences; faithful: "
+            "Chainer's own interfaces over PyTorch (always so with --only).",
         ),
         click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),

@@ -13,6 +13,7 @@ from chainer2torch.cli.command import Command, Group
 from chainer2torch.cli.errors import DONE, Failure
 from chainer2torch.cli.options import PATH
 from chainer2torch.project import files
+from chainer2torch.rules.stage_names import STYLES
 
 
 @click.command(
@@ -84,6 +85,7 @@ def verify() -> None:
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("-v", "--verbose", is_flag=True, help="List what was not verified.")
 @click.option("--rules", "rule_dirs", multiple=True, type=PATH, metavar="DIR", help="Rule tables of your own.")
+@click.option("--style", type=click.Choice(STYLES), default="faithful", show_default=True, help="Whose rules.")
 @click.option(
     "--mutants", metavar="ROWS[,HELPERS]", help="Change so many rows (and helpers) at random: do the examples notice?"
 )
@@ -99,6 +101,7 @@ def verify_rules(
     mutants: str | None,
     seed: int,
     survivors: Path | None,
+    style: str,
     report_file: Path | None,
     **chosen: Any,
 ) -> int:
@@ -110,10 +113,12 @@ def verify_rules(
         if mutants is not None:
             from chainer2torch.verify.rules.mutation_report import run
 
-            report = run(load_rules(rule_dirs), names, mutants, seed, survivors)
+            report = run(load_rules(rule_dirs, style=style), names, mutants, seed, survivors)
             click.echo("\n".join(report.lines(verbose)))
             return report.exit_code
-        result = room.verify_rules(names, rules=load_rules(rule_dirs), matrix=not no_matrix, junit=junit, **chosen)
+        result = room.verify_rules(
+            names, rules=load_rules(rule_dirs, style=style), matrix=not no_matrix, junit=junit, **chosen
+        )
     except LookupError as error:
         raise Failure(str(error.args[0] if error.args else error)) from None
     return _verified(result, result.lines(verbose), report_file)

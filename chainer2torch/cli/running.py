@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +35,9 @@ def run(
         problems = finished(folders, writing)
         project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
         project.problems.extend(problems)
+    options = dataclasses.replace(options, style=_style(project, options.style))
+    for tree in project.trees:
+        tree.style = options.style
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         if options.chainer_version is None:
@@ -46,14 +50,27 @@ def run(
     if any(tree.place for tree in project.trees):
         from chainer2torch.project import dependencies
 
-        dependencies.move(project, lambda: _rules(options.rules).libraries, rewrite)
+        dependencies.move(project, lambda: _rules(options.rules, options.style).libraries, rewrite)
     return project
+
+
+def _style(project: Project, asked: str) -> str:
+    """The style of the run: that of an earlier one, whose helpers the files name, else the one that is asked for."""
+    from chainer2torch.vendor import compat_file
+
+    found = {
+        compat_file.style_of(source.text)
+        for tree in project.trees
+        for path, source in tree.sources.items()
+        if compat_file.is_helper_module(path, source.text)
+    }
+    return found.pop() if len(found) == 1 else asked
 
 
 def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
     from chainer2torch import engine as room
 
-    rules = _rules(options.rules)
+    rules = _rules(options.rules, options.style)
     if options.trace is not None:
         from chainer2torch.verify import trace
 
@@ -71,7 +88,9 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
                 pinned=pinned,
                 kinds=kinds,
                 only=frozenset(options.only),
+                style=options.style,
                 parallel_updater=options.parallel_updater,
+                modernize=options.modernize,
             ),
         }
         if options.trace is not None:
@@ -87,20 +106,20 @@ def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:
 
     checks = tuple(found for path in goal.verified for found in verification.read(path))
     comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
-    return Extras(functools.cache(functools.partial(_next_step, options.rules)), comparison, checks)
+    return Extras(functools.cache(functools.partial(_next_step, options.rules, options.style)), comparison, checks)
 
 
-def _next_step(rule_dirs: tuple[Path, ...], symbol: str) -> str:
+def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
     """What the rule of a symbol tells a person to do."""
-    row = _rules(rule_dirs).find(symbol)
+    row = _rules(rule_dirs, style).find(symbol)
     return row.next if row is not None else ""
 
 
 @functools.lru_cache(maxsize=1)
-def _rules(rule_dirs: tuple[Path, ...]) -> Any:
+def _rules(rule_dirs: tuple[Path, ...], style: str) -> Any:
     from chainer2torch.rules.table import load_rules
 
-    return load_rules(rule_dirs, lazy=True)
+    return load_rules(rule_dirs, lazy=True, style=style)
 
 
 def write_report(path: Path, form: str, report: Report, extras: Extras) -> None:

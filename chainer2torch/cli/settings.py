@@ -43,7 +43,9 @@ class Settings:
     jobs: int = 0
     init: str = "chainer"
     only: tuple[str, ...] = ()
+    style: str = "native"
     parallel_updater: str = "ddp"
+    modernize: bool = True
     goal: Goal = Goal()
 
 
@@ -79,7 +81,9 @@ def settings(
         jobs=base.jobs,
         init=base.init,
         only=base.only,
+        style=base.style,
         parallel_updater=base.parallel_updater,
+        modernize=base.modernize,
         goal=Goal(base.baseline, base.fail_under),
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Subset, default_collate
+from torch.utils.data import DataLoader, Dataset, StackDataset, Subset
 
 
 class Batches:
@@ -24,6 +24,9 @@ class Batches:
     def reset(self) -> None:
         self.epoch, self.is_new_epoch, self._count = 0, False, 0
         self._batches: Any = None
+
+    def __len__(self) -> int:
+        return len(self.loader)
 
     def __iter__(self) -> Batches:
         return self
@@ -44,6 +47,14 @@ class Batches:
         return self.epoch + self._count / len(self.loader)
 
 
+class TupleDataset(StackDataset[Any]):
+    """A StackDataset whose slices are lists of examples. Source: chainer.datasets.TupleDataset."""
+
+    def __getitem__(self, index: Any) -> Any:
+        columns = super().__getitem__(index)  # type: ignore[no-untyped-call]
+        return list(zip(*columns)) if isinstance(index, slice) else columns
+
+
 class TransformDataset(Dataset[Any]):
     """Applies ``transform`` to each example when it is asked for. Source: chainer.datasets.TransformDataset."""
 
@@ -53,7 +64,9 @@ class TransformDataset(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
         return self.transform(self.dataset[index])
 
 
@@ -97,20 +110,38 @@ def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> li
 
 
 def collate(examples: list[Any]) -> Any:
-    """default_collate with signed integers as int64, as torch's losses and embeddings want their labels.
+    """Stacks examples as concat_examples does, with small signed integers as int64, as torch's losses want labels.
 
-    Images in uint8 stay. For DataLoader(collate_fn=collate). Source: chainer.dataset.concat_examples.
+    default_collate takes lists apart, and keeps int32. For DataLoader(collate_fn=collate).
+    Source: chainer.dataset.concat_examples.
     """
-    return _long(default_collate(examples))
+    first = examples[0]
+    if isinstance(first, tuple):
+        return tuple(collate(list(column)) for column in zip(*examples))
+    if isinstance(first, dict):
+        return {key: collate([example[key] for example in examples]) for key in first}
+    if isinstance(first, str):
+        return examples
+    batch = torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
+    return batch.long() if batch.dtype in (torch.int8, torch.int16, torch.int32) else batch
 
 
-def _long(batch: Any) -> Any:
+def collate_to(examples: list[Any], device: Any = None) -> Any:
+    """collate, on a device: a torch.device, or the number of a GPU (negative: the CPU).
+
+    Source: chainer.dataset.concat_examples.
+    """
+    if isinstance(device, int):
+        device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+    return _moved(collate(examples), device)
+
+
+def _moved(batch: Any, device: Any) -> Any:
+    if isinstance(batch, tuple):
+        return tuple(_moved(part, device) for part in batch)
     if isinstance(batch, dict):
-        return {key: _long(value) for key, value in batch.items()}
-    if isinstance(batch, (list, tuple)):
-        return tuple(_long(value) for value in batch)
-    is_label = isinstance(batch, torch.Tensor) and batch.dtype in (torch.int8, torch.int16, torch.int32)
-    return batch.long() if is_label else batch
+        return {key: _moved(part, device) for key, part in batch.items()}
+    return batch.to(device) if isinstance(batch, torch.Tensor) else batch
 
 
 def collate_padded(examples: list[Any], padding: float) -> torch.Tensor:
@@ -124,3 +155,9 @@ def collate_padded(examples: list[Any], padding: float) -> torch.Tensor:
     for row, tensor in zip(batch, tensors):
         row[tuple(map(slice, tensor.shape))] = tensor
     return batch
+
+
+def endless(loader: DataLoader[Any]) -> Iterator[Any]:
+    """The batches of a DataLoader, epoch after epoch. Source: chainer.iterators.SerialIterator with ``repeat``."""
+    while True:
+        yield from loader

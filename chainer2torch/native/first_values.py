@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
-from torch import nn
+import torch.nn as nn
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.parameter import is_lazy
 
@@ -22,14 +22,13 @@ def init_like_chainer(model: _Model) -> _Model:
     The forget gate of an LSTMCell has the bias 1, as L.LSTM and L.StatelessLSTM have; nn.LSTM has 0, as NStepLSTM.
     Call it at the end of ``__init__``, before values that are set there; it returns ``model``. Submodules with an
     ``__init__`` of their own are left to that; layers in nn.Sequential, nn.ModuleList and nn.ModuleDict are filled.
-    A lazy layer is filled when its shape is inferred. Embedding, BatchNorm and the like begin as Chainer's do anyhow.
+    A lazy layer is filled when its shape is inferred. Embedding, BatchNorm and the like begin as Chainer's do anyhow,
+    and layers with first values of their own (``initialized``) are left alone.
     Source: chainer.initializers.LeCunNormal, what links use by default.
     """
     for layer in _layers(model):
-        if any(is_lazy(param) for param in layer.parameters(recurse=False)):
-            layer.reset_parameters = functools.partial(_fill, layer)  # type: ignore[assignment]
-        else:
-            _fill(layer)
+        if not hasattr(layer, "filled_when_inferred"):
+            _fill_or_wait(layer, functools.partial(_fill, layer))
     return model
 
 
@@ -52,3 +51,64 @@ def _fill(layer: nn.Module) -> None:
             nn.init.zeros_(param)
             if isinstance(layer, nn.LSTMCell) and name == "bias_ih":
                 param[layer.hidden_size : 2 * layer.hidden_size] = 1
+
+
+def initialized(layer: _Model, weight: Any = None, bias: Any = None) -> _Model:
+    """A layer with first values of its own: an initializer, a number or an array each; None: Chainer's.
+
+    A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
+    """
+    _fill_or_wait(layer, functools.partial(_fill_with, layer, weight, bias))
+    return layer
+
+
+def given_size(layer: Any) -> int | None:
+    """in_features or in_channels as the constructor got it: None where the first batch said it.
+
+    Source: chainer.links.Linear.in_size.
+    """
+    if getattr(layer, "filled_when_inferred", False):
+        return None
+    return layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
+
+
+def _fill_or_wait(layer: Any, fill: functools.partial[None]) -> None:
+    layer.filled_when_inferred = any(is_lazy(param) for param in layer.parameters(recurse=False))
+    if layer.filled_when_inferred:
+        layer.reset_parameters = fill
+    else:
+        fill()
+
+
+@torch.no_grad()
+def _fill_with(layer: nn.Module, weight: Any, bias: Any) -> None:
+    vars(layer).pop("reset_parameters", None)
+    if isinstance(layer, _LAYERS):
+        _fill(layer)
+    for param, value in ((layer.weight, weight), (getattr(layer, "bias", None), bias)):
+        if isinstance(param, torch.Tensor) and callable(value):
+            value(param)
+        elif isinstance(param, torch.Tensor) and value is not None:
+            param.copy_(torch.as_tensor(value))
+
+
+def lecun_normal_(param: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    """N(0, scale^2 / fan_in). Source: chainer.initializers.LeCunNormal; HeNormal is that with a scale of sqrt(2)."""
+    return nn.init.normal_(param, std=scale * param[0].numel() ** -0.5)
+
+
+def lecun_uniform_(param: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    """U(-a, a) with a = scale sqrt(3 / fan_in). Source: chainer.initializers.LeCunUniform."""
+    limit = scale * (3 / param[0].numel()) ** 0.5
+    return nn.init.uniform_(param, -limit, limit)
+
+
+def parameter(values: Any, shape: Any) -> nn.Parameter:
+    """A parameter of a shape with its first values: an initializer, a number or an array. Source: chainer.Parameter."""
+    param = nn.Parameter(torch.empty(shape))
+    with torch.no_grad():
+        if callable(values):
+            values(param)
+        else:
+            param.copy_(torch.as_tensor(values))
+    return param

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 
 def softmax_cross_entropy(
-    x: Tensor, t: Tensor, normalize: bool = True, class_weight: Tensor | None = None, ignore_label: int = -1
+    x: Tensor, t: Tensor, normalize: bool = True, class_weight: Any = None, ignore_label: int = -1
 ) -> Tensor:
     """F.cross_entropy that is 0 where all labels are ignored (torch: nan), and divides by the number of labels.
 
     torch divides by the sum of the class weights. x: (N, C, ...), t: (N, ...) integers.
     Source: chainer.functions.softmax_cross_entropy.
     """
-    total = F.cross_entropy(x, t.long(), class_weight, ignore_index=ignore_label, reduction="sum")
+    weight = None if class_weight is None else torch.as_tensor(class_weight, dtype=x.dtype, device=x.device)
+    total = F.cross_entropy(x, t.long(), weight, ignore_index=ignore_label, reduction="sum")
     return total / ((t != ignore_label).sum().clamp(min=1) if normalize else max(len(x), 1))
 
 
-def sigmoid_cross_entropy(x: Tensor, t: Tensor, normalize: bool = True) -> Tensor:
+def sigmoid_cross_entropy(x: Tensor, t: Tensor, normalize: bool = True, reduce: str = "mean") -> Tensor:
     """F.binary_cross_entropy_with_logits for labels 0 and 1 that ignores -1. x and t: one shape.
 
     Source: chainer.functions.sigmoid_cross_entropy.
     """
-    losses = F.binary_cross_entropy_with_logits(x, t.clamp(min=0).to(x.dtype), reduction="none")
-    return (losses * (t != -1)).sum() / ((t != -1).sum().clamp(min=1) if normalize else max(len(x), 1))
+    losses = F.binary_cross_entropy_with_logits(x, t.clamp(min=0).to(x.dtype), reduction="none") * (t != -1)
+    if reduce == "no":
+        return losses
+    return losses.sum() / ((t != -1).sum().clamp(min=1) if normalize else max(len(x), 1))
 
 
 def binary_accuracy(y: Tensor, t: Tensor) -> Tensor:
@@ -49,6 +53,30 @@ def hinge(x: Tensor, t: Tensor, norm: str = "L1") -> Tensor:
     sign = 1 - 2 * F.one_hot(t.long(), x.shape[1]).to(x.dtype)
     losses = F.relu(1 + sign * x)
     return (losses if norm == "L1" else losses**2).sum() / len(x)
+
+
+def leaky_relu(x: Tensor, slope: float = 0.2) -> Tensor:
+    """F.leaky_relu with Chainer's slope, for a function that is passed on. Source: chainer.functions.leaky_relu."""
+    return F.leaky_relu(x, slope)
+
+
+def clipped_relu(x: Tensor, z: float = 20.0) -> Tensor:
+    """relu up to z, for a function that is passed on. Source: chainer.functions.clipped_relu."""
+    return F.hardtanh(x, 0.0, z)
+
+
+def transpose_sequence(xs: Any) -> tuple[Tensor, ...]:
+    """Sequences, the longest first, as one batch for each time step. Source: chainer.functions.transpose_sequence."""
+    return tuple(torch.stack([x[i] for x in xs if len(x) > i]) for i in range(len(xs[0]) if len(xs) else 0))
+
+
+def pad(x: Tensor, pad_width: Any, constant_values: float = 0) -> Tensor:
+    """F.pad with NumPy's widths: one (before, after) for each axis, the first axis first, or one for all of them.
+
+    Source: chainer.functions.pad with mode "constant".
+    """
+    widths = np.broadcast_to(pad_width, (x.ndim, 2))[::-1]
+    return F.pad(x, widths.ravel().tolist(), value=constant_values)
 
 
 class _Maximum(torch.autograd.Function):
@@ -107,6 +135,12 @@ def lstm(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
     Rows of ``c`` behind those of ``x`` go on unchanged. Source: chainer.functions.lstm.
     """
+    new, h = lstm_step(c[: x.shape[0]], x)
+    return torch.cat((new, c[x.shape[0] :])), h
+
+
+def lstm_step(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The same for as many rows of ``c`` as ``x`` has: h comes from that very c. Source: chainer.functions.lstm."""
     a, i, f, o = x.unflatten(1, (-1, 4)).unbind(2)
-    new = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c[: len(x)]
-    return torch.cat((new, c[len(x) :])), torch.sigmoid(o) * torch.tanh(new)
+    new = torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c
+    return new, torch.sigmoid(o) * torch.tanh(new)

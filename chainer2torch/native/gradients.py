@@ -6,7 +6,8 @@ Not here, because plain torch is equal: ``WeightDecay`` as the last hook (``weig
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -78,3 +79,15 @@ def scale_gradients_by_layer(
             norm, grad_norm = param.norm(), param.grad.norm()
             rate = norm / (eps + grad_norm + weight_decay * norm)
             param.grad.add_(param, alpha=weight_decay).mul_(torch.where(norm > threshold, rate, 1.0))
+
+
+def before_step(optimizer: torch.optim.Optimizer, change: Callable[..., None], *options: float) -> None:
+    """Calls ``change(params, *options)`` before each step, where the loop that makes the steps is elsewhere.
+
+    Source: chainer.Optimizer.add_hook.
+    """
+
+    def hook(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        change(optimizer.param_groups[0]["params"], *options)
+
+    optimizer.register_step_pre_hook(hook)

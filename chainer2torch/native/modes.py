@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from torch import nn
+import torch.nn as nn
 
 
 @contextlib.contextmanager

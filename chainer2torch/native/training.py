@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from torch import nn
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from pytorch_pfn_extras import reporting
+import torch.nn as nn
+
+from chainer2torch.native.data import collate_to
+from chainer2torch.native.devices import get_device
 
 
 def observers(model: nn.Module, name: str = "main") -> dict[str, nn.Module]:
@@ -13,3 +23,106 @@ def observers(model: nn.Module, name: str = "main") -> dict[str, nn.Module]:
     evaluator also gives each part its own mode back. Source: chainer.Reporter.
     """
     return {"/".join([name, *filter(None, path.split("."))]): part for path, part in model.named_modules()}
+
+
+def _cross_entropy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    total = F.cross_entropy(y, t.long(), ignore_index=-1, reduction="sum")
+    return total / (t != -1).sum().clamp(min=1)
+
+
+def _accuracy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    return (y.argmax(dim=1) == t).to(y.dtype).mean()
+
+
+class Classifier(nn.Module):
+    """A model with its loss and accuracy, which it reports; the last argument is the label, and -1 does not count.
+
+    Source: chainer.links.Classifier.
+    """
+
+    compute_accuracy = True
+    lossfun: Callable[..., Any]
+    accfun: Callable[..., Any]
+
+    def __init__(
+        self, predictor: nn.Module, lossfun: Callable[..., Any] = _cross_entropy, accfun: Callable[..., Any] = _accuracy
+    ) -> None:
+        super().__init__()
+        self.predictor = predictor
+        self.__dict__.update(lossfun=lossfun, accfun=accfun)  # what is no part of the model is not registered
+
+    def forward(self, *args: Any) -> Any:
+        *x, t = args
+        self.y = self.predictor(*x)
+        self.loss = loss = self.lossfun(self.y, t)
+        reporting.report({"loss": loss.item()}, self)
+        if self.compute_accuracy:
+            self.accuracy = self.accfun(self.y, t)
+            reporting.report({"accuracy": self.accuracy.item()}, self)
+        return loss
+
+
+def call_with(function: Callable[..., Any], batch: Any) -> Any:
+    """Calls a function with the parts of a batch: those of a tuple by position, those of a dict by name.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+    if isinstance(batch, tuple):
+        return function(*batch)
+    return function(**batch) if isinstance(batch, dict) else function(batch)
+
+
+def start_clock(manager: Any) -> None:
+    """Lets extensions that run before training ask for ``elapsed_time``; else it begins with the first iteration.
+
+    Source: chainer.training.Trainer.
+    """
+    manager._start_time = time.perf_counter()
+
+
+def corrected_rate(optimizer: torch.optim.Optimizer) -> float:
+    """The rate of Adam with the bias correction of the last step. Source: chainer.optimizers.Adam.lr."""
+    group = optimizer.param_groups[0]
+    steps = [float(optimizer.state[p]["step"]) for p in group["params"] if "step" in optimizer.state[p]]
+    if not steps:
+        return 0.0
+    first, second = (1 - beta ** steps[0] for beta in group["betas"])
+    rate: float = group["lr"] * second**0.5 / first
+    return rate
+
+
+class Updater:
+    """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    def __init__(
+        self, iterator: Any, optimizer: Any, converter: Callable[..., Any] | None = None, device: Any = None
+    ) -> None:
+        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
+        self.converter = converter or collate_to
+        self.device = get_device(device)
+        self.iteration = 0
+
+    def get_iterator(self, name: str) -> Any:
+        return self._iterators[name]
+
+    def get_optimizer(self, name: str) -> Any:
+        return self._optimizers[name]
+
+    def get_all_optimizers(self) -> dict[str, Any]:
+        return dict(self._optimizers)
+
+    def update_core(self) -> None:
+        raise NotImplementedError
+
+    def update(self) -> None:
+        self.update_core()
+        self.iteration += 1
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("epoch", "epoch_detail", "is_new_epoch"):
+            return getattr(self.get_iterator("main"), name)
+        raise AttributeError(name)

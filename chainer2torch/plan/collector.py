@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis.scopes import Scope
@@ -88,10 +89,12 @@ class Decisions:
         message: str = "",
         code: str = "",
         replaces: tuple[Claim, ...] = (),
+        difference: str = "",
     ) -> None:
         """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of.
 
-        Nothing is exact without a rule that says so, and whose examples run.
+        With a declared ``difference`` what the row calls exact is close: equal but for that difference. Nothing is
+        exact without a rule that says so, and whose examples run.
         """
         self._states.setdefault(node, state)
         code = code or (row.code if row else "C2T090")
@@ -99,8 +102,12 @@ class Decisions:
             row = self.context.rules.of_symbol(symbol, code)
             assert row is not None, f"{symbol} is exact, and no rule says so"
         rule, advice = (row.name, row.next) if row is not None else ("", "")
+        quiet = row is not None and row.quiet
         site = Site.at(node, symbol, state, code, message)
-        self._into.append(Decision(node, site=site, advice=advice, rule=rule, replaces=replaces))
+        if difference:
+            state = "close" if state == "exact" else state
+            site = dataclasses.replace(site, state=state, difference=difference)
+        self._into.append(Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet))
 
     def refine(self, node: ast.AST, row: Row | None, state: str, message: str, code: str = "", *, of: str = "") -> None:
         """Says more of a reference that another pass has decided, unless that one left it for a person.
@@ -109,7 +116,8 @@ class Decisions:
         """
         rule, advice = (row.name, row.next) if row is not None else ("", "")
         site = Site.at(node, of, state, code or (row.code if row else ""), message)
-        self._into.append(Decision(node, site=site, advice=advice, rule=rule, refines=True, of=of))
+        quiet = row is not None and row.quiet
+        self._into.append(Decision(node, site=site, advice=advice, rule=rule, refines=True, of=of, quiet=quiet))
 
     def keep(self, node: ast.AST, symbol: str, code: str, message: str) -> None:
         """Leaves a reference to another stage."""

@@ -12,6 +12,7 @@ from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.file_names import FileNames
 from chainer2torch.plan.match import UNDECIDED, Undecided
+from chainer2torch.plan.native.train_flags import flag_at
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.skips import Skipped
 from chainer2torch.plan.stages import MODELS, Stages
@@ -51,6 +52,8 @@ class Context(FileNames):
 
         A function that a constructor makes goes along when the module is copied, and would still ask the first one.
         """
+        if self.choices.style == "native":
+            return flag_at(self.analysis, self.source, node) or "compat.is_training()"
         inner = False
         for ancestor in self.source.ancestors(node):
             inner = inner or isinstance(ancestor, ast.Lambda)

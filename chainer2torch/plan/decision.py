@@ -13,10 +13,10 @@ import enum
 from typing import TypeAlias
 
 from chainer2torch.analysis.scopes import Scope
-from chainer2torch.plan.edits import Replace, StatementEdit, Wrap
+from chainer2torch.plan.edits import AddKeyword, Replace, StatementEdit, Wrap
 from chainer2torch.plan.site import Site
 
-Edit: TypeAlias = Replace | StatementEdit
+Edit: TypeAlias = Replace | AddKeyword | StatementEdit
 
 
 class Part(enum.Enum):
@@ -57,6 +57,7 @@ class Decision:
     replaces: tuple[Claim, ...] = ()
     refines: bool = False
     of: str = ""
+    quiet: bool = False  # the report says it; no marker in the file
 
     def claims(self) -> tuple[Claim, ...]:
         """The parts of the node that this decision takes."""

@@ -47,6 +47,15 @@ class Wrap:
 
 
 @dataclasses.dataclass(frozen=True)
+class AddKeyword:
+    """Gives a call one more argument by keyword; ``value`` is code."""
+
+    span: Span
+    name: str
+    value: str
+
+
+@dataclasses.dataclass(frozen=True)
 class StatementEdit:
     """An edit of the statement that starts at ``start``."""
 
@@ -84,10 +93,35 @@ class ReplaceStatement(StatementEdit):
 
 @dataclasses.dataclass(frozen=True)
 class Unwrap(StatementEdit):
-    """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it."""
+    """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it.
+
+    ``operands`` are the names in those lines, as in ReplaceStatement.
+    """
 
     branch: str = "body"
     append: str = ""
+    operands: Mapping[str, Operand] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class RemoveBase(StatementEdit):
+    """Removes a base (by its index) from a class definition."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class IntoFor(StatementEdit):
+    """Replaces a ``while`` loop by a ``for`` loop over ``inner``, in another one over ``outer`` if that is given.
+
+    Both are heads without the colon. With ``last_behind`` the last statement of the body, an ``if`` that is true in
+    the last round only, is taken apart: its body stands behind the inner loop.
+    """
+
+    inner: str
+    outer: str
+    last_behind: bool
+    operands: Mapping[str, Operand]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +129,14 @@ class Rename(StatementEdit):
     """Renames a function definition."""
 
     name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class AddParameter(StatementEdit):
+    """Gives a function definition one more parameter; ``default`` is code."""
+
+    name: str
+    default: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,11 +148,17 @@ class RemoveImport(StatementEdit):
 
 @dataclasses.dataclass(frozen=True)
 class GuardImport(StatementEdit):
-    """Puts an import statement into a ``try`` that lets it fail."""
+    """Puts an import statement into a ``try`` that lets it fail.
+
+    ``stand_ins`` are the names that something is needed for even then, each with the dotted name that it stands for.
+    """
+
+    stand_ins: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class ReplaceImport(StatementEdit):
-    """Replaces an import alias by another import statement."""
+    """Removes aliases (by their index) from an import statement; what binds their names stands behind it."""
 
-    statement: str
+    aliases: frozenset[int]
+    statements: tuple[str, ...]

@@ -13,11 +13,14 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import (
     array_methods,
+    chain_lists,
     device_cases,
     init_scope,
     link_hook_classes,
     link_names,
+    native_devices,
     older_versions,
+    sequentials,
     serializing,
     train_modes,
 )
@@ -26,6 +29,7 @@ from chainer2torch.rules.table import Row
 HardCase = Callable[[Context, Decisions, ast.AST, Row], None]
 HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
     {
+        "chain_list": chain_lists.chain_list,
         "init_scope": init_scope.init_scope,
         "using_config": train_modes.using_config,
         "collect_parameters": older_versions.collect_parameters,
@@ -33,12 +37,16 @@ HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
         "parameters": older_versions.parameters,
         "train_value": train_modes.train_value,
         "device_send": device_cases.send,
+        "native_device": native_devices.device,
+        "native_idle": native_devices.idle,
+        "native_use": native_devices.use,
         "astype": array_methods.astype,
         "converted_reduction": array_methods.converted_reduction,
         "link_hook": link_hook_classes.link_hook,
         "link_name": link_names.link_name,
         "parameter_name": link_names.parameter_name,
         "link_serialize": serializing.link_serialize,
+        "sequential": sequentials.sequential,
         "serializer_test": serializing.serializer_test,
     }
 )

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Part, Provided
-from chainer2torch.plan.edits import Comment, StatementEdit, Unmark, Wrap
+from chainer2torch.plan.edits import Comment, Remove, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.site import Site
 
 _PLANNED = (Part.EDIT, Part.WRAP)
@@ -153,7 +153,7 @@ class Ledger:
         present = self.sites.get(decision.node)
         if not decision.refines:
             if present is None:
-                self._put(decision.node, site, decision.advice)
+                self._put(decision.node, site, decision.advice, decision.quiet)
             return
         if present is None or present.state == "manual" or decision.of not in ("", present.symbol):
             return
@@ -162,13 +162,14 @@ class Ledger:
             decision.node,
             dataclasses.replace(site, symbol=present.symbol, code=site.code or present.code),
             decision.advice,
+            decision.quiet,
         )
 
-    def _put(self, node: ast.AST, site: Site, advice: str = "") -> None:
+    def _put(self, node: ast.AST, site: Site, advice: str = "", quiet: bool = False) -> None:
         self.sites[node] = site
         self._tell(node)
         self.comments.pop(node, None)
-        if site.state in ("manual", "review"):
+        if site.state in ("manual", "review") and not quiet:
             self.comments[node] = self._marker(node, site, advice)
 
     def _tell(self, node: ast.AST) -> None:
@@ -277,14 +278,15 @@ class Ledger:
 
     # -- the result ------------------------------------------------------------------------------------------------
 
-    def live(self, others: Iterable[StatementEdit] = ()) -> list[Edit | Wrap]:
+    def live(self, others: Iterable[Edit] = ()) -> list[Edit | Wrap]:
         """The edits outside of what other edits remove; ``others`` are those of the imports."""
         source = self.context.source
         gone = [source.span(n) for n in self.removed if hasattr(n, "lineno")]
 
         def lives(edit: Edit | Wrap) -> bool:
             start, end = (edit.start, edit.start + 1) if isinstance(edit, StatementEdit) else edit.span
-            return not any(a <= start and end <= b for a, b in gone)
+            itself = isinstance(edit, Remove)  # what removes a statement stands at its start
+            return not any(a <= start and end <= b and not (itself and a == start) for a, b in gone)
 
         found = [*self.edits.values(), *self.wraps.values(), *self.comments.values(), *self._unmarked(), *others]
         return [edit for edit in found if lives(edit)]

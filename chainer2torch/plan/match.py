@@ -28,7 +28,9 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.rules.signature import Bound
+from chainer2torch.rules.row import Case
 from chainer2torch.rules.table import Row
 
 
@@ -70,6 +72,11 @@ class Question:
     is_instance: Callable[[Kind, str], bool | Undecided]
     input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
     graph: Callable[[], GraphUse] = GraphUse  # of a backward(): whether another one passes its graph
+    asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
+    on_device: bool = False  # of an array module: it is a torch.device in the output
+    may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
+    walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
 
     def literal(self, name: str) -> Any:
         """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
@@ -118,16 +125,25 @@ def parsed(text: str) -> ast.expr:
 
 def choose(question: Question) -> tuple[str | None, bool]:
     """The template for a call, and whether it is the fallback because a guard could not be decided."""
+    case, undecided = case_for(question)
+    return None if case is None else case.torch, undecided
+
+
+def case_for(question: Question) -> tuple[Case | None, bool]:
+    """The case for a call, or the fallback, and whether it is the fallback because a guard could not be decided."""
     row = question.row
+    fallback = Case(None, row.fallback) if row.fallback is not None else None
     for case in row.cases:
         if case.when is None:
-            return case.torch, False
+            return case, False
         truth = evaluate(parsed(case.when), question)
         if truth is UNDECIDED:
-            return row.fallback, True
+            if case.native:  # the cases of the faithful style come after it
+                continue
+            return fallback, True
         if truth:
-            return case.torch, False
-    return row.fallback, False
+            return case, False
+    return fallback, False
 
 
 def constant(text: str, question: Question) -> Any:
@@ -242,11 +258,28 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         kind = q.input_kind
         value = getattr(kind, function[6:], None) if isinstance(kind, Tensor) else None
         return UNDECIDED if value is None else value
+    if function == "called_plainly":  # the calls of a layer that are seen pass its input and nothing else
+        return q.input_kind is None or q.input_kind != UNKNOWN
+    if function == "walks_freely":
+        return q.walks_freely()
     if function in ("graph_shared", "graph_cut"):
         return getattr(q.graph(), function[6:])
+    if function == "defined":
+        return q.defined()
+    if function == "gradient_asked":
+        return q.asked()
+    if function == "on_device":
+        return q.on_device
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
+    if function in _ARRAY_TESTS:
+        return _ARRAY_TESTS[function](name, q)
     if function == "given":
         return name in q.bound.given or name in q.bound.variadic(q.row.signature)
+    if function == "count":  # of what *args takes; what is unpacked there counts as it will be at run time
+        return len(q.bound.extra_args)
+    if function == "may_be_none":
+        node = q.bound.given.get(name)
+        return q.literal(name) is None if node is None else q.may_be_none(node)
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "is_name":
@@ -269,6 +302,50 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     return UNDECIDED
 
 
+def dtype_named(name: str, q: Question) -> str | None:
+    """The dtype that an argument (or its default) names; None: it is not known here."""
+    if name not in q.bound.given and q.row.signature is not None:
+        return DTYPES.get(q.row.signature.defaults.get(name, "").strip("'"))
+    named = {dtype_of(kind) for kind in q.kinds(name)}
+    return named.pop() if len(named) == 1 else None
+
+
+def _is_dtype(name: str, q: Question) -> Any:
+    """Whether a dtype is known by its name, or is torch's own already."""
+    return True if dtype_named(name, q) is not None or is_torch_dtype(name, q) else UNDECIDED
+
+
+def is_torch_dtype(name: str, q: Question) -> bool:
+    """Whether an argument is a dtype of torch: ``x.dtype`` of a tensor."""
+    return name in q.bound.given and all(isinstance(k, Inst) and k.cls == "torch.dtype" for k in q.kinds(name))
+
+
+def _is_floating(name: str, q: Question) -> Any:
+    """Whether an array holds floats."""
+    dtypes = {getattr(k, "dtype", None) for k in q.kinds(name)}
+    return UNDECIDED if None in dtypes else all(str(d).startswith("float") for d in dtypes)
+
+
+def _are_tensors(name: str, q: Question) -> Any:
+    """Whether a list or tuple holds tensors, all of one dtype."""
+    kinds = [
+        item
+        for k in q.kinds(name)
+        for part in ((k.element,) if isinstance(k, Lst) else k.items if isinstance(k, Tup) else (k,))
+        for item in options(part)
+        if isinstance(k, (Lst, Tup)) or not isinstance(k, Tensor)
+    ]
+    if not kinds or not all(isinstance(k, Tensor) for k in kinds):
+        return UNDECIDED
+    dtypes = {k.dtype for k in kinds if isinstance(k, Tensor)}
+    return True if len(dtypes) == 1 and None not in dtypes else UNDECIDED
+
+
+_ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
+    "is_dtype": _is_dtype,
+    "is_floating": _is_floating,
+    "are_tensors": _are_tensors,
+}
 _BUILTINS: Mapping[str, Callable[..., Any]] = {"len": len, "min": min, "max": max, "abs": abs}
 
 

@@ -11,6 +11,16 @@ from chainer2torch.plan import skips
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Item, Part
 from chainer2torch.plan.ledger import Ledger, Policy
+from chainer2torch.plan.native import (
+    array_devices,
+    dataset_classes,
+    graph_cuts,
+    loop_edits,
+    modes,
+    optimizer_edits,
+    type_checks,
+    weight_files,
+)
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.passes import (
     adapters,
@@ -18,12 +28,16 @@ from chainer2torch.plan.passes import (
     array_modules,
     class_tests,
     device_texts,
+    element_keys,
     fold,
     kept_gradients,
     link_members,
     links,
     model_copies,
+    modernize,
     names_of_links,
+    native_reasons,
+    native_trainers,
     overridden_members,
     overridden_moves,
     references,
@@ -60,8 +74,16 @@ def _with_models(context: Context) -> bool:
     return context.with_models
 
 
+def _native(context: Context) -> bool:
+    return context.with_models and context.choices.style == "native"
+
+
 def _on_one_device(context: Context) -> bool:
     return context.choices.parallel_updater == "single"
+
+
+def _on_todays_python(context: Context) -> bool:
+    return context.choices.modernize and context.with_models
 
 
 def _pass(
@@ -76,10 +98,21 @@ def _pass(
 
 
 PASSES: tuple[Pass, ...] = (
+    # first: what moves as a whole has its places before the passes that look at one expression after the other
+    _pass("native_optimizers", optimizer_edits.run),
+    _pass("native_loops", loop_edits.run),
+    _pass("native_dataset_classes", dataset_classes.run),
+    _pass("native_weight_files", weight_files.run),
     _pass("fold", fold.run),
+    # array modules that become devices: the other passes leave those alone
+    _pass("array_devices", array_devices.run, when=_native),
     _pass("array_modules", array_modules.run),
     _pass("class_tests", class_tests.run),
+    _pass("type_checks", type_checks.run, when=_native),
+    _pass("graph_cuts", graph_cuts.run, when=_native),
+    _pass("native_trainers", native_trainers.run),
     _pass("references", references.run, when=_always),
+    _pass("native_reasons", native_reasons.run),
     _pass("names_of_links", names_of_links.run),
     _pass("device_texts", device_texts.run),
     _pass("link_members", link_members.run),
@@ -94,6 +127,13 @@ PASSES: tuple[Pass, ...] = (
     _pass(
         "states",
         states.run,
+        yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass("modes", modes.run, when=_native),
+    _pass(
+        "element_keys",
+        element_keys.run,
+        # what is a number or a host array already needs no more
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
     ),
     _pass("kept_gradients", kept_gradients.run),
@@ -114,6 +154,7 @@ PASSES: tuple[Pass, ...] = (
         # an adapter takes either side's values
         overrides=[(Part.WRAP, "references"), (Part.WRAP, "array_crossings"), (Part.WRAP, "states")],
     ),
+    _pass("modernize", modernize.run, when=_on_todays_python),
     _pass("shadowing", shadowing.run, when=_always),
     _pass("unresolved", unresolved.run, when=_always),
     _pass("texts", texts.run, when=_always),

@@ -57,6 +57,7 @@ class Site(_Placed):
     cell: CellPlace | None = None  # set when a notebook's results are reported
     end_line: int | None = None
     end_column: int | None = None
+    difference: str = ""  # the declared difference of the native style that is made here (docs/differences.md)
 
     @classmethod
     def at(cls, node: ast.AST, symbol: str, state: str, code: str, message: str = "") -> Site:

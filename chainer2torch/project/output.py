@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chainer2torch.project import files, gitstate, notebooks
 from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.trimming import words
 from chainer2torch.project.files import FileError, interrupts_wait
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.transaction import Transaction
@@ -92,7 +93,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
     changed = set(wanted)
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
-        if path not in texts and changed and (used := set(compat_file.names_used(source.text))):
+        if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
     for root in sorted(wanted):
         if not any(_share_a_path(root, other) for other in changed):
@@ -109,7 +110,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                     "exists and was not written by chainer2torch, which needs that name "
                     "for its helpers; rename it and its imports, and run the command again",
                 )
-            new = compat_file.build(names).encode()
+            new = compat_file.build(names, style=tree.style, said=_words(tree, texts)).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)
@@ -117,6 +118,16 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             continue
         if new != old:
             yield Change(tree, relative, old, new)
+
+
+def _words(tree: Tree, texts: dict[str, str]) -> set[str]:
+    """The names that the texts of the tree may mean: what none of them says need not be in the helpers."""
+    return {
+        word
+        for path, source in tree.sources.items()
+        if path.rpartition("/")[2] != compat_file.FILE_NAME
+        for word in words(texts.get(path, source.text))
+    }
 
 
 def _share_a_path(root: str, other: str) -> bool:

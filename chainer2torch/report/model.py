@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 
 from chainer2torch.plan.site import STATES, Mention, Site
@@ -69,6 +70,11 @@ class Report:
             counts["sites"] += 1
             counts[site.state] += 1
         return counts
+
+    def differences(self) -> dict[str, int]:
+        """The declared differences of the native style (docs/differences.md), and at how many sites each is made."""
+        found = Counter(site.difference for site in self.sites if site.difference)
+        return dict(sorted(found.items()))
 
     def symbols(self) -> dict[str, dict[str, int]]:
         """For each Chainer name the number of sites by state, sorted by name."""

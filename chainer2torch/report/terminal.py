@@ -62,11 +62,13 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
         lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
         left = ("" if report.written else "would be ") + "left in the output" + " of this stage" * bool(report.kept)
-        lines.append(f"{left}: {_count(report.left, 'reference')} to Chainer")
+        lines.append(f"{left}: {_left(report.left, statuses[ERROR])}")
     if report.kept:
         lines.append(f"kept for other stages: {_count(len(report.kept), 'Chainer site')}")
     if report.mentions:
         lines.append(f"in strings and comments: {_count(len(report.mentions), 'name')} of Chainer's, not changed")
+    if differences := report.differences():
+        lines.append("declared differences: " + ", ".join(f"{name} ({count})" for name, count in differences.items()))
     if extras and extras.comparison:
         lines.append(extras.comparison.line())
     command = launch_command(report)
@@ -77,6 +79,15 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
     if advice:
         lines.append(f"next: {advice}")
     return "\n".join(lines) + "\n"
+
+
+def _left(left: int, unread: int) -> str:
+    """How much of Chainer is left; of files that could not be migrated nobody knows."""
+    count = f"{_count(left, 'reference')} to Chainer"
+    if not unread:
+        return count
+    files = f"what is in {_count(unread, 'file')} that could not be migrated"
+    return f"{count}, and {files}" if left else f"{files}; nothing in the others"
 
 
 def next_step(report: Report) -> str:

@@ -10,13 +10,18 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
+    AddKeyword,
+    AddParameter,
     Comment,
     GuardImport,
+    IntoFor,
     Operand,
     Remove,
+    RemoveBase,
     RemoveImport,
     Rename,
     Replace,
+    ReplaceImport,
     ReplaceStatement,
     Span,
     StatementEdit,
@@ -26,7 +31,9 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
+from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
+from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     comments_above,
     is_marker_of,
@@ -42,7 +49,7 @@ from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
-Edit = Replace | Wrap | StatementEdit
+Edit = Replace | Wrap | AddKeyword | StatementEdit
 # characters from which on functions and classes are rewritten by themselves: some 3,000 lines, 70 MB
 LARGE = 100_000
 
@@ -124,6 +131,7 @@ class _Rewriter:
         self.located = spans.Located()
         self.replaces: dict[Span, Replace] = {e.span: e for e in edits if isinstance(e, Replace)}
         self.wraps: dict[Span, Wrap] = {e.span: e for e in edits if isinstance(e, Wrap)}
+        self.keywords: dict[Span, AddKeyword] = {e.span: e for e in edits if isinstance(e, AddKeyword)}
         self.statements: dict[int, list[StatementEdit]] = {}
         for edit in edits:
             if isinstance(edit, StatementEdit):
@@ -189,6 +197,8 @@ class _Rewriter:
             several_lines = "\n" in self.source.text[slice(*span)]
             if several_lines and isinstance(original, cst.Call) and isinstance(updated, cst.Call):
                 updated = realign(original, updated, span[0], *self.source.line_at(span[0]))
+        if span in self.keywords and isinstance(updated, cst.Call):
+            updated = with_keyword(updated, self.keywords[span].name, self.keywords[span].value)
         if span in self.wraps:
             around = self.wraps[span]
             if around.operands:
@@ -214,8 +224,14 @@ class _Rewriter:
         for edit in edits:
             if isinstance(edit, RemoveImport):
                 small = import_edits.remove_aliases(node, edit.aliases)
+            elif isinstance(edit, ReplaceImport):
+                small = import_edits.replaced_small(node, edit.aliases, edit.statements)
             elif isinstance(edit, ReplaceStatement):
-                small = [part for line in self._code(edit) for part in getattr(line, "body", ())] or small
+                small = [
+                    part
+                    for line in self._code(edit, edit.template, edit.training)
+                    for part in getattr(line, "body", ())
+                ] or small
         if small and small[-1] is not node:
             small[-1] = small[-1].with_changes(semicolon=node.semicolon)
         return small
@@ -256,6 +272,13 @@ class _Rewriter:
             return [node.with_changes(leading_lines=kept), *lines[1:]]
         if isinstance(edit, Rename):
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
+        if isinstance(edit, AddParameter):
+            return [with_parameter(node, edit.name, edit.default), *lines[1:]]
+        if isinstance(edit, RemoveBase):
+            bases = [base for i, base in enumerate(node.bases) if i != edit.index]
+            return [node.with_changes(bases=bases), *lines[1:]]
+        if isinstance(edit, IntoFor):
+            return self._into_for(node, edit)
         if isinstance(edit, Unwrap):
             return self._unwrap(node, edit, original in self.located.elifs)
         alone = isinstance(node, cst.SimpleStatementLine) and len(original.body) == 1
@@ -265,19 +288,36 @@ class _Rewriter:
                 lines = [node.with_changes(body=kept)] if kept else comments_above(node)
             return lines
         if isinstance(edit, GuardImport):
-            return [import_edits.guarded(line) if isinstance(line, cst.SimpleStatementLine) else line for line in lines]
+            return self._guarded(lines, edit)
+        if isinstance(edit, ReplaceImport):
+            return import_edits.replaced(node, edit.aliases, edit.statements) if alone else lines
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
 
+    def _guarded(self, lines: list[Any], edit: GuardImport) -> list[Any]:
+        helper = self.names.spell("compat.not_migrated") if edit.stand_ins else ""
+        bound = [f"{name} = {helper}('{dotted}')" for name, dotted in edit.stand_ins]
+        return [
+            import_edits.guarded(line, bound) if isinstance(line, cst.SimpleStatementLine) else line for line in lines
+        ]
+
     def _replace(self, node: Any, edit: ReplaceStatement) -> list[Any]:
-        body = self._code(edit)
+        body = self._code(edit, edit.template, edit.training)
         if not body:
             return [node]
         if node.trailing_whitespace.comment is not None:
-            body[-1] = body[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
+            body[-1] = _with_end_of_line(body[-1], node.trailing_whitespace)
         missing = missing_comments([node.with_changes(leading_lines=())], body)
         return import_edits.above(body, [*node.leading_lines, *missing])
+
+    def _into_for(self, node: Any, edit: IntoFor) -> list[Any]:
+        operands = Operands(edit.operands, self._operand)
+        try:
+            return into_for(node, edit, lambda text: statements(text, operands, self.names))
+        except Unplaced:
+            self.failed.append(edit)
+            return [node]
 
     def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
         above = list(node.leading_lines)
@@ -303,13 +343,13 @@ class _Rewriter:
             body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
         if len(body) == 1 and is_pass(body[0]):
             body = comments_above(body[0])
-        behind: list[Any] = statements(edit.append, None, self.names) if edit.append else []
+        behind = self._code(edit, edit.append) if edit.append else []
         return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
 
-    def _code(self, edit: ReplaceStatement) -> list[Any]:
+    def _code(self, edit: ReplaceStatement | Unwrap, template: str, training_text: str = "") -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""
         try:
-            return statements(edit.template, Operands(edit.operands, self._operand), self.names, edit.training)
+            return statements(template, Operands(edit.operands, self._operand), self.names, training_text)
         except Unplaced:
             self.failed.append(edit)
             return []
@@ -318,6 +358,13 @@ class _Rewriter:
         """The new node of an operand that may come to stand outside of the parentheses it stood in."""
         node = self.updated.get(span)
         return ending_alone(node) if node is not None and "\n" in self.source.text[slice(*span)] else node
+
+
+def _with_end_of_line(statement: Any, end: cst.TrailingWhitespace) -> Any:
+    """A statement with the comment of another one behind it: of a compound statement, behind its first line."""
+    if isinstance(statement, cst.SimpleStatementLine):
+        return statement.with_changes(trailing_whitespace=end)
+    return statement.with_changes(body=statement.body.with_changes(header=end))
 
 
 __all__ = ["Applied", "apply", "parse", "training"]

@@ -9,9 +9,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, Span, StatementEdit, Unwrap, Wrap
+from chainer2torch.plan.edits import (
+    AddKeyword,
+    IntoFor,
+    RemoveImport,
+    Replace,
+    ReplaceStatement,
+    Span,
+    StatementEdit,
+    Unwrap,
+    Wrap,
+)
 
-Edit = Replace | Wrap | StatementEdit
+Edit = Replace | Wrap | AddKeyword | StatementEdit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Places:
             edits,
             sorted({span for edit in edits for span in _spans(edit)}),
             sorted({e.start for e in edits if isinstance(e, StatementEdit)}),
-            sorted(e.start for e in edits if isinstance(e, Unwrap)),
+            sorted(e.start for e in edits if isinstance(e, (IntoFor, Unwrap))),
         )
 
     @property
@@ -89,7 +99,7 @@ def _spans(edit: Edit) -> list[Span]:
     operands: Iterable[Any] = ()
     if isinstance(edit, Replace):
         operands = [*edit.operands.values(), *edit.extra, *(o for _, o in edit.extra_keywords)]
-    elif isinstance(edit, (ReplaceStatement, Wrap)):
+    elif isinstance(edit, (IntoFor, ReplaceStatement, Unwrap, Wrap)):
         operands = edit.operands.values()
-    own = [edit.span] if isinstance(edit, (Replace, Wrap)) else []
+    own = [edit.span] if isinstance(edit, (Replace, Wrap, AddKeyword)) else []
     return [*own, *(o.span for o in operands if o.span is not None)]

@@ -23,16 +23,33 @@ def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
     return [node.with_changes(names=kept)]
 
 
+def replaced_small(node: Any, indices: Collection[int], statements: Sequence[str]) -> list[Any]:
+    """An import statement without some of its aliases, and the statements that import them from elsewhere."""
+    others = [_parse(text, "\n").body[0] for text in statements]
+    return [*remove_aliases(node, indices), *others]
+
+
+def replaced(node: cst.SimpleStatementLine, indices: Collection[int], statements: Sequence[str]) -> list[Any]:
+    """The line of an import without some of its aliases, and lines that import them from elsewhere."""
+    parts = replaced_small(node.body[0], indices, statements)
+    lines: list[Any] = [cst.SimpleStatementLine([part]) for part in parts]
+    lines[0] = lines[0].with_changes(leading_lines=node.leading_lines, trailing_whitespace=node.trailing_whitespace)
+    return lines
+
+
 _WHY = "# only what is marked below needs it"
 
 
-def guarded(node: cst.SimpleStatementLine) -> cst.Try:
-    """An import in a ``try`` that lets it fail."""
+def guarded(node: cst.SimpleStatementLine, stand_ins: Sequence[str] = ()) -> cst.Try:
+    """An import in a ``try`` that lets it fail, whatever stops it: Chainer is there, but not on today's NumPy.
+
+    ``stand_ins`` are the statements that bind its names then.
+    """
     handler = cst.ExceptHandler(
-        type=cst.Name("ImportError"),
+        type=cst.Name("Exception"),
         whitespace_after_except=cst.SimpleWhitespace(" "),
         body=cst.IndentedBlock(
-            [cst.SimpleStatementLine([cst.Pass()])],
+            [cst.parse_statement(text) for text in stand_ins] or [cst.SimpleStatementLine([cst.Pass()])],
             header=cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(_WHY)),
         ),
     )

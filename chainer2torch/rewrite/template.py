@@ -12,8 +12,8 @@ import libcst as cst
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
 from chainer2torch.rewrite.torch_names import Names, dotted_name
+from chainer2torch.rules.row import TEMPLATE_ROOTS
 
-_ROOTS = frozenset("torch compat numpy pytorch_pfn_extras ignite contextlib functools math pfrl torchvision".split())
 _ATOMS = (
     cst.Name,
     cst.Attribute,
@@ -119,20 +119,20 @@ class _Instantiate:
     # Attributes and keywords are names too, but not of parameters.
     def visit_Attribute(self, node: cst.Attribute) -> bool:
         dotted = dotted_name(node)
-        return not (dotted and dotted.split(".")[0] in _ROOTS)
+        return not (dotted and dotted.split(".")[0] in TEMPLATE_ROOTS)
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
         dotted = dotted_name(original_node)
-        if dotted and dotted.split(".")[0] in _ROOTS:
+        if dotted and dotted.split(".")[0] in TEMPLATE_ROOTS:
             return parse(self.names.spell(dotted))
-        return updated_node.with_changes(value=atom(updated_node.value))
+        return updated_node.with_changes(value=_placed(original_node.value, updated_node.value))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         if original_node.value in self.operands:
             return self.operands.node(original_node.value)
         if original_node.value == "TRAINING":
             return training(self.edit.training, self.names)
-        if original_node.value in _ROOTS:
+        if original_node.value in TEMPLATE_ROOTS:
             return parse(self.names.spell(original_node.value))
         return updated_node
 
@@ -153,12 +153,12 @@ class _Instantiate:
                 return value
             return cst.Call(cst.Attribute(atom(value), cst.Name("long")))
         args = self._arguments(original_node, updated_node)
-        return updated_node.with_changes(func=atom(updated_node.func), args=args)
+        return updated_node.with_changes(func=_placed(original_node.func, updated_node.func), args=args)
 
     def _arguments(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg]:
         args: list[cst.Arg] = []
         for before, after in zip(original.args, updated.args):
-            if before.star and not (isinstance(before.value, cst.Name) and before.value.value in self.edit.operands):
+            if before.star and isinstance(before.value, cst.Name) and before.value.value not in self.operands:
                 args.extend(self._variadic(before))
                 continue
             keyword = before.keyword
@@ -177,27 +177,30 @@ class _Instantiate:
         return literal is not None and cst.Module([]).code_for_node(value) == literal
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
-        return updated_node.with_changes(value=atom(updated_node.value))
+        return updated_node.with_changes(value=_placed(original_node.value, updated_node.value))
 
     def leave_BinaryOperation(
         self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
     ) -> cst.BaseExpression:
         left, right = updated_node.left, updated_node.right
-        return updated_node.with_changes(
-            left=left if left.deep_equals(original_node.left) else atom(left),
-            right=right if right.deep_equals(original_node.right) else atom(right),
-        )
+        # the faithful style goes on to have parentheses around each operand that is no atom
+        if not (self.names.helpers.native and binds_tighter(left, original_node.operator, right=False)):
+            left = _placed(original_node.left, left)
+        if not (self.names.helpers.native and binds_tighter(right, original_node.operator, right=True)):
+            right = _placed(original_node.right, right)
+        return updated_node.with_changes(left=left, right=right)
 
     def leave_UnaryOperation(
         self, original_node: cst.UnaryOperation, updated_node: cst.UnaryOperation
     ) -> cst.BaseExpression:
-        return updated_node.with_changes(expression=atom(updated_node.expression))
+        return updated_node.with_changes(expression=_placed(original_node.expression, updated_node.expression))
 
     def leave_Comparison(self, original_node: cst.Comparison, updated_node: cst.Comparison) -> cst.BaseExpression:
-        return updated_node.with_changes(
-            left=atom(updated_node.left),
-            comparisons=[c.with_changes(comparator=atom(c.comparator)) for c in updated_node.comparisons],
-        )
+        comparisons = [
+            after.with_changes(comparator=_placed(before.comparator, after.comparator))
+            for before, after in zip(original_node.comparisons, updated_node.comparisons)
+        ]
+        return updated_node.with_changes(left=_placed(original_node.left, updated_node.left), comparisons=comparisons)
 
 
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
@@ -225,14 +228,37 @@ def atom(node: cst.BaseExpression) -> cst.BaseExpression:
     return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
+def _placed(original: cst.BaseExpression, updated: cst.BaseExpression) -> cst.BaseExpression:
+    """A part of an operation: in parentheses if it came in the place of a name; the template has its own elsewhere."""
+    macro = _is_macro(original, "LONG") or _is_macro(original, "CONST") if isinstance(original, cst.Call) else False
+    return atom(updated) if updated is not original and (macro or isinstance(original, cst.Name)) else updated
+
+
+_SUM = (cst.Add, cst.Subtract)
+_PRODUCT = (cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMultiply)
+
+
+def binds_tighter(operand: cst.BaseExpression, operator: cst.BaseBinaryOp, *, right: bool) -> bool:
+    """Whether ``a * b`` needs no parentheses beside ``+``; what is on two lines keeps them."""
+    if not isinstance(operand, cst.BinaryOperation) or "\n" in cst.Module([]).code_for_node(operand):
+        return False
+    if isinstance(operator, _SUM):
+        return isinstance(operand.operator, _PRODUCT if right else (*_SUM, *_PRODUCT))
+    return isinstance(operator, _PRODUCT) and not right and isinstance(operand.operator, _PRODUCT)
+
+
 def _commas(args: list[cst.Arg]) -> list[cst.Arg]:
-    """Commas between the arguments, none behind the last."""
+    """Commas between the arguments, none behind the last; a template may break its line behind one."""
     result = []
     for i, arg in enumerate(args):
         last = i == len(args) - 1
-        comma = cst.MaybeSentinel.DEFAULT if last else _COMMA
+        comma = cst.MaybeSentinel.DEFAULT if last else arg.comma if _breaks_line(arg.comma) else _COMMA
         result.append(arg if arg.comma is comma else arg.with_changes(comma=comma))
     return result
+
+
+def _breaks_line(comma: cst.Comma | cst.MaybeSentinel) -> bool:
+    return isinstance(comma, cst.Comma) and isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
 
 
 def instantiate(
@@ -247,7 +273,11 @@ def instantiate(
     if edit.callee_only:
         return updated.with_changes(func=parse(names.spell(edit.template)))
     result: cst.CSTNode
-    if not edit.operands and edit.template.replace(".", "").isidentifier() and edit.template.split(".")[0] in _ROOTS:
+    if (
+        not edit.operands
+        and edit.template.replace(".", "").isidentifier()
+        and edit.template.split(".")[0] in TEMPLATE_ROOTS
+    ):
         result = parse(names.spell(edit.template))  # just a name, nothing to fill in
     else:
         result = _Instantiate(edit, Operands(edit.operands, find), names).fill(parse(edit.template))
@@ -300,7 +330,7 @@ def _keep_layout(
             comma = shell.comma
             if last:
                 comma = closing_comma(comma, updated.args[-1].comma)
-            elif not isinstance(comma, cst.Comma):
+            elif not isinstance(comma, cst.Comma) or _breaks_line(arg.comma):
                 comma = arg.comma
             arg = arg.with_changes(
                 comma=comma,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import sys
 from collections.abc import Collection
 
 import libcst as cst
 
 from chainer2torch.analysis.source import Source
+from chainer2torch.vendor.compat_file import FAITHFUL
 
 COMPAT = "chainer_compat"
 # module -> the name under which people import it
@@ -16,6 +18,7 @@ _ALIASES = {
     "torch": "torch",
     "torch.nn": "nn",
     "torch.nn.functional": "F",
+    "torch.utils.data.DataLoader": "DataLoader",
     "numpy": "np",
     "pytorch_pfn_extras": "ppe",
     "pytorch_pfn_extras.training.extensions": "extensions",
@@ -24,11 +27,30 @@ _ALIASES = {
     "contextlib": "contextlib",
     "functools": "functools",
     "math": "math",
+    "os": "os",
     "ignite": "ignite",
     "pfrl": "pfrl",
     "torchvision": "torchvision",
+    "sys": "sys",
+    "time": "time",
+    "warnings": "warnings",
+    "pytest": "pytest",
 }
+_MODULES_OF_TORCH = frozenset({"torch.nn"})  # imported by `import torch.nn as nn`, not from their package
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Helpers:
+    """The module of helpers of one file: its dotted name, and which of its names are the native style's."""
+
+    package: str = ""
+    native: frozenset[str] = frozenset()
+
+    @property
+    def module(self) -> str:
+        """The dotted name under which the file imports it."""
+        return f"{self.package}.{COMPAT}" if self.package else COMPAT
 
 
 @dataclasses.dataclass
@@ -38,12 +60,14 @@ class Names:
     taken: Collection[str]
     existing: dict[str, str]
     needed: dict[str, str] = dataclasses.field(default_factory=dict)
+    helpers: Helpers = Helpers()
 
     @classmethod
-    def of(cls, source: Source, removed: Collection[str]) -> Names:
+    def of(cls, source: Source, removed: Collection[str], helpers: Helpers | None = None) -> Names:
         """Looks at what a file binds; ``removed`` are the names whose imports go."""
         bound = {alias.asname or alias.name.split(".")[0] for alias in source.of(ast.alias)}
         taken = source.assigned | bound.difference(removed)
+        several = source.assigned | _several(source)  # such a name may be something else where it is needed
         existing: dict[str, str] = {}
         for node in source.tree.body:  # aliases inside functions are not there for the rest of the file
             if isinstance(node, ast.Import):
@@ -53,11 +77,19 @@ class Names:
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 for alias in node.names:
                     existing.setdefault(_module(f"{node.module}.{alias.name}"), alias.asname or alias.name)
-        return cls(taken, existing)
+        known = {module: alias for module, alias in existing.items() if alias not in several}
+        return cls(taken, known, helpers=helpers or Helpers())
 
     def spell(self, dotted: str) -> str:
-        """The spelling of a dotted name, with the needed import noted."""
+        """The spelling of a dotted name, with the needed import noted.
+
+        ``native.name`` and ``compat.name`` are helpers of one module. Where both exist, the second has another name.
+        """
         parts = dotted.split(".")
+        if parts[0] == "native":
+            parts[0] = "compat"
+        elif parts[0] == "compat" and len(parts) > 1 and parts[1] in self.helpers.native:
+            parts[1] = FAITHFUL + parts[1]
         for length in range(len(parts), 0, -1):
             module = ".".join(parts[:length])
             alias = self._alias(module)
@@ -81,19 +113,35 @@ class Names:
         """The import statements that were needed: standard library, third party, the helpers; a group each."""
         groups: list[list[str]] = [[], [], []]
         for module, alias in sorted(self.needed.items()):
-            name = COMPAT if module == "compat" else module
+            name = self.helpers.module if module == "compat" else module
             parent, _, last = name.rpartition(".")
-            if alias == last and parent and not name.startswith("torch."):
+            if alias == last and parent and name not in _MODULES_OF_TORCH:
                 text = f"from {parent} import {last}"
+            elif module == "compat" and parent:
+                text = f"from {parent} import {last} as {alias}"
             else:
                 text = f"import {name}" + (f" as {alias}" if alias != name else "")
-            groups[0 if module in ("contextlib", "functools", "math") else 2 if module == "compat" else 1].append(text)
+            groups[0 if module in sys.stdlib_module_names else 2 if module == "compat" else 1].append(text)
         groups[1].sort(key=lambda text: (text.startswith("from"), text))
         return [g for g in groups if g]
 
 
+def _several(source: Source) -> set[str]:
+    """The names that imports bind to different things: F of ``torch.nn as F`` and of ``chainer.functions as F``."""
+    first: dict[str, str] = {}
+    found: set[str] = set()
+    for statement in source.of(ast.Import, ast.ImportFrom):
+        for alias in statement.names:
+            name = alias.asname or alias.name.split(".")[0]
+            own = alias.name if alias.asname else name
+            dotted = own if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
+            if first.setdefault(name, dotted) != dotted:
+                found.add(name)
+    return found
+
+
 def _module(dotted: str) -> str:
-    return "compat" if dotted == COMPAT else dotted
+    return "compat" if dotted.rpartition(".")[2] == COMPAT else dotted
 
 
 def dotted_name(node: cst.BaseExpression) -> str | None:

@@ -10,12 +10,13 @@ import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from chainer2torch.rules import differences
 from chainer2torch.rules.signature import Signature
 
 STATES = ("exact", "close", "review", "manual")
 # What a rule is about when it does not begin with a name of Chainer's in the source: a pass decides that it applies
-KINDS = ("member", "operator", "class", "function", "module")
-MACROS = frozenset({"TRAINING", "LONG", "CONST"})
+KINDS = ("member", "operator", "class", "function", "module", "dropped")
+MACROS = frozenset({"TRAINING", "LONG", "CONST", "DTYPE"})
 ROW_KEYS = frozenset(
     {
         "signature",
@@ -43,6 +44,8 @@ ROW_KEYS = frozenset(
         "keeps",
         "differs_without",
         "until",
+        "loud",
+        "quiet",
     }
 )
 _EXAMPLE_KEYS = frozenset(
@@ -60,13 +63,18 @@ _EXAMPLE_KEYS = frozenset(
         "atol",
         "raises",
         "unknown",
+        "loud",
     }
 )
-_CASE_KEYS = frozenset({"when", "torch"})
-_TEMPLATE_ROOTS = frozenset(
+_CASE_KEYS = frozenset({"when", "torch", "difference"})
+_NEEDED = frozenset({"when", "torch"})
+# modules in which names stand that take the place of dropped ones
+MODERN_ROOTS = ("PIL", "collections", "os", "scipy", "sys", "time", "warnings", "xml")
+TEMPLATE_ROOTS = frozenset(
     {
         "torch",
         "compat",
+        "native",
         "numpy",
         "pytorch_pfn_extras",
         "ignite",
@@ -75,17 +83,25 @@ _TEMPLATE_ROOTS = frozenset(
         "math",
         "pfrl",
         "torchvision",
+        *MODERN_ROOTS,
+        "pytest",
     }
 )
-_KNOWN = MACROS | _TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
+_KNOWN = MACROS | TEMPLATE_ROOTS | {"self", "value"} | frozenset(dir(builtins))
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One alternative of a row: the guard (None: always) and the template."""
+    """One alternative of a row: the guard (None: always) and the template.
+
+    ``native`` ones belong to the native style: a guard of theirs that cannot be decided does not hold. ``difference``
+    names the declared difference that such a case makes (docs/differences.md).
+    """
 
     when: str | None
     torch: str
+    native: bool = False
+    difference: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +150,11 @@ class Row:
     type_only: bool = False  # `value` is what isinstance() asks for, not what calls the name through a variable
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
     kind: str = ""  # one of KINDS; empty for a name of Chainer's
+    loud: str = ""  # on which inputs PyTorch raises where Chainer gives a value (native style: "equal or raises")
+    quiet: bool = False  # a place for review that asks a person nothing: it is in the report, without a marker
+    native: frozenset[str] = (
+        frozenset()
+    )  # the keys that the native style has for it; empty: it is as in the faithful one
 
     @property
     def templates(self) -> Iterator[str]:
@@ -164,10 +185,10 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
     cases = []
     for case in fields.get("cases", ()):
         errors.extend(unknown_keys(case, _CASE_KEYS))
-        if not _CASE_KEYS <= case.keys():
+        if not _NEEDED <= case.keys():
             errors.append("a case needs `when` and `torch`")
             continue
-        cases.append(Case(case["when"], case["torch"]))
+        cases.append(Case(case["when"], case["torch"], difference=case.get("difference", "")))
     if "torch" in fields:
         cases.append(Case(None, fields["torch"]))
     examples = []
@@ -206,6 +227,38 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
         type_only=fields.get("type_only", False),
         keeps=frozenset(fields.get("keeps", ())),
         kind=kind,
+        loud=fields.get("loud", ""),
+        quiet=fields.get("quiet", False),
+    )
+
+
+def in_native_style(base: Row, own: Row, fields: Collection[str]) -> Row:
+    """The row of a name in the native style: what ``own`` says, whose keys are ``fields``, over the ``base``.
+
+    Its cases come before those of the base, unless the last one has no guard. The examples of both prove it; the texts
+    that the base's examples state are those of the faithful style. What Chainer refuses proves nothing here: a program
+    that ran never passed it.
+    """
+    cases = tuple(dataclasses.replace(case, native=True) for case in own.cases)
+    if not any(case.when is None for case in cases):
+        cases += base.cases
+    inherited = tuple(
+        dataclasses.replace(example, options={k: v for k, v in example.options.items() if k != "after"})
+        for example in base.examples
+        if not example.options.get("raises")
+    )
+    given = set(fields) - {"cases", "torch", "example", "drop"}
+    changed: dict[str, Any] = {key: getattr(own, key) for key in given}
+    if "state" in given and "bound" not in given:
+        changed["bound"] = None
+    return dataclasses.replace(
+        base,
+        **changed,
+        cases=cases,
+        drop={**base.drop, **own.drop},
+        examples=own.examples + inherited,
+        table=own.table,
+        native=frozenset(fields),
     )
 
 
@@ -215,7 +268,7 @@ def _check_of_python(row: Row) -> Iterator[str]:
         yield f"kind `{row.kind}` is not one of {', '.join(KINDS)}"
     if row.state not in ("exact", "review", "manual"):
         yield f"state `{row.state}` is not one of exact, review, manual"
-    if any(True for _ in row.templates) or row.function or row.alias or row.base:
+    if row.function or row.alias or row.base or row.kind != "dropped" and any(True for _ in row.templates):
         yield f"a row of kind {row.kind} has no template: a pass writes what it becomes, and the examples show it"
     if row.state == "exact" and not row.examples:
         yield f"a row of kind {row.kind} that is exact needs an executed example; `proof` is not enough"
@@ -229,6 +282,8 @@ def check(row: Row) -> Iterator[str]:
     """What is wrong with a row: its claims without proof, its templates and guards."""
     if row.kind:
         yield from _check_of_python(row)
+        if row.kind == "dropped":
+            yield from _check_templates(row)
         return
     if row.alias or row.ignores and not row.cases:
         return
@@ -243,10 +298,16 @@ def check(row: Row) -> Iterator[str]:
         yield "state `close` needs `bound`, the measured largest relative difference"
     if row.state == "manual" and not row.note:
         yield "state `manual` needs a `note` that says why"
+    yield from _check_templates(row)
+
+
+def _check_templates(row: Row) -> Iterator[str]:
     parameters = row.signature.names if row.signature else frozenset()
     for case in row.cases:
         if case.when is not None:
             yield from _parse_problem(case.when, "guard")
+        if case.difference and case.difference not in differences.table():
+            yield f"difference `{case.difference}` is not declared: {', '.join(differences.table())} are"
     for text in row.templates:
         problems = list(_parse_problem(text, "template"))
         yield from problems or _unbound(text, parameters)
@@ -278,7 +339,7 @@ def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
     for name in _names_in(text):
         if name not in bound and name not in _KNOWN:
             yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + ", ".join(
-                sorted(_TEMPLATE_ROOTS)
+                sorted(TEMPLATE_ROOTS)
             )
 
 

@@ -2,3 +2,5 @@
 
 # in the order in which they migrate best; every rule table belongs to one of them
 STAGES = ("training", "data", "models")
+# native: plain PyTorch, with differences that are declared; faithful: Chainer's own interfaces over PyTorch
+STYLES = ("native", "faithful")

@@ -11,13 +11,27 @@ from typing import Any
 
 from chainer2torch.rules.groups import row_of_group, rows_of_groups
 from chainer2torch.rules.resources import rules_dir
-from chainer2torch.rules.row import MACROS, ROW_KEYS, STATES, Case, Example, Row, check, row_of, unknown_keys
+from chainer2torch.rules.row import (
+    MACROS,
+    ROW_KEYS,
+    STATES,
+    Case,
+    Example,
+    Row,
+    check,
+    in_native_style,
+    row_of,
+    unknown_keys,
+)
 from chainer2torch.rules.lazy_tables import Later, Part, Rows, cut
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+_NATIVE_FOLDER = "native/"  # the tables of the native style, which stand over the others
 
 
 class RulesError(Exception):
@@ -55,7 +69,9 @@ class Rules:
         packs: Mapping[str, Mapping[str, Row]] | None = None,
         old: Mapping[str, Row] | None = None,
         python: Mapping[str, Row] | None = None,
+        style: str = "faithful",
     ):
+        self.style = style
         self.rows = _as_rows(rows)
         self.old = _as_rows(old or {})  # what calls were in version 1
         self.python = _as_rows(python or {})  # what begins in Python: a pass decides that such a row applies
@@ -81,12 +97,13 @@ class Rules:
         rows = self.rows
         for pack in packs:
             rows = rows.merged(pack)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python, self.style)
 
     def replacing(self, row: Row) -> Rules:
         """These rules with another row in the place of the one of its name."""
-        rows = Rows({row.name: row}).merged(self.rows)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python)
+        one = Rows({row.name: row})
+        rows, python = (self.rows, one.merged(self.python)) if row.kind else (one.merged(self.rows), self.python)
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, python, self.style)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
@@ -177,17 +194,21 @@ class Rules:
         return name in self._prefixes
 
 
-def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, lazy: bool = False) -> Rules:
+def load_rules(
+    extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, lazy: bool = False, style: str = "faithful"
+) -> Rules:
     """Loads the shipped tables and the user's own; a user's row replaces ours of the same name.
 
     With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`. With
-    ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for.
+    ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for. With the
+    ``style`` "native" the tables in ``native/`` stand over the others.
     """
     rows: dict[str, Row | Later[Row]] = {}
     packs: dict[str, dict[str, Row | Later[Row]]] = {}
     libraries: dict[str, Library] = {}
     old: dict[str, Row | Later[Row]] = {}
     python: dict[str, Row | Later[Row]] = {}
+    native: list[tuple[Path, str]] = []
     problems: list[str] = []
     aliases: dict[str, str] = {}
     shipped = rules_dir()
@@ -197,6 +218,10 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, la
         seen: dict[str, str] = {}
         for path in sorted(Path(directory).rglob("*.toml")):
             label = path.relative_to(directory).as_posix()
+            if label.startswith(_NATIVE_FOLDER):
+                if style == "native":
+                    native.append((path, label))
+                continue
             about, found = _table(path, label, problems, lazy and directory is shipped)
             aliases.update(about.get("module_aliases", {}))
             libraries.update(_libraries(about.get("libraries", {}), label, problems))
@@ -217,11 +242,44 @@ def load_rules(extra_dirs: Iterable[Path | str] = (), *, strict: bool = True, la
                     continue
                 seen[name] = label
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
+    for path, label in native:
+        _add_native(rows, path, label, problems, lazy)
     if strict and problems:
         raise RulesError("\n".join(problems))
-    return Rules(
-        Rows(rows), aliases, libraries, {name: Rows(pack) for name, pack in packs.items()}, Rows(old), Rows(python)
-    )
+    packed = {name: Rows(pack) for name, pack in packs.items()}
+    return Rules(Rows(rows), aliases, libraries, packed, Rows(old), Rows(python), style)
+
+
+def _add_native(rows: dict[str, Row | Later[Row]], path: Path, label: str, problems: list[str], lazy: bool) -> None:
+    """Puts the rows of a table of the native style over those of the same names."""
+    text = _text(path, label, problems)
+    data = _read(text, label, problems)
+    prefix = _prefix(data.pop("module", ""))
+    grouped: list[str] = []
+    groups = list(rows_of_groups(data, grouped))
+    problems.extend(f"{label}: {problem}" for problem in grouped)
+    for key, fields in (*data.items(), *groups):
+        name = prefix + key
+        if name not in rows:
+            problems.append(f"{label} [{key}]: the native style changes a row that there is, and there is none")
+            continue
+        make = functools.partial(_native_row, rows[name], name, label, fields)
+        if lazy:
+            rows[name] = Later(functools.partial(make, []))
+            continue
+        errors = list(unknown_keys(fields, ROW_KEYS))
+        row = make(errors)
+        errors = errors or list(check(row))
+        problems.extend(f"{label} [{key}]: {error}" for error in errors)
+        if not errors:
+            rows[name] = row
+
+
+def _native_row(below: Row | Later[Row], name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Row:
+    """The row of a name in the native style."""
+    base = below.value() if isinstance(below, Later) else below
+    own = row_of(name, label, fields, errors)
+    return in_native_style(base, own, fields.keys())
 
 
 def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:

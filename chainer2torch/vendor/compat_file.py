@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.version import __version__
+from chainer2torch.vendor.trimming import trimmed
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
 
 MODULE_NAME = "chainer_compat"
@@ -22,25 +23,46 @@ FILE_NAME = MODULE_NAME + ".py"
 _TOOL = Path(__file__).resolve().parents[1]
 _COMPAT = _TOOL / "compat"
 NATIVE = _TOOL / "native"
+FAITHFUL = "faithful_"  # what the names of helpers in compat/ begin with, where native/ has the same ones
+_NATIVE_ROOMS = "native."  # what the names of rooms in native/ begin with, beside those of compat/
 _MARK = "Written by chainer2torch"
+_NATIVE_MARK = "for code in the native style"
 _IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
 
-__all__ = ["FILE_NAME", "MODULE_NAME", "NATIVE", "VendorError", "build", "helper_names", "is_ours", "names_used"]
+__all__ = [
+    "FAITHFUL",
+    "FILE_NAME",
+    "MODULE_NAME",
+    "NATIVE",
+    "VendorError",
+    "build",
+    "helper_names",
+    "is_ours",
+    "names_used",
+]
 
 
-def build(names: Iterable[str], folder: Path | None = None) -> str:
+def build(
+    names: Iterable[str],
+    folder: Path | None = None,
+    *,
+    style: str = "faithful",
+    said: Iterable[str] | None = None,
+) -> str:
     """The text of a ``chainer_compat.py`` that defines ``names``; the same names give the same text.
 
-    ``folder`` holds the rooms: ``compat`` (the default) or ``native`` of this installation. VendorError when a name is
-    not a helper of it.
+    In the native style a name means the short helper of ``native/`` where there is one. ``folder`` holds other rooms
+    than ours. ``said`` are the words of the project's texts: methods whose names nobody says are left out; None keeps
+    all. VendorError when a name is not a helper.
     """
-    return _module(folder or _COMPAT).render(sorted(set(names)))
+    module = _module(folder, style)
+    wanted = sorted(set(names))
+    return (module if said is None else module.trimmed(wanted, said)).render(wanted)
 
 
-def helper_names(folder: Path | None = None) -> frozenset[str]:
+def helper_names(folder: Path | None = None, *, style: str = "faithful") -> frozenset[str]:
     """All public helpers that ``build`` knows."""
-    rooms = _module(folder or _COMPAT).rooms.values()
-    return frozenset(name for room in rooms for name in room.own if name[0] != "_")
+    return frozenset(name for name in _module(folder, style).homes if name[0] != "_")
 
 
 def is_ours(text: str) -> bool:
@@ -48,12 +70,17 @@ def is_ours(text: str) -> bool:
     return _MARK in text[:1000]
 
 
+def style_of(text: str) -> str:
+    """The style of the project that a ``chainer_compat.py`` of ours was written for."""
+    return "native" if _NATIVE_MARK in text[:1000] else "faithful"
+
+
 def is_helper_module(path: str, text: str) -> bool:
     """Whether a file is a ``chainer_compat.py`` of this tool's: nothing in it is ever rewritten."""
     return path.rpartition("/")[2] == FILE_NAME and is_ours(text)
 
 
-def names_used(text: str) -> frozenset[str]:
+def names_used(text: str, style: str = "faithful") -> frozenset[str]:
     """The helpers that a migrated file takes from ``chainer_compat``; empty when it does not parse."""
     if MODULE_NAME not in text:
         return frozenset()
@@ -73,19 +100,26 @@ def names_used(text: str) -> frozenset[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
             found.add(node.attr)
-    return frozenset(found & helper_names())
+    return frozenset(found & helper_names(style=style))
 
 
 @functools.lru_cache(maxsize=8)
-def _module(folder: Path) -> _Module:
+def _module(folder: Path | None, style: str) -> _Module:
+    rooms = _rooms(folder or _COMPAT)
+    if style == "native" and folder is None:
+        rooms = (*_rooms(NATIVE, _NATIVE_ROOMS), *rooms)
+    return _Module((folder or _COMPAT).name, rooms)
+
+
+def _rooms(folder: Path, prefix: str = "") -> tuple[Room, ...]:
     paths = sorted((path for path in folder.rglob("*.py") if path.name != "__init__.py"), key=lambda path: path.stem)
-    return _Module(folder.name, tuple(read_room(path, f"{_TOOL.name}.{folder.name}") for path in paths))
+    return tuple(read_room(path, f"{_TOOL.name}.{folder.name}", prefix) for path in paths)
 
 
 class _Module:
     """The dependency closure over the rooms, and its text."""
 
-    def __init__(self, folder: str, rooms: tuple[Room, ...]) -> None:
+    def __init__(self, folder: str, rooms: tuple[Room, ...], native: frozenset[str] = frozenset()) -> None:
         self.folder = folder
         self.rooms = {room.name: room for room in rooms}
         self.definitions = {
@@ -95,20 +129,38 @@ class _Module:
             for name in definition.names
         }
         self._used: dict[tuple[Definition, bool], list[tuple[Room, Definition]]] = {}
-        self.homes: dict[str, list[str]] = {}
+        self.native = native | {name for room, name in self.definitions if room.startswith(_NATIVE_ROOMS)}
+        self.homes: dict[str, list[tuple[str, str]]] = {}  # the rooms of a helper, and its name there
         for room, name in self.definitions:
-            self.homes.setdefault(name, []).append(room)
+            self.homes.setdefault(self._name(room, name), []).append((room, name))
 
-    def render(self, names: list[str]) -> str:
+    def trimmed(self, names: list[str], said: Iterable[str]) -> _Module:
+        """The part of it that ``names`` need, without the methods that nobody names."""
+        self._check(names)
+        start = [self.definitions[home] for name in names for home in self.homes[name]]
+        found: dict[str, list[Definition]] = {}
+        for room, definition in trimmed(start, said, lambda room, part: self._find_uses(room, part, eager=False)):
+            found.setdefault(room.name, []).append(definition)
+        rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
+        return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)
+
+    def _check(self, names: list[str]) -> None:
         for name in names:
             if name not in self.homes:
                 raise VendorError(f"{self.folder} has no helper named {name}")
+
+    def render(self, names: list[str]) -> str:
+        self._check(names)
         ordered = self._order(self._closure(names))
         self._check_unique(ordered)
         pieces = self._pieces(ordered)
         imports = self._imports(pieces)
         half_way = any(_IMPORTS_CHAINER.search(piece.text) for _, piece in pieces)
-        parts = [_header(names, imports, half_way), "from __future__ import annotations", *_import_blocks(imports)]
+        parts = [
+            _header(names, imports, half_way, bool(self.native)),
+            "from __future__ import annotations",
+            *_import_blocks(imports),
+        ]
         text = "\n\n".join(parts)
         previous: Piece | None = None
         for _, piece in pieces:  # constants stand together; everything else is set apart by two blank lines
@@ -117,10 +169,14 @@ class _Module:
             previous = piece
         return text + "\n"
 
+    def _name(self, room: str, name: str) -> str:
+        """What a helper of a room is called in the one module."""
+        return FAITHFUL + name if name in self.native and not room.startswith(_NATIVE_ROOMS) else name
+
     def _check_unique(self, ordered: list[tuple[Room, Definition]]) -> None:
         homes: dict[str, str] = {}
         for room, definition in ordered:
-            for name in definition.names:
+            for name in (self._name(room.name, name) for name in definition.names):
                 if homes.setdefault(name, room.name) != room.name:
                     raise VendorError(
                         f"{self.folder}: {name} is defined in both {homes[name]} and {room.name}; rename one"
@@ -144,7 +200,7 @@ class _Module:
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}
-        stack = [self.definitions[room, name] for name in names for room in self.homes[name]]
+        stack = [self.definitions[home] for name in names for home in self.homes[name]]
         while stack:
             room, definition = stack.pop()
             if id(definition) not in wanted:
@@ -175,6 +231,10 @@ class _Module:
         result = []
         for room, definition in ordered:
             piece = definition.piece
+            for home, used in ((room, definition), *self._uses(room, definition, eager=False)):
+                for name in used.names:
+                    if (new := self._name(home.name, name)) != name:
+                        piece = piece.renamed(name, new)
             for item in room.imports:
                 if item.name and item.binds in helpers and item.binds in piece.uses:
                     piece = piece.spelled_out(item)
@@ -185,29 +245,32 @@ class _Module:
         return result
 
     def _imports(self, pieces: list[tuple[Room, Piece]]) -> list[Import]:
-        bound: dict[str, tuple[tuple[str, str | None], str]] = {}
-        found: set[Import] = set()
+        bound: dict[str, tuple[str, str]] = {}
+        found: dict[str, Import] = {}
         for room, piece in pieces:
             for item in room.imports:
                 if not item.needed_by(piece):
                     continue
-                meaning = (item.module if item.name or item.alias else item.binds, item.name)
+                # `from torch import nn` is `import torch.nn as nn`
+                meaning = f"{item.module}.{item.name}" if item.name else item.module if item.alias else item.binds
                 previous = bound.setdefault(item.binds, (meaning, room.name))
                 if previous[0] != meaning:
                     raise VendorError(
                         f"{self.folder}: {item.binds} means different things in {previous[1]} and {room.name}"
                     )
-                found.add(item)
-        return sorted(found, key=lambda item: (item.module, item.name or "", item.alias or ""))
+                # one statement for each name; `import torch.utils.data` is needed beside `import torch`
+                found.setdefault(item.binds if item.name or item.alias else f"import {item.module}", item)
+        return sorted(found.values(), key=lambda item: (item.module, item.name or "", item.alias or ""))
 
 
-def _header(names: list[str], imports: list[Import], half_way: bool) -> str:
+def _header(names: list[str], imports: list[Import], half_way: bool, native: bool) -> str:
+    about = f", {_NATIVE_MARK}" if native else ""
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
     needs = ["chainer", *needs] if half_way else needs
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
     return (
         '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
-        f"{_MARK} {__version__}. It belongs to this project now: it {packages}.\n"
+        f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}.\n"
         "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere.\n"
         '"""'
     )

@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _TOOL = "chainer2torch"
+_WORD = re.compile(r"[^\W\d]\w*")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -58,6 +60,15 @@ class Piece:
             uses=self.uses - {item.binds} | {item.module.split(".")[0]},
         )
 
+    def renamed(self, old: str, new: str) -> Piece:
+        """With another name for a helper, its own definition included."""
+        tree = ast.parse(self.text)
+        text = _replaced(
+            self.text, [(node, new) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old]
+        )
+        head = re.compile(rf"^(class|def|async def) {re.escape(old)}\b", re.MULTILINE)
+        return dataclasses.replace(self, text=head.sub(rf"\1 {new}", text, count=1))
+
     @functools.lru_cache(maxsize=4096)  # noqa: B019
     def flattened(self, alias: str) -> Piece:
         """With ``name`` for ``alias.name``: in one module the rooms are gone."""
@@ -74,6 +85,46 @@ class Definition:
     lines: list[str]
     path: Path
     package: str
+    prefix: str = ""
+    left_out: frozenset[int] = frozenset()  # rows of methods that go
+
+    def with_body(self, body: list[ast.stmt], gone: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> Definition:
+        """The class with another body; ``gone`` are the methods that it lacks."""
+        assert isinstance(self.node, ast.ClassDef)
+        node = ast.copy_location(
+            ast.ClassDef(self.node.name, self.node.bases, self.node.keywords, body, self.node.decorator_list), self.node
+        )
+        rows = {row for method in gone for row in self._rows(method)}
+        return dataclasses.replace(self, node=node, left_out=frozenset(rows))
+
+    def _rows(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+        """The rows of a method, with its decorators, the comment above it and the blank rows above that."""
+        first = min([method.lineno, *(item.lineno for item in method.decorator_list)]) - 1
+        while self.lines[first - 1].strip().startswith("#"):
+            first -= 1
+        while not self.lines[first - 1].strip():
+            first -= 1
+        return range(first, method.end_lineno or 0)
+
+    @functools.cached_property
+    def said(self) -> frozenset[str]:
+        """The names that it says, of whatever: attributes, variables, strings that are names. Not docstrings."""
+        documented = {
+            id(owner.body[0].value)
+            for owner in ast.walk(self.node)
+            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            and owner.body
+            and isinstance(owner.body[0], ast.Expr)
+        }
+        found: set[str] = set()
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+                found.update(_WORD.findall(node.value))
+        return frozenset(found)
 
     @property
     def line(self) -> int:
@@ -85,7 +136,7 @@ class Definition:
         """Helpers imported inside of it, which two rooms that need each other do."""
         found: dict[str, tuple[str, str]] = {}
         for child in self._inner_imports:
-            found.update(_room_names(child, self.path, self.package))
+            found.update(_room_names(child, self.path, self.package, self.prefix))
         return found
 
     @functools.cached_property
@@ -103,9 +154,13 @@ class Definition:
         first = min(starts) - 1
         while first > 0 and self.lines[first - 1].startswith("#"):
             first -= 1
-        dropped = {row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)}
+        dropped = self.left_out | {
+            row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)
+        }
         rows = range(first, self.node.end_lineno or 0)
         kept = [self.lines[row] for row in rows if row not in dropped]
+        if self.left_out and isinstance(self.node, ast.ClassDef) and isinstance(self.node.body[0], ast.Pass):
+            kept.append("    pass")
         constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)
         return Piece("\n".join(kept).rstrip(), constant, self.uses)
 
@@ -153,8 +208,11 @@ class Room:
         return definition.inner.get(name) or self.room_names.get(name)
 
 
-def read_room(path: Path, package: str) -> Room:
-    """Parses a room of ``package``, "chainer2torch.compat" say; VendorError for what cannot be carried over."""
+def read_room(path: Path, package: str, prefix: str = "") -> Room:
+    """Parses a room of ``package``, "chainer2torch.compat" say; VendorError for what cannot be carried over.
+
+    ``prefix`` comes before the names of the rooms, where several packages are read together.
+    """
     text = path.read_text(encoding="utf-8")
     lines = text.split("\n")
     imports: list[Import] = []
@@ -169,7 +227,7 @@ def read_room(path: Path, package: str) -> Room:
                 raise VendorError(f"{path}:{node.lineno}: rooms are imported without `as`")
             rooms.update(item.name for item in node.names)
         elif _is_room(node, path, package):
-            taken.update(_room_names(node, path, package))
+            taken.update(_room_names(node, path, package, prefix))
         elif isinstance(node, ast.Import):
             imports.extend(Import(item.name, None, item.asname) for item in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -182,8 +240,8 @@ def read_room(path: Path, package: str) -> Room:
                 raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
             if names == ("__all__",):
                 continue
-            definitions.append(Definition(names, node, lines, path, package))
-    return Room(path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions))
+            definitions.append(Definition(names, node, lines, path, package, prefix))
+    return Room(prefix + path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions))
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
@@ -225,10 +283,10 @@ def _is_room(node: ast.AST, path: Path, package: str) -> bool:
     return bool(ours)
 
 
-def _room_names(node: ast.AST, path: Path, package: str) -> dict[str, tuple[str, str]]:
+def _room_names(node: ast.AST, path: Path, package: str, prefix: str = "") -> dict[str, tuple[str, str]]:
     if not isinstance(node, ast.ImportFrom):
         raise VendorError(f"{path}: write `from {package}.<room> import <name>`, not `import {package}...`")
-    room = (node.module or "").rpartition(".")[2]
+    room = prefix + (node.module or "").rpartition(".")[2]
     if any(item.asname or item.name == "*" for item in node.names):
         raise VendorError(f"{path}:{node.lineno}: write `from {package}.<room> import <name>`, without `as`")
     return {item.name: (room, item.name) for item in node.names}

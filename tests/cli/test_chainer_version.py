@@ -13,7 +13,7 @@ def test_the_version_can_be_said(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(SOURCE)
 
     def migrate(*options: str) -> str:
-        return CliRunner().invoke(cli, ["migrate", "--diff", *options, str(tmp_path)]).output
+        return CliRunner().invoke(cli, ["migrate", "--diff", "--style", "faithful", *options, str(tmp_path)]).output
 
     assert "--chainer-version" in migrate()
     assert "LeCunNormal(scale=w)" in migrate("--chainer-version", "1")

@@ -100,6 +100,16 @@ def test_diff_is_the_default_and_changes_nothing(project):
     assert run("migrate", ".", "--diff", cwd=project).stdout == done.stdout
 
 
+def test_what_is_left_is_not_nothing_where_a_file_could_not_be_read(project, tmp_path):
+    (project / "broken.py").write_text("import chainer\nx = chainer.Variable(\n")
+    done = run("migrate", project, "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert "left in the output: what is in 1 file that could not be migrated; nothing in the others\n" in done.stderr
+    (project / "more.py").write_text("import chainer\ny = chainer.no_such_name\n")
+    done = run("migrate", project, "-o", tmp_path / "again")
+    assert ", and what is in 1 file that could not be migrated\n" in done.stderr
+
+
 def test_output_folder_then_nothing_left(project, tmp_path):
     done = run("migrate", project, "-o", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -222,7 +232,7 @@ def test_a_rule_table_of_the_user(project, tmp_path):
     "table, words",
     [
         ("exclud = ['a']", "unknown key 'exclud'; did you mean 'exclude'?"),
-        ("nonsense = 1", "known keys: rules, select, ignore, exclude, only, gitignore, jobs, init"),
+        ("nonsense = 1", "known keys: rules, select, ignore, exclude, only, gitignore, modernize, jobs, init"),
         ("inti = 'torch'", "did you mean 'init'?"),
         ("fail-under = 101", "fail-under must be a number from 0 to 100, not 101"),
         ("jobs = true", "jobs must be a whole number"),
@@ -290,7 +300,8 @@ def test_configuration_sets_the_goal_and_the_command_line_overrides_it(project):
 
 def test_initial_values_of_torch(tmp_path):
     (tmp_path / "net.py").write_text("import chainer.links as L\nnet = L.Convolution2D(3, 4, 3)\n")
-    assert "compat.initialize(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path).stdout
+    assert "compat.init_like_chainer(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path).stdout
+    assert "compat.initialize(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path, "--style", "faithful").stdout
     done = run("migrate", tmp_path, "--init", "torch")
     assert "net = nn.Conv2d(3, 4, 3)\n" in done.stdout and "1 close" in done.stderr
     (tmp_path / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")

@@ -72,7 +72,10 @@ def migrated_tree(folder, files):
         (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "src" / name).write_text(text)
     subprocess.run(
-        [sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")],
+        [
+            *(sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")),
+            *("--style", "faithful"),
+        ],
         check=False,
         capture_output=True,
     )

@@ -130,7 +130,7 @@ def test_versions_2_to_4_are_a_note_in_every_report(tmp_path: Path) -> None:
 
 def migrate(path: Path, *options: str) -> str:
     """The patch and the summary."""
-    return CliRunner().invoke(cli, ["migrate", *options, str(path)]).output
+    return CliRunner().invoke(cli, ["migrate", "--style", "faithful", *options, str(path)]).output
 
 
 def report(path: Path, form: str) -> str:

@@ -364,8 +364,28 @@ def train(model, loss):
 def test_a_state_of_a_link_lets_go_where_the_project_cuts_graphs():
     code = _code(STATE)
     assert "if self.h is not None:" in code and "self.h = torch.tanh(h)" in code
-    assert "h = h + compat.live(self.h)" in code and "return compat.live(self.h)" in code
+    assert "h = h + compat.live(self.h)" in code
     assert "compat.live" not in _code(STATE.partition("def train")[0])
+
+
+@pytest.mark.parametrize(
+    "computed, read, live",
+    [
+        ("self.h = F.tanh(h)", "self.h", False),
+        ("self.h, z = F.tanh(h), h", "self.h + z", False),
+        ("self.h = F.tanh(h)", "[self.h for i in range(2)]", False),
+        ("if h.size > 3:\n            self.h = F.tanh(h)", "self.h", True),
+        ("for i in range(len(x)):\n            self.h = F.tanh(h)", "self.h", True),
+        ("self.h = F.tanh(h)", "lambda: self.h", True),
+        ("if c:\n            return self.h\n        self.h = F.tanh(h)", "self.h", True),
+        ("self.h = F.tanh(h)\n        h.unchain_backward()", "self.h", True),
+    ],
+)
+def test_a_state_that_the_same_call_has_computed_is_whole(computed, read, live):
+    text = STATE.replace("self.h = F.tanh(h)", computed).replace("return self.h", f"return {read}")
+    # of two, the first stands before the value is computed
+    line = next(line for line in _code(text).splitlines() if line.strip().startswith("return"))
+    assert ("compat.live(self.h)" in line) is live and "self.h" in line
 
 
 def test_an_attribute_that_lives_on_keeps_its_owner():

@@ -7,6 +7,7 @@ import pytest
 from chainer2torch.analysis.kinds import Inst, Unknown
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source
+from chainer2torch.engine import migrate_source
 
 SPELLINGS = [
     "import chainer\n{}chainer.functions.tanh(x)",
@@ -201,3 +202,17 @@ def test_what_is_known_of_a_class_has_a_short_text(project) -> None:
     cls = ClassInfo("C", source.tree.body[1], ModuleInfo("m.py", source), attrs={"a": Unknown()})
     assert repr(cls) == "ClassInfo('C', ModuleInfo('m.py'))"
     assert repr(Inst(cls)) == f"Inst(cls={cls!r}, site=0)"
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["import torch.nn as F\nimport chainer.functions as F\n", "import torch.nn as F\nif __debug__:\n    F = None\n"],
+)
+def test_an_alias_that_stands_for_several_things_is_used_for_none(other):
+    """``F.Conv2d`` would be looked for in Chainer's functions."""
+    body = "class A(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n        with self.init_scope():\n"  # noqa: E501
+    text = (
+        f"{other}import chainer\nimport chainer.links as L\n\n\n{body}            self.l = L.Convolution2D(3, 4, 3)\n"
+    )
+    code = migrate_source(text).code
+    assert "nn.Conv2d" in code and "F.Conv2d" not in code and "F.Module" not in code

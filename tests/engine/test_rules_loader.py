@@ -63,7 +63,7 @@ PROBLEMS = {
     ),
     "unbound name": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(y)"\nstate = "manual"\nnote = "n"\n',
-        "template `compat.f(y)` uses `y`, which is not a parameter, a macro, or one of compat, ",
+        "template `compat.f(y)` uses `y`, which is not a parameter, a macro, or one of PIL, collections, compat, ",
     ),
     "no example": (
         '[row]\nsignature = "(x)"\ntorch = "compat.f(x)"\nstate = "exact"\n',
@@ -418,7 +418,7 @@ def test_nothing_is_exact_without_a_rule(monkeypatch):
 
     mark = Decisions.mark
     unheard = ("?.unheard", "exact", "", "C2T390")
-    monkeypatch.setattr(Decisions, "mark", lambda self, node, *_: mark(self, node, None, *unheard))
+    monkeypatch.setattr(Decisions, "mark", lambda self, node, *_, **__: mark(self, node, None, *unheard))
     result = migrate_source("import chainer\nchainer.functions.relu(1)\n")
     assert result.defect and "?.unheard is exact, and no rule says so" in (result.error or "")
     assert not result.changed

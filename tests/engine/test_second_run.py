@@ -108,7 +108,7 @@ def watch(dis):
 def test_attributes_that_an_earlier_run_decided_on():
     """The models of the project have other bases and names after a run: what was marked or left for them stays."""
     first = {name: result.code for name, result in migrate_sources(NAMES_OF_MODULES).items()}
-    assert "`train` of Kept, Plain is now `train_`" in first["main.py"] and " = link.W, link.u" in first["main.py"]
+    assert "`train` of Kept, Plain is now `train_`" in first["main.py"] and " = link.weight, link.u" in first["main.py"]
     assert {name: result.code for name, result in migrate_sources(first).items()} == first
 
 
@@ -141,7 +141,7 @@ def read(settings):
 def test_a_name_that_two_imports_bind_is_the_later_ones_in_a_second_run_too(imports):
     """There the imports are in a ``try``, because Chainer may be missing; then it is missing for both."""
     first = migrate_source(imports + "\n\n@testing.parameterize({})\nclass T:\n    pass\n\n\ntesting.no_such_name()\n")
-    assert first.code.count("except ImportError") == 2 and "different things" not in first.code
+    assert first.code.count("except Exception") == 2 and "different things" not in first.code
     assert migrate_source(first.code).code == first.code
 
 

@@ -108,6 +108,24 @@ def test_transform_dataset():
     assert len(ours) == N and not calls
     assert ours[3] == theirs[3] and calls == [30, 30]
     assert next(iter(DataLoader(ours, 4))).tolist() == [0, 20, 40, 60]
+    assert ours[1:4] == theirs[1:4]
+
+
+def test_tuple_dataset():
+    columns = [np.arange(6).reshape(3, 2), [4, 5, 6]]
+    theirs, ours = datasets.TupleDataset(*columns), data.TupleDataset(*columns)
+    assert len(ours) == len(theirs) == 3
+    assert [ours[i][1] for i in range(3)] == [theirs[i][1] for i in range(3)]
+    assert [(x.tolist(), t) for x, t in ours[1:]] == [(x.tolist(), t) for x, t in theirs[1:]]
+    for dataset in (datasets.TupleDataset, data.TupleDataset):
+        with pytest.raises(ValueError):
+            dataset([1], [2, 3])
+
+
+def test_tensors_are_stacked_and_keep_their_graph():
+    x = torch.ones(3, requires_grad=True)
+    (batch,) = data.collate([(x * 2,), (x,)])
+    assert batch.shape == (2, 3) and batch.requires_grad
 
 
 EXAMPLES = {
@@ -116,6 +134,10 @@ EXAMPLES = {
     "arrays": [np.full((2, 2), i, "u1") for i in range(4)],
     "numbers": [1, 2, 3],
     "floats": [0.5, 1.5],
+    "lists": [[1, 2], [3, 4], [5, 6]],
+    "lists in tuples": [([1.5, 2], 1), ([3.5, 4], 2)],
+    "truth values": [True, False],
+    "numbers of NumPy": [np.float32(1), np.float32(2)],
     "arrays of labels": [(np.zeros((2, 2), "u1"), np.full((2, 2), i, "i4")) for i in range(3)],
 }
 
@@ -133,6 +155,13 @@ def test_collate_stacks_as_concat_examples_with_labels_in_int64(name):
     for left, right in zip(theirs, ours):
         np.testing.assert_array_equal(left, right.numpy())
         assert right.dtype == torch.int64 if left.dtype.kind == "i" else left.dtype == right.numpy().dtype
+
+
+@pytest.mark.parametrize("device", [None, -1, torch.device("cpu"), torch.device("meta")])
+def test_collate_to_a_device(device):
+    x, t = data.collate_to(EXAMPLES["tuples"], device)
+    assert x.device == t.device == (device if isinstance(device, torch.device) else torch.device("cpu"))
+    assert data.collate_to(EXAMPLES["dicts"], device)["t"].dtype == torch.int64
 
 
 def test_collate_leaves_texts_alone():

@@ -216,7 +216,7 @@ def test_header_says_where_it_comes_from(rooms):
     ],
 )
 def test_names_used(line, expected, monkeypatch):
-    monkeypatch.setattr(compat_file, "helper_names", lambda: frozenset({"relu6", "other", "a", "b"}))
+    monkeypatch.setattr(compat_file, "helper_names", lambda **_: frozenset({"relu6", "other", "a", "b"}))
     assert compat_file.names_used(line) == expected
 
 

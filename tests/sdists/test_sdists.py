@@ -31,9 +31,10 @@ INDEX = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
 # Lower the last numbers when they are beaten. Raise one only when what was said to be exact turned out not to be (the
 # reviews of `isinstance(x, chainer.Variable)`, `isinstance(x, chainer.Chain)` and links with a `__setattr__` are such).
 RATCHET = {
-    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 261, "manual": 55, "left": 51},
+    ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 264, "manual": 55, "left": 51},
+    # names that today's Python has dropped without an equal are marked now
     # reviews: `to_gpu(device)` (manual before), and children of what `Recurrent` is mixed into, which may be stacked
-    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1540, "review": 56, "manual": 17, "left": 17},
+    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1540, "review": 56, "manual": 19, "left": 19},
 }
 
 

@@ -25,6 +25,8 @@ def migrated(tmp_path, text):
             "-m",
             "chainer2torch",
             "migrate",
+            "--style",
+            "faithful",
             str(tmp_path / "original"),
             "-q",
             "-o",
@@ -69,7 +71,7 @@ def verify(tmp_path, original, variants, entries, *, pyproject="", modes=("train
 def migrated_tree(src, out):
     """Migrates a tree; gives ``out``."""
     done = subprocess.run(
-        [sys.executable, "-m", "chainer2torch", "migrate", str(src), "-q", "-o", str(out)],
+        [sys.executable, "-m", "chainer2torch", "migrate", "--style", "faithful", str(src), "-q", "-o", str(out)],
         cwd=ROOT,
         capture_output=True,
         text=True,

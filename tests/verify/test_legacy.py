@@ -19,7 +19,7 @@ from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 
 WORKER = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify" / "worker"
-SHARED = {"wire", "lockstep", "missing", "roots"}
+SHARED = {"batch_order", "old_names", "wire", "lockstep", "missing", "roots"}
 FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {
@@ -28,6 +28,7 @@ LIBRARY = {
     "inspect",
     "io",
     "json",
+    "math",
     "os",
     "random",
     "re",
@@ -37,6 +38,7 @@ LIBRARY = {
     "time",
     "traceback",
     "types",
+    "warnings",
     "zlib",
 }
 LEGACY = [python for python in os.environ.get("CHAINER2TORCH_LEGACY_PYTHONS", "").split(os.pathsep) if python]

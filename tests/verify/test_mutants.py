@@ -96,7 +96,7 @@ MUTANTS = {
             "clip": ("0.0, 0.6", "0.0, 6.0", FIRST + "/last"),
             "alpha of the response": ("alpha=0.0005", "alpha=0.0001", FIRST + "/last"),
             "k of the response": (", k=2", "", FIRST + "/last"),
-            "hard sigmoid": ("* 0.2) + 0.5", "/ 6) + 0.5", FIRST + "/fc"),
+            "hard sigmoid": ("* 0.2 + 0.5", "/ 6 + 0.5", FIRST + "/fc"),
             "normalize": ("compat.normalize(", "F.normalize(", FIRST + "/fc"),
             "mean": ("torch.mean(h, dim=(2, 3))", "torch.amax(h, dim=(2, 3))", FIRST + "/fc"),
             "train mode left on": ("training=self.training", "training=True", FIRST + "/fc"),

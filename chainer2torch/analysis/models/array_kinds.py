@@ -6,6 +6,7 @@ import dataclasses
 
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import (
+    NONE,
     UNKNOWN,
     Batch,
     Const,
@@ -23,6 +24,16 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.models.shapes import (
+    axes_in,
+    common_dtype,
+    dot_rank,
+    plus,
+    rank_of,
+    rank_of_shape,
+    reduced_rank,
+    squeezed_rank,
+)
 from chainer2torch.rules.table import Rules
 
 
@@ -73,15 +84,6 @@ def dtype_of(kind: Kind | None) -> str | None:
     return None
 
 
-def rank_of_shape(kind: Kind | None) -> int | None:
-    """The rank of an array whose shape is this value."""
-    if isinstance(kind, Tup):
-        return len(kind.items)
-    if scalar_type(kind) == "int" if kind is not None else False:
-        return 1
-    return None
-
-
 def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
     """An attribute of an array or tensor; a method when it is not an attribute."""
     if name == "shape":
@@ -128,41 +130,76 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
     return join_all([entering(k, layer) for k in kind.ordered]) if isinstance(kind, Union) else kind
 
 
-_KEEP = frozenset({"copy", "round", "__neg__", "__abs__"})
+_KEEP = frozenset({"copy", "round", "__neg__", "__abs__", "transpose"})
+_REDUCING = frozenset({"sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"})
+_RESHAPING = frozenset({"cumsum", "cumprod", "repeat", "take", "dot", "diagonal", "squeeze", "swapaxes", "clip"})
 
 
 def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     """The result of a method of an array or tensor, where it does not depend on a rule."""
-    if name == "astype":
+    if name in ("astype", "view"):
         dtype = dtype_of(args[0] if args else keywords.get("dtype"))
         return dataclasses.replace(kind, dtype=dtype)
     if name in _KEEP:
         return kind
-    if name in ("reshape", "view"):
+    if name == "reshape":
         shape = args[0] if len(args) == 1 else Tup(tuple(args))
         return dataclasses.replace(kind, rank=rank_of_shape(shape))
-    if name == "transpose":
-        return kind
     if name in ("ravel", "flatten"):
         return dataclasses.replace(kind, rank=1)
-    if name in ("sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"):
+    if name in _REDUCING:
         reduced = _reduced(kind, args, keywords)
         if name in ("argmax", "argmin") and isinstance(kind, Tensor) and kind.array and reduced.rank == 0:
             return Scalar("int")  # the rule gives a plain number
         return dataclasses.replace(reduced, dtype=_reduced_dtype(kind.dtype, name, keywords))
-    if name in ("cumsum", "argsort", "clip", "repeat", "take", "swapaxes", "dot", "diagonal"):
-        return dataclasses.replace(kind, rank=None, dtype=None)
+    if name == "argsort":
+        axis = keywords.get("axis", args[0] if args else Const(-1))
+        return dataclasses.replace(
+            kind, rank=1 if axis == NONE else kind.rank if axes_in(axis) else None, dtype="int64"
+        )
+    if name in _RESHAPING:
+        return reshaped(kind, name, args, keywords)
     if name == "get":
         return HostArray(kind.rank, kind.dtype)
     if name == "nonzero":
         return Lst(dataclasses.replace(kind, rank=1, dtype="int64"))
-    if name in ("item",):
+    if name == "item":
         return Scalar("float" if (kind.dtype or "").startswith("float") else "int" if kind.dtype else "float")
-    if name == "tolist":
-        return Lst(UNKNOWN)
+    return Lst(UNKNOWN) if name == "tolist" else UNKNOWN
+
+
+def reshaped(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Tensor | HostArray:
+    """The result of a method, or of NumPy's function of that name, that moves or picks elements along axes."""
+    first = args[0] if args else None
+    rank = kind.rank
+    if name == "clip":
+        floating = (kind.dtype or "").startswith("float") and all(
+            scalar_type(k) in ("int", "float", "NoneType") for k in (*args, *keywords.values())
+        )
+        return kind if floating else dataclasses.replace(kind, dtype=None)
+    if name == "swapaxes":
+        return kind
     if name == "squeeze":
-        return dataclasses.replace(kind, rank=None)
-    return UNKNOWN
+        return dataclasses.replace(kind, rank=squeezed_rank(rank, keywords.get("axis", first)))
+    if name == "dot":
+        other = keywords.get("b", first)
+        rank = dot_rank(rank, rank_of(other)) if isinstance(other, (Tensor, HostArray)) else None
+        return dataclasses.replace(kind, rank=rank, dtype=common_dtype([kind, other or UNKNOWN]))
+    if name == "diagonal":
+        return dataclasses.replace(kind, rank=plus(rank, -1))
+    at = 0 if name.startswith("cum") else 1
+    axis = keywords.get("axis", args[at] if len(args) > at else NONE)
+    if name == "take":
+        picked = rank_of(keywords.get("indices", first))
+        along = plus(rank, -1) if axes_in(axis) else 0 if axis == NONE else None
+        return dataclasses.replace(kind, rank=plus(along, picked))
+    return dataclasses.replace(
+        kind,
+        rank=1 if axis == NONE else rank if axes_in(axis) else None,
+        dtype=kind.dtype
+        if name == "repeat" or (kind.dtype or "").startswith("float") and not keywords.get("dtype")
+        else None,
+    )
 
 
 def _reduced_dtype(dtype: str | None, name: str, keywords: dict[str, Kind]) -> str | None:
@@ -177,35 +214,5 @@ def _reduced_dtype(dtype: str | None, name: str, keywords: dict[str, Kind]) -> s
 
 def _reduced(kind: Tensor | HostArray, args: list[Kind], keywords: dict[str, Kind]) -> Tensor | HostArray:
     axis = keywords.get("axis", args[0] if args else None)
-    keepdims = keywords.get("keepdims")
-    if isinstance(keepdims, Const) and keepdims.value:
-        return kind
-    if axis is None or axis == Const(None):
-        return dataclasses.replace(kind, rank=0)
-    gone = len(axis.items) if isinstance(axis, Tup) else 1 if scalar_type(axis) == "int" else None
-    if kind.rank is None or gone is None or keepdims is not None:
-        return dataclasses.replace(kind, rank=None)
-    return dataclasses.replace(kind, rank=kind.rank - gone)
-
-
-def shape_function(name: str, bound: dict[str, Kind]) -> Kind | None:
-    """The rank of the results of chainer.functions that change it; None: the row's ``returns`` says it."""
-    x = bound.get("x", bound.get("xs", UNKNOWN))
-    if isinstance(x, (Lst, Tup)):
-        x = x.element if isinstance(x, Lst) else x.items[0] if x.items else UNKNOWN
-    rank = x.rank if isinstance(x, (Tensor, HostArray)) else None
-    dtype = x.dtype if isinstance(x, (Tensor, HostArray)) else None
-    if name == "broadcast":  # one value comes back by itself
-        values = bound.get("args")
-        single = isinstance(values, Tup) and len(values.items) == 1
-        return parse_spec("like x", {"x": values.items[0]}) if single else None  # type: ignore[union-attr]
-    if name in ("reshape", "broadcast_to"):
-        return Tensor(rank_of_shape(bound.get("shape")), dtype)
-    if name in ("concat", "pad", "flip", "repeat", "tile", "copy", "rollaxis", "swapaxes", "transpose", "cast"):
-        return Tensor(rank, dtype if name != "cast" else dtype_of(bound.get("typ")))
-    if name in ("expand_dims", "stack"):
-        return Tensor(rank + 1 if rank is not None else None, dtype)
-    if name in ("sum", "mean", "average", "max", "min", "prod", "logsumexp"):
-        reduced = _reduced(Tensor(rank, dtype), [], {k: bound[k] for k in ("axis", "keepdims") if k in bound})
-        return reduced
-    return None
+    rank = reduced_rank(kind.rank, axis, keywords.get("keepdims")) if len(args) < 3 else None
+    return dataclasses.replace(kind, rank=rank)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import NONE, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, scalar_type
+from chainer2torch.analysis.models.shapes import plus
 
 
 def broadcast(a: Kind, b: Kind) -> Kind:
@@ -61,23 +62,60 @@ _INTEGERS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 def subscript(kind: Tensor | HostArray, node: ast.expr, index: Kind) -> Kind:
     """The kind of ``x[index]``."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    rank = kind.rank
-    for i, part in enumerate(parts):
-        if isinstance(part, ast.Slice) or isinstance(part, ast.Constant) and part.value is Ellipsis:
+    return dataclasses.replace(kind, rank=indexed_rank(kind.rank, _parts_at(node, index)))
+
+
+SLICE = Inst("builtins.slice")  # what stands for `a:b`, and what `slice(a, b)` makes
+_NEW_AXIS = Ref("numpy.newaxis")
+
+
+def _parts_at(node: ast.expr, index: Kind) -> Kind:
+    """The kind of an index as it is written, in which slices are told from what nobody knows."""
+    if isinstance(node, ast.Slice):
+        return SLICE
+    if isinstance(node, ast.Tuple) and isinstance(index, Tup) and len(index.items) == len(node.elts):
+        return Tup(tuple(_parts_at(part, kind) for part, kind in zip(node.elts, index.items)))
+    if isinstance(node, ast.Attribute) and node.attr == "newaxis":
+        return _NEW_AXIS
+    return index
+
+
+def indexed_rank(rank: int | None, index: Kind) -> int | None:
+    """The rank of ``x[index]`` by NumPy's rules; None where an index may be anything.
+
+    A whole number takes an axis away and None adds one. Arrays of whole numbers take the place of one axis each with
+    the axes that they have together; a condition takes the place of as many as it has with one.
+    """
+    if rank is None:
+        return None
+    parts = index.items if isinstance(index, Tup) else (index,)
+    gone = new = 0
+    together: int | None = None  # the rank of the arrays among the indices
+    for part in parts:
+        if part == SLICE or part == Const(Ellipsis):
             continue
-        if isinstance(part, ast.Constant) and part.value is None:
-            rank = None if rank is None else rank + 1
+        if part in (NONE, _NEW_AXIS):
+            new += 1
             continue
-        if isinstance(part, ast.Attribute) and part.attr == "newaxis":
-            rank = None if rank is None else rank + 1
+        if scalar_type(part) == "int":
+            gone += 1
             continue
-        item = (
-            index.items[i] if isinstance(index, Tup) and isinstance(node, ast.Tuple) and i < len(index.items) else index
-        )
-        if scalar_type(item) == "int":
-            rank = None if rank is None else rank - 1
-        else:
-            rank = None
-            break
-    return dataclasses.replace(kind, rank=rank)
+        array = _array_index(part)
+        if array is None:
+            return None
+        gone += array[0]
+        together = max(together or 0, array[1])
+    return plus(rank, new - gone + (together or 0))
+
+
+def _array_index(kind: Kind) -> tuple[int, int] | None:
+    """How many axes an array in an index stands for, and how many axes it has itself."""
+    if isinstance(kind, Lst) and scalar_type(kind.element) in ("int", "bool"):
+        return 1, 1
+    if not isinstance(kind, (HostArray, Tensor)) or kind.rank is None:
+        return None
+    if kind.rank == 1:  # of whole numbers or a condition: the same
+        return 1, 1
+    if kind.dtype == "bool":
+        return kind.rank, 1
+    return (1, kind.rank) if kind.dtype in _INTEGERS else None

@@ -9,6 +9,7 @@ from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Method, Ref, Tup, options
 from chainer2torch.analysis.models import data
+from chainer2torch.analysis.models.sequences import SEQUENTIAL
 
 
 _KNOWN_CALLERS = (
@@ -19,6 +20,7 @@ _KNOWN_CALLERS = (
     "chainer.datasets.TupleDataset",
     "chainer.training.Trainer",
     "chainer.optimizers",
+    SEQUENTIAL,
 )
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
@@ -31,7 +33,7 @@ def constructed(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> No
     for name, kind in made.items():
         if _INITIALIZER.fullmatch(name) and isinstance(kind, (Func, Inst)):
             interpreter.call(kind, [parse_spec("device")], {}, None)
-        elif not known:
+        elif not known and not name.startswith("*"):  # those are what a list of links holds
             interpreter.escape(kind)
 
 
@@ -48,6 +50,8 @@ def fed_functions(
             return [keywords.get("target")]
     if not callee.name.startswith("chainer"):
         return []
+    if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
+        return [*args]
     row = interpreter.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
     return [

@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models.sequences import called, is_sequential
 from chainer2torch.analysis.module_index import ClassInfo
 
 
@@ -20,13 +21,19 @@ def call_link(
     """The result of calling a link of Chainer's; notes what reaches it."""
     cls = next((c for c in interpreter.mro(link.cls) if isinstance(c, str)), "chainer.Link")
     first = args[0] if args else keywords.get("x", UNKNOWN)
-    if link.site:
+    if is_sequential(interpreter, link):
+        return called(interpreter, link, args)
+    if not link.sites and node is not None:
+        interpreter.calls_of_any.add(node)
+    for site in link.sites:
         # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
         plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not keywords
         seen = _as_input(first) if plain else UNKNOWN
-        interpreter.layer_inputs[link.site] = join(interpreter.layer_inputs.get(link.site), seen)
+        interpreter.layer_inputs[site] = join(interpreter.layer_inputs.get(site), seen)
         if node is not None:
-            interpreter.layer_calls.setdefault(link.site, set()).add(node)
+            interpreter.layer_calls.setdefault(site, set()).add(node)
+        else:  # `map(layer, xs)`: no call of it is written down
+            interpreter.called_inside.add(site)
     made = interpreter.objects.get(link.site, {})
     if cls == CLASSIFIER:
         predictor = made.get("predictor")

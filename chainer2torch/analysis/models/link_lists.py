@@ -1,7 +1,7 @@
 """What a ChainList or Sequential holds: the classes of the links that are put into it.
 
-The links come out without the place where they were made: not every call of theirs can be seen (`for link in
-chain.children()`), and what reaches a layer is only trusted when all of its calls are.
+The links come out with the places where they may have been made. What reaches a layer of a list is only trusted when
+no link is called in the project of which nobody knows where it is from (`for link in chain.children()`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.models.sequences import SEQUENTIAL
 from chainer2torch.analysis.module_index import ClassInfo
 
 _ADDING = {"append": 0, "add_link": 0, "insert": 1, "extend": 0, "__iadd__": 0}
@@ -30,13 +31,13 @@ def put(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind], n
     else:
         return
     for kind in added:
-        _add(interpreter, owner, kind)
+        _add(interpreter, owner, kind, interpreter.derives(receiver.cls, SEQUENTIAL))
 
 
-def made(interpreter: Interpreter, site: int, links: list[Kind], node: ast.AST | None) -> None:
+def made(interpreter: Interpreter, site: int, links: list[Kind], node: ast.AST | None, in_order: bool) -> None:
     """``chainer.ChainList(L.Linear(...), *more)``."""
     for kind in _arguments(links, node):
-        _add(interpreter, site, kind)
+        _add(interpreter, site, kind, in_order)
 
 
 def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
@@ -44,11 +45,12 @@ def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
     return [element_of(kind) if i < len(starred) and starred[i] else kind for i, kind in enumerate(args)]
 
 
-def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind) -> None:
+def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order: bool) -> None:
+    """Notes a link; what reaches those that are called ``in_order``, by a Sequential, is known: see sequences.py."""
     links = [k for k in options(kind) if not isinstance(k, (Ref, Func))]  # a Sequential holds functions, too
     if not owner or not links:
         return
-    kind = join_all([Inst(k.cls) if isinstance(k, Inst) and interpreter.is_link(k) else _ANY for k in links])
+    kind = join_all([_listed(interpreter, k, in_order) for k in links])
     if isinstance(owner, ClassInfo):
         interpreter.set_attribute(owner, _ITEMS, kind)
         return
@@ -57,6 +59,16 @@ def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind) -> None:
     if new != held.get(_ITEMS):
         held[_ITEMS] = new
         interpreter.changed(owner, _ITEMS)
+
+
+def _listed(interpreter: Interpreter, link: Kind, in_order: bool) -> Inst:
+    """A link of a list, as it comes out of it."""
+    if not isinstance(link, Inst) or not interpreter.is_link(link):
+        return _ANY
+    if in_order or isinstance(link.cls, ClassInfo):
+        return Inst(link.cls)
+    interpreter.listed.update(link.sites)
+    return Inst(link.cls, among=link.sites)
 
 
 def item(interpreter: Interpreter, receiver: Inst) -> Kind:

@@ -11,12 +11,27 @@ import dataclasses
 from collections.abc import Callable
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, Unknown, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Const,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+)
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import command_line, data, link_lists
+from chainer2torch.analysis.models import command_line, data, link_lists, sequences
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.link_children import register, register_persistent
 from chainer2torch.analysis.module_index import ClassInfo
+
+_TRAINER = "chainer.training.Trainer"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +48,8 @@ def method(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind]
     """The result of a method, after its effects on what is known; None: the rule's row states the result."""
     if receiver.cls == "argparse.ArgumentParser":
         return command_line.parser_method(interpreter, receiver, name, node)
+    if sequences.is_sequential(interpreter, receiver):
+        sequences.method_called(interpreter, receiver, name, args, node)
     models = _MODELS.get(name)
     if models is not None:
         call = MethodCall(receiver, name, args, node)
@@ -50,7 +67,9 @@ def knows_callbacks(interpreter: Interpreter, receiver: Inst, name: str, node: a
             isinstance(node, ast.Call) and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
         )
         return plain and interpreter.derives(receiver.cls, "chainer.Optimizer")
-    return name in ("setup", "add_hook")
+    if name == "extend" and interpreter.derives(receiver.cls, _TRAINER):
+        return True
+    return name in ("setup", "add_hook") or sequences.is_sequential(interpreter, receiver)
 
 
 # -- data sets and devices -----------------------------------------------------------------------------------------
@@ -127,6 +146,14 @@ def _add_hook(interpreter: Interpreter, call: MethodCall) -> None:
             interpreter.call(option, [call.receiver], {}, None)
 
 
+def _extend(interpreter: Interpreter, call: MethodCall) -> None:
+    """``trainer.extend(f)``: ``f`` gets the trainer."""
+    if call.args and interpreter.derives(call.receiver.cls, _TRAINER):
+        for option in options(call.args[0]):
+            if isinstance(option, Func) or isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
+                interpreter.call(option, [call.receiver], {}, None)
+
+
 def _hold_targets(interpreter: Interpreter, call: MethodCall) -> None:
     """``super().__init__(iterator, model)`` in a class on Chainer's Evaluator."""
     within = getattr(interpreter.unit, "cls", None)
@@ -196,6 +223,6 @@ _MODELS: dict[str, tuple[_Model, ...]] = {
     "register_persistent": (_register_persistent,),
     "append": (_put_into_list,),
     "insert": (_put_into_list,),
-    "extend": (_put_into_list,),
+    "extend": (_put_into_list, _extend),
     "__iadd__": (_put_into_list,),
 }

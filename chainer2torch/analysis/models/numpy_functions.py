@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Kind, Lst, Scalar, Tensor, Tup, scalar_type
 from chainer2torch.analysis.lattice import element_of
-from chainer2torch.analysis.models.array_kinds import array_method, dtype_of, rank_of_shape
+from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
+from chainer2torch.analysis.models.numpy_shapes import shaped
+from chainer2torch.analysis.models.shapes import rank_of_shape
 
 
 _CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
@@ -99,7 +101,7 @@ _DRAWN_INTEGERS = frozenset(
 
 # objects with the methods of the module numpy.random
 GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "numpy.random.Generator"})
-_CONVERT = frozenset({"array", "asarray", "ascontiguousarray"})
+_CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"})
 
 
 def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
@@ -117,8 +119,6 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         if dtype is None and len(args) > 1:
             dtype = dtype_of(args[1])
         return convert(first, dtype, guess=len(args) < 2 and "dtype" not in keywords)
-    if name in _RESHAPED and isinstance(first, (HostArray, Tensor)):
-        return HostArray(None, first.dtype)
     if name == "arange":
         return HostArray(1, dtype or _arange_dtype(args, keywords))
     if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
@@ -132,7 +132,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
             if {"out", "dtype"} & keywords.keys() or name not in _BINARY | _COMPARISONS and len(args) > 1
             else elementwise
         )
-    return _drawn(name, args, keywords, dtype)
+    joined = shaped(name, args, keywords)
+    return joined if joined is not None else _drawn(name, args, keywords, dtype)
 
 
 def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:
@@ -168,15 +169,20 @@ def _elementwise(name: str, args: list[Kind]) -> Kind | None:
 
 
 def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | None) -> Kind:
-    """Random numbers, joined arrays, and what else has a result of which little is known."""
+    """Random numbers, and what is made of numbers."""
     if name == "random.permutation":
-        return args[0] if args and isinstance(args[0], HostArray) else HostArray(1)
+        first = args[0] if args else UNKNOWN
+        if isinstance(first, HostArray):
+            return first
+        return HostArray(1, "int64" if scalar_type(first) == "int" else None)
     if name == "random.choice":
         size = keywords.get("size", args[1] if len(args) > 1 else None)
         return HostArray(rank_of_shape(size)) if size is not None else UNKNOWN
     if name in ("random.rand", "random.randn"):
+        if not args:
+            return Scalar("float")
         plain = all(k == UNKNOWN or scalar_type(k) == "int" for k in args)  # not `*shape`
-        return HostArray(len(args) if plain else None, dtype or "float64") if args else UNKNOWN
+        return HostArray(len(args) if plain else None, dtype or "float64")
     if name in ("eye", "identity"):
         return HostArray(2, dtype or (None if "dtype" in keywords or len(args) > 1 else "float64"))
     if name in ("linspace", "logspace"):
@@ -186,49 +192,10 @@ def _drawn(name: str, args: list[Kind], keywords: dict[str, Kind], dtype: str | 
         at = _DRAWS[name]
         size = keywords.get("size", args[at] if len(args) > at else None)
         floating = name not in _DRAWN_INTEGERS
-        if size is None:
-            return UNKNOWN
+        if size is None or size == NONE:
+            plain = all(scalar_type(k) in ("int", "float") for k in (*args, *keywords.values()))
+            return Scalar("float" if floating else "int") if plain else UNKNOWN
         return HostArray(rank_of_shape(size), dtype or ("float64" if floating else None))
-    if name in (
-        "concatenate",
-        "stack",
-        "vstack",
-        "hstack",
-        "transpose",
-        "dot",
-        "matmul",
-        "tensordot",
-        "tile",
-        "repeat",
-        "broadcast_to",
-        "reshape",
-        "expand_dims",
-        "squeeze",
-        "cumsum",
-        "argsort",
-        "ravel",
-        "ascontiguousarray",
-        "outer",
-        "einsum",
-        "loadtxt",
-        "genfromtxt",
-        "fromfile",
-        "frombuffer",
-        "delete",
-        "append",
-        "insert",
-        "diff",
-        "tril",
-        "triu",
-        "random.multivariate_normal",
-        "random.multinomial",
-        "random.dirichlet",
-    ):
-        return HostArray()
-    if name == "where":
-        return HostArray() if len(args) == 3 else Lst(HostArray(1, "int64"))
-    if name in ("split", "array_split", "nonzero"):
-        return Lst(HostArray())
     return UNKNOWN
 
 
@@ -255,6 +222,3 @@ def _number_in(value: Kind) -> Kind:
     while isinstance(value, (Lst, Tup)):
         value = element_of(value)
     return value
-
-
-_RESHAPED = frozenset({"broadcast_to", "expand_dims", "ravel", "repeat", "reshape", "squeeze", "tile", "transpose"})

@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Lst, Tensor, Unknown
+from chainer2torch.analysis.models.used_parameters import only_meets_functions
 from chainer2torch.analysis.module_index import FuncInfo
 
 
@@ -86,12 +87,19 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, 
     if passed is not None:
         return passed
     fed = func.params.get(name)
-    seed = Tensor() if _is_forward(interpreter, func) and name not in func.listed and default is None else UNKNOWN
+    is_tensor = (
+        _is_forward(interpreter, func) and name not in func.listed or _is_used_as_tensor(interpreter, func, name)
+    )
+    seed = Tensor() if is_tensor and default is None else UNKNOWN
     if isinstance(fed, Unknown):
         return seed
     if fed is not None:
         return fed
     return seed if func.seeded else BOTTOM
+
+
+def _is_used_as_tensor(interpreter: Interpreter, func: FuncInfo, name: str) -> bool:
+    return func.seeded and name not in func.host_fed and only_meets_functions(interpreter, func, name)
 
 
 def _passed(interpreter: Interpreter, func: FuncInfo, index: int) -> Kind | None:

@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import data
+from chainer2torch.analysis.models.array_operators import SLICE
 
 _TYPES = {
     "int": "int",
@@ -46,6 +47,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name in _TYPES:
         return Scalar(_TYPES[name])
     first = args[0] if args else UNKNOWN
+    if name == "slice":
+        return SLICE
     if name == "range":
         return Lst(Scalar("int"))
     if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):

@@ -25,7 +25,8 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
         return UNKNOWN
     function = name.split(".", 2)[-1]
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
-    return on_device(numpy_call(prefix + function, args, keywords))
+    made = on_device(numpy_call(prefix + function, args, keywords))
+    return UNKNOWN if isinstance(made, Scalar) else made  # a number of NumPy's, an array of its own on a device
 
 
 def member_kind(name: str, receiver: Kind) -> Kind | None:

@@ -60,6 +60,15 @@ class ArrayModule(_Creation, _Shapes, _Reductions):
         self.random = _RandomNumbers(self.device)
         self.linalg = _LinearAlgebra(self.device)
 
+    def __eq__(self, other: object) -> bool:
+        """``get_array_module(x) == np``: NumPy on the CPU, CuPy on a GPU."""
+        if isinstance(other, ArrayModule):
+            return self.device.type == other.device.type
+        return getattr(other, "__name__", "") == {"cpu": "numpy", "cuda": "cupy"}.get(self.device.type)
+
+    def __hash__(self) -> int:
+        return hash(self.device.type)
+
     def __repr__(self) -> str:
         return f"<NumPy's functions for tensors on {self.device}>"
 

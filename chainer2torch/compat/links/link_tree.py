@@ -111,14 +111,14 @@ def count_params(module: nn.Module) -> int:
 
 
 def zerograds(module: nn.Module) -> None:
-    """Sets every gradient to zeros. Source: chainer.Link.zerograds."""
+    """Fills every gradient with zeros, in place; makes those that are missing. Source: chainer.Link.zerograds."""
     own = own_method(module, "zerograds")
     if own is not None:
         own()
         return
     for param in listed_parameters(instance_of(module)):
         if not is_lazy(param):
-            param.grad = torch.zeros_like(param)
+            param.grad = torch.zeros_like(param) if param.grad is None else param.grad.detach().zero_()
 
 
 def copyparams(module: nn.Module, link: nn.Module, copy_persistent: bool = True) -> None:

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Iterator
 
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import RemoveImport, StatementEdit
+from chainer2torch.plan.edits import RemoveImport, Replace, StatementEdit
 from chainer2torch.plan.ledger import Ledger
-from chainer2torch.plan.outcome.left_imports import empty_guards, left_imports
+from chainer2torch.plan.outcome.left_imports import empty_guards, left_imports, names_at_import, wider_guards
 from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_imports
 
 
@@ -22,12 +22,14 @@ class Imports:
     removals: Removals
     names: frozenset[str]
     empty: tuple[StatementEdit, ...]  # the guards around imports that all go
+    needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         removals, names = unused_imports(ledger.context, ledger, others)
-        return cls(ledger.context, others, removals, names, tuple(empty_guards(ledger.context, removals)))
+        needed = others | names_at_import(ledger.context, ledger)
+        return cls(ledger.context, others, removals, names, tuple(empty_guards(ledger.context, removals)), needed)
 
     def without_idle(self, output: list[ast.AST]) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
@@ -39,9 +41,10 @@ class Imports:
             removals[statement] = removals.get(statement, frozenset()) | aliases
         return dataclasses.replace(self, removals=removals, names=self.names | names)
 
-    def edits(self) -> Iterator[StatementEdit]:
+    def edits(self) -> Iterator[StatementEdit | Replace]:
         """The edits of import statements."""
         for statement, aliases in self.removals.items():
             yield RemoveImport(self.context.source.start(statement), aliases)
         yield from self.empty
-        yield from left_imports(self.context, self.removals, self.others)
+        yield from left_imports(self.context, self.removals, self.needed)
+        yield from wider_guards(self.context, self.removals)

@@ -1,9 +1,10 @@
 """Imports of Chainer that stay for what could not be converted: they must not keep the rest of the file from running.
 
-A left import at the top of a module is put into ``try: ... except ImportError: pass``. Where Chainer is not installed,
+A left import at the top of a module is put into ``try: ... except Exception: pass``. Where Chainer cannot be imported,
 the module is imported and what was converted works; a line that still needs Chainer, which has a marker above it,
-raises a NameError. Nothing goes wrong silently: the name must have no other meaning in the file, and no other file
-takes it from this one.
+raises a NameError. A name that is needed while the module is imported (a base class, a default, a table), that other
+files take from it, or that has another meaning in the file, too, is bound to a stand-in, which raises where it is used:
+nothing goes wrong silently.
 """
 
 from __future__ import annotations
@@ -13,33 +14,83 @@ import builtins
 from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import GuardImport, Remove
+from chainer2torch.plan.edits import GuardImport, Remove, Replace
+from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.unused_imports import Removals
 
 _ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
-_ABSENT = frozenset({"ImportError", "ModuleNotFoundError"})
+_NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
+_ABSENT = _NOT_THERE | {"Exception"}
 
 
-def left_imports(context: Context, removals: Removals, others: frozenset[str]) -> Iterator[GuardImport]:
-    """The guards of the imports of Chainer that stay at the top of a file; other files take ``others`` from it."""
+def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
+    """The guards of the imports of Chainer that stay at the top of a file; ``needed`` names must be bound."""
     foreign = {
         _bound(alias)
         for statement in context.source.of(ast.Import, ast.ImportFrom)
         for alias in statement.names
         if not _is_chainer(context, alias)
     }
-    taken = foreign | context.source.assigned | others | _exported(context)
+    taken = foreign | context.source.assigned
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
-        if left and all(
-            alias is not None
-            and _is_chainer(context, alias)
-            and not hasattr(builtins, _bound(alias))
-            and _bound(alias) not in taken
-            for alias in left
-        ):
-            yield GuardImport(context.source.start(line[0]))
+        if left and all(alias is not None and _is_chainer(context, alias) for alias in left):
+            names = {_bound(alias): _dotted(context, alias) for alias in left if alias is not None}
+            stand_ins = tuple(
+                (name, dotted)
+                for name, dotted in names.items()
+                if name in needed or name in taken or hasattr(builtins, name)
+            )
+            yield GuardImport(context.source.start(line[0]), stand_ins)
+
+
+def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
+    """The user's own ``except ImportError`` around imports of Chainer that stay: what stops them today is often
+    something else, as a Chainer that is installed does not run on today's NumPy."""
+    for block in context.source.of(ast.Try):
+        imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
+        left = [a for s in imports for i, a in enumerate(s.names) if i not in removals.get(s, ())]
+        if not left or len(imports) < len(block.body) or not all(_is_chainer(context, alias) for alias in left):
+            continue
+        for handler in block.handlers:
+            if isinstance(handler.type, ast.Name) and handler.type.id in _NOT_THERE:
+                yield Replace(context.source.span(handler.type), "Exception", {})
+
+
+def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
+    """The names of Chainer's that stay and are needed while a module is imported, and those that it exports."""
+    gone = {n for top in ledger.removed for n in ast.walk(top)}
+    project, path = context.analysis.project, context.module.path
+    imported = path in project.import_folders or project.is_package(context.module.directory)
+    return _exported(context) | {
+        node.id
+        for node in context.source.of(ast.Name)
+        if isinstance(node.ctx, ast.Load)
+        and node not in ledger.consumed
+        and node not in gone
+        and isinstance(context.kind(node), Ref)
+        and _runs_at_import(context, node, imported)
+    }
+
+
+def _runs_at_import(context: Context, node: ast.AST, imported: bool) -> bool:
+    """Whether an expression is computed when the module is imported: no function and no main program is around it.
+
+    A file that nobody imports is a program: what it does at its top is what it is for. Its definitions are not.
+    """
+    defines = False
+    for outer in context.source.ancestors(node):
+        if isinstance(outer, ast.Lambda) and node is outer.body:
+            return False
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)) and node in outer.body:
+            return False
+        if isinstance(outer, ast.If) and node in outer.body and "__name__" in ast.dump(outer.test):
+            return False
+        defines = defines or isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        node = outer
+    return imported or defines
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:
@@ -61,15 +112,15 @@ def _staying(context: Context, statement: ast.stmt, removals: Removals) -> list[
     return [alias for i, alias in enumerate(statement.names) if i not in gone]
 
 
-def _exported(context: Context) -> set[str]:
+def _exported(context: Context) -> frozenset[str]:
     """The names that ``__all__`` holds: what the module promises must be there."""
-    return {
+    return frozenset(
         c.value
         for statement in context.source.of(ast.Assign)
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets)
         for c in ast.walk(statement.value)
         if isinstance(c, ast.Constant) and isinstance(c.value, str)
-    }
+    )
 
 
 def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
@@ -94,17 +145,28 @@ def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
         and all(
             isinstance(s, ast.Pass)
             or isinstance(s, ast.Assign)
-            and isinstance(s.value, ast.Constant)
+            and (isinstance(s.value, ast.Constant) or _is_stand_in(s.value))
             and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
             for s in handler.body
         )
     )
 
 
+def _is_stand_in(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == STAND_IN.rpartition(".")[2]
+
+
 def _is_chainer(context: Context, alias: ast.alias) -> bool:
     """Whether an alias binds a module or name of Chainer's own; a star binds names that nobody knows."""
     kind = context.analysis.bindings.get(alias)
     return alias.name != "*" and isinstance(kind, Ref) and kind.name.split(".")[0] in _ROOTS
+
+
+def _dotted(context: Context, alias: ast.alias) -> str:
+    """What a name of Chainer's stands for; ``import chainer.links`` binds ``chainer``."""
+    kind = context.analysis.bindings[alias]
+    assert isinstance(kind, Ref)
+    return kind.name if alias.asname or "." not in alias.name else _bound(alias)
 
 
 def _bound(alias: ast.alias) -> str:

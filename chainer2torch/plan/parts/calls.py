@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from chainer2torch.analysis.kinds import Tensor
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
-from chainer2torch.plan.match import UNDECIDED, constant, constants_of, renames
+from chainer2torch.plan.match import UNDECIDED, Question, constant, constants_of, dtype_named, is_torch_dtype, renames
 from chainer2torch.plan.parts import starred
 from chainer2torch.plan.questions.choice import Choice, choose_case, helpers_of, keeps_spelling, lost_arguments
 from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.reading import read
+from chainer2torch.plan.questions.xp_devices import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
@@ -68,7 +70,8 @@ def emit_call(
         decisions.edit(call, _replacement(context, call, choice, choice.template))
     if receiver is None:
         decisions.use(site)
-    decisions.mark(site, row, symbol, row.state, row.note if row.state != "exact" else "")
+    message = row.note if row.state != "exact" else ""
+    decisions.mark(site, row, symbol, row.state, message, difference=choice.difference)
     return choice
 
 
@@ -77,7 +80,7 @@ def _without_case(
 ) -> None:
     """A call that no case fits, or whose rule has none."""
     row = choice.reading.row
-    if row.cases or row.fallback:
+    if row.fallback or any(not case.native for case in row.cases):
         why = (
             "what it becomes depends on arguments that are not known here"
             if choice.undecided
@@ -100,6 +103,9 @@ def _replacement(context: Context, call: ast.Call, choice: Choice, template: str
         operands.setdefault(name, Operand(code=default))
     if (held := _instance(context, given.get("self"), template)) is not None:
         operands["self"] = held
+    if question.on_device and (receiver := given.get("self")) is not None:
+        operands["self"] = context.operand(module_in(receiver))
+    template = _with_dtypes(template, question)
     constants = {}
     for text in constants_of(template):
         value = constant(text, question)
@@ -118,6 +124,15 @@ def _replacement(context: Context, call: ast.Call, choice: Choice, template: str
         extra=tuple(context.operand(a) for a in question.bound.extra_args),
         extra_keywords=tuple((k, context.operand(v)) for k, v in question.bound.extra_keywords),
     )
+
+
+def _with_dtypes(template: str, question: Question) -> str:
+    """A template with the names of dtypes in it: ``DTYPE(dtype)`` is ``torch.float32``."""
+    for text in re.findall(r"DTYPE\(\w+\)", template):
+        name = text[6:-1]
+        new = name if is_torch_dtype(name, question) else f"torch.{dtype_named(name, question)}"
+        template = template.replace(text, new)
+    return template
 
 
 def _instance(context: Context, receiver: ast.expr | None, template: str) -> Operand | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Tensor, options
 from chainer2torch.analysis.models.methods import sends_to_numpy
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -19,7 +20,11 @@ def send(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> Non
     if not isinstance(call, ast.Call) or call.func is not node:
         emit_value(context, decisions, node, row)
     elif sends_to_numpy(context.analysis, call):
-        decisions.replace(call, "compat.to_cpu(arrays)", {"arrays": context.operand(call.args[0])})
+        arrays = call.args[0]
+        native = context.choices.style == "native"
+        single = native and all(isinstance(k, Tensor) for k in options(context.kind(arrays)))
+        template = "arrays.cpu().numpy()" if single else "native.to_cpu(arrays)" if native else "compat.to_cpu(arrays)"
+        decisions.replace(call, template, {"arrays": context.operand(arrays)})
         decisions.mark(node, row, row.name, row.state)
     else:
         emit_call(context, decisions, call, row, node, receiver=node.value)

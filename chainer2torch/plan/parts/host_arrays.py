@@ -129,13 +129,49 @@ def tensors_of(context: Context, node: ast.expr) -> str:
     return f"[torch.as_tensor(item{'.copy()' if copied else ''}) for item in value]"
 
 
-def comes_from_host(context: Context, node: ast.expr) -> bool:
-    """Whether a name is a parameter that some call gives an array on the host; what others give it is not known."""
+def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a value of unknown kind may be an array on the host: it is a parameter that some call gives one, an
+    attribute that is assigned such a parameter, or is computed from one."""
+    if any(isinstance(k, HostArray) for k in options(context.analysis.kind(node))):
+        return depth > 0  # of the value itself its kind tells more
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return not any(_is_variable(context, side) for side in sides) and any(
+            comes_from_host(context, side, depth + 1) for side in sides
+        )
+    if isinstance(node, ast.UnaryOp):
+        return comes_from_host(context, node.operand, depth + 1)
+    if isinstance(node, ast.Attribute) and depth < _DEPTH:
+        return any(comes_from_host(context, value, depth + 1) for value in _assigned_to_self(context, node))
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     info = context.analysis.functions.get(function) if function is not None else None
     return info is not None and node.id in info.host_fed
+
+
+def _is_variable(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a tensor in any case: what is computed with it is one, too."""
+    return all(isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
+
+
+def _assigned_to_self(context: Context, node: ast.Attribute) -> list[ast.expr]:
+    """What the methods of a class assign to an attribute of their object, where a method of the class asks for it."""
+    cls = context.enclosing_class(node)
+    if cls is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return []
+    return [
+        statement.value
+        for statement in nodes_of(cls.node)
+        if isinstance(statement, ast.Assign)
+        and any(
+            isinstance(t, ast.Attribute)
+            and t.attr == node.attr
+            and isinstance(t.value, ast.Name)
+            and t.value.id == node.value.id
+            for t in statement.targets
+        )
+    ]
 
 
 def _runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: ast.AST | None = None) -> bool:

@@ -6,8 +6,14 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Unwrap
-from chainer2torch.plan.questions.layers import INIT_LIKE_CHAINER, init_scope_of, layers_of_scope
+from chainer2torch.plan.edits import Operand, Unwrap
+from chainer2torch.plan.questions.init_scopes import init_scope_of
+from chainer2torch.plan.questions.layers import (
+    init_like_chainer,
+    layers_of_scope,
+    lines_of_values,
+    needs_first_values,
+)
 from chainer2torch.rules.table import Row
 
 
@@ -17,9 +23,14 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     if scope is None:
         decisions.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
         return
-    line = ""
-    if context.choices.init != "torch" and layers_of_scope(context, scope):
+    layers, lines = layers_of_scope(context, scope), []
+    if context.choices.init != "torch" and any(needs_first_values(context, layer) for layer in layers):
         receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
-        line = INIT_LIKE_CHAINER.format(receiver=receiver)
-    decisions.edit(scope, Unwrap(context.source.start(scope), append=line))
+        lines.append(f"{init_like_chainer(context)}({receiver})")
+    operands: dict[str, Operand] = {}
+    for layer in layers:
+        statement = context.source.statement(layer)
+        assert isinstance(statement, ast.Assign)
+        lines += lines_of_values(context, layer, ast.unparse(statement.targets[0]), operands)
+    decisions.edit(scope, Unwrap(context.source.start(scope), append="\n".join(lines), operands=operands))
     decisions.mark(node, row, row.name, row.state)

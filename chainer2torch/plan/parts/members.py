@@ -13,9 +13,11 @@ from chainer2torch.plan.match import Question, choose
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
+from chainer2torch.plan.parts.values import asks_numbers, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, unknown_receiver
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
+from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
@@ -55,6 +57,8 @@ def _of_several_kinds(
     same = all(same_rule(r, row) for r in found)
     if same and _same_on_host(kinds, row, node.attr):
         decisions.mark(node, row, row.name, row.state)
+    elif context.choices.style == "native" and all(_stays(context, r, node) for r in found):
+        decisions.mark(node, row, row.name, "exact" if row.state == "exact" else "review")
     elif not _at_run_time(context, decisions, node) and (row.cases or row.state == "manual"):
         decisions.mark(node, row, row.name, "review", _AMBIGUOUS)
 
@@ -78,11 +82,17 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row:
         if row.state == "manual":
             decisions.mark(node, row, row.name, "manual", row.note)
             return
-        question = Question(row, Bound({"self": node.value}), context.analysis.kind, context.is_instance)
+        on_device = row.name.startswith("xp.") and is_device(context, node.value)
+        bound = Bound({"self": node.value})
+        question = Question(row, bound, context.analysis.kind, context.is_instance, on_device=on_device)
         template, _ = choose(question)
+        if template is None and all(case.native for case in row.cases):
+            template = f"self.{node.attr}"  # as it is in the faithful style
         if template is None:
             decisions.mark(node, row, row.name, "manual", f"its rank or type is not known here. {row.note}".strip())
             return
+        if row.name in _HELD_ARRAYS and context.choices.style == "native" and asks_numbers(context, node):
+            template = "self"
         if template != f"self.{node.attr}":
             decisions.replace(node, template, {"self": context.operand(node.value)})
     decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
@@ -155,6 +165,20 @@ def _is_parameter(context: Context, value: ast.expr) -> bool:
     return called in ("chainer.Parameter", "chainer.variable.Parameter") or isinstance(value, ast.Constant)
 
 
+def _stays(context: Context, row: Row, node: ast.Attribute) -> bool:
+    """Whether an attribute that is read stays as it is, whatever it is read of: `x.shape`, and `x.data` of a tensor."""
+    texts = {case.torch for case in row.cases}
+    same = texts == {f"self.{node.attr}"} or row.name == "chainer.Variable.data"
+    # a dtype is not the same: that of a tensor equals none of NumPy's
+    return (
+        row.attribute
+        and same
+        and node.attr != "dtype"
+        and isinstance(node.ctx, ast.Load)
+        and not context.is_called(node)
+    )
+
+
 def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
     """Whether an array on the host and a tensor are asked the same way: `x.shape`, `x.reshape(-1)`.
 
@@ -180,7 +204,8 @@ def _at_run_time(context: Context, decisions: Decisions, node: ast.Attribute) ->
     ):  # `xp.array(...)`
         return False
     if row is not None and row.attribute:
-        decisions.replace(node, row.cases[0].torch, {"self": context.operand(node.value)})
+        template = of_unknown(context, node, row.cases[0].torch)
+        decisions.replace(node, template, {"self": context.operand(node.value)})
         decisions.mark(node, row, row.name, row.state, row.note)
         return True
     if node.attr in _OF_LINKS:

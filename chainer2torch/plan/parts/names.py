@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.reading import differs_as_value
 from chainer2torch.rules.table import Row
+
+_CALLERS = (Ref("builtins.map"), Ref("functools.partial"))
 
 
 def emit_value(context: Context, decisions: Decisions, node: ast.expr, row: Row) -> None:
@@ -18,7 +21,65 @@ def emit_value(context: Context, decisions: Decisions, node: ast.expr, row: Row)
         )
         decisions.mark(node, row, row.name, "manual", reason)
         return
+    if row.type_only and _called_through(context, node):
+        _function(context, decisions, node, row)
+        return
     emit_name(context, decisions, node, node, row)
+
+
+def _function(context: Context, decisions: Decisions, node: ast.expr, row: Row) -> None:
+    """A class whose name is called later: the function that makes its objects, or a question where it is both."""
+    function = (row.fallback or "").partition("(")[0]
+    if not function.startswith("compat.") or _asked_for(context, node):
+        message = "the name is called, and may be asked for as a class, too; here it is the class, which makes others"
+        decisions.replace(node, row.value or "", {})
+        decisions.use(node)
+        decisions.mark(node, None, row.name, "manual", message, row.code)
+        return
+    decisions.replace(node, function, {})
+    decisions.use(node)
+    decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _bound_name(context: Context, node: ast.expr) -> str | None:
+    """The name to which a statement assigns the class: ``f = chainer.Variable``."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        return parent.targets[0].id
+    return None
+
+
+def _called_through(context: Context, node: ast.expr) -> bool:
+    """Whether a name of a class is called, but not where it stands."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
+        return context.kind(parent.func) in _CALLERS
+    name = _bound_name(context, node)
+    calls = context.source.of(ast.Call) if name is not None else ()
+    return any(
+        isinstance(call.func, ast.Name) and call.func.id == name or _hands_on(context, call, name) for call in calls
+    )
+
+
+def _hands_on(context: Context, call: ast.Call, name: str | None) -> bool:
+    """``map(f, xs)``."""
+    return (
+        context.kind(call.func) in _CALLERS
+        and bool(call.args)
+        and isinstance(call.args[0], ast.Name)
+        and call.args[0].id == name
+    )
+
+
+def _asked_for(context: Context, node: ast.expr) -> bool:
+    """Whether the name of a class that is assigned is also read where nobody calls it."""
+    name, parents = _bound_name(context, node), context.source.parents
+    for use in context.source.of(ast.Name) if name is not None else ():
+        if use.id == name and isinstance(use.ctx, ast.Load):
+            call = parents.get(use)
+            if not isinstance(call, ast.Call) or call.func is not use and not _hands_on(context, call, name):
+                return True
+    return False
 
 
 def emit_name(context: Context, decisions: Decisions, node: ast.expr, site: ast.expr, row: Row) -> None:

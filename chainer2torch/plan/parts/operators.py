@@ -27,6 +27,7 @@ from chainer2torch.plan.questions.augmented_assignments import (
     is_used_as_variable,
     may_be_array,
     may_be_in_a_graph,
+    may_stay_in_place,
 )
 from chainer2torch.rules.table import Row
 
@@ -162,6 +163,10 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
         _into_tensor(context, decisions, node.value, target)
         return
     name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
+    if context.choices.style == "native" and _is_variable(value) and may_stay_in_place(context, node):
+        row = context.rules.rows.get(name) or context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
+        decisions.mark(node, row, name, "exact", "", "C2T300")
+        return
     if _is_of_a_layer(context, node.target):
         decisions.mark(
             node,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.graphs import GraphUse
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
+from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.receivers import among_tensors, seen_before
 
@@ -93,7 +95,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     row = context.rules.rows.get(f"?.{node.attr}")
     if row is not None and isinstance(node.ctx, ast.Load):
         if row.attribute:
-            decisions.replace(node, row.cases[0].torch, {"self": context.operand(node.value)})
+            template = of_unknown(context, node, row.cases[0].torch)
+            decisions.replace(node, template, {"self": context.operand(node.value)})
             decisions.mark(node, row, row.name, row.state, row.note)
             return
         if isinstance(parent, ast.Call) and called:
@@ -142,12 +145,29 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         return  # the same in both
     if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(context, node.value):
         return
-    held = isinstance(node.value, ast.Attribute) and node.value.attr in ("array", "data", "grad")
+    held = is_held_array(context, node.value)
     if context.analysis.kind(node.value) == UNKNOWN and (
         held or node.attr in _OTHER_MEANING and among_tensors(context, call)
     ):
-        decisions.wrap(node.value, "compat.numpy_methods(value)")
+        if context.choices.style == "native" and node.attr == "get" and not (call.args or call.keywords):
+            # CuPy's, which no other array has; a dict's takes a key
+            decisions.replace(call, "value.cpu().numpy()", {"value": context.operand(node.value)})
+            decisions.mark(node, None, f"?.{node.attr}", "exact", "", "C2T390")
+            return
+        room = "native" if context.choices.style == "native" else "compat"
+        decisions.wrap(node.value, f"{room}.numpy_methods(value)")
         decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def is_held_array(context: Context, node: ast.expr) -> bool:
+    """Whether a value of unknown kind may be what a Variable holds: ``x.array``, or a function that returns that."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("array", "data", "grad")
+    callee = context.analysis.kind(node.func) if isinstance(node, ast.Call) else None
+    return isinstance(callee, Func) and any(
+        isinstance(n, ast.Return) and isinstance(n.value, ast.Attribute) and is_held_array(context, n.value)
+        for n in nodes_of(callee.info.node)
+    )
 
 
 def _is_host(context: Context, node: ast.expr) -> bool:
@@ -205,14 +225,17 @@ def _may_be_tensor(context: Context, node: ast.expr) -> bool:
 def _nobody_knows(context: Context, kind: Kind) -> bool:
     """Whether a value with one of these attributes may be Chainer's for all that is known.
 
-    That is a value of unknown kind; an object of a library on Chainer, whose members no table lists; and an array,
-    which has none of them: ``array - x`` was taken for an array and is a Variable if x is one.
+    That is a value of unknown kind; an object of a library on Chainer, whose members no table lists; an array, which
+    has none of them: ``array - x`` was taken for an array and is a Variable if x is one; and a method of an object,
+    which has none either: a class below has a property of that name.
     """
     return all(
         k == UNKNOWN
         or isinstance(k, HostArray)
         or isinstance(k, Tensor)
         and k.array
+        or isinstance(k, Func)
+        and isinstance(k.receiver, Inst)
         or isinstance(k, Inst)
         and isinstance(k.cls, str)
         and context.rules.library(k.cls) is not None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.names import emit_name
+from chainer2torch.plan.questions.xp_devices import is_device, is_drawn, module_in
 from chainer2torch.rules.table import Row
 
 
@@ -17,8 +19,16 @@ def emit_starred(
 ) -> None:
     """Decides a call of which only the callee is known."""
     if receiver is not None:
+        if is_drawn(row) and is_device(context, module_in(receiver)):
+            operands = {"self": context.operand(module_in(receiver))}
+            call = _call(context, node, f"numpy.random.{row.name.rpartition('.')[2]}", operands, [])
+            shape = row.name in ("xp.Random.rand", "xp.Random.randn") and not node.keywords  # never a plain number
+            template = f"torch.as_tensor({call}, device=self)" if shape else f"native.as_tensor({call}, self)"
+            decisions.replace(node, template, operands)
+            decisions.mark(site, row, row.name, row.state, row.note)
+            return
         callee = _same_arguments(row)
-        if callee is None and row.cases:
+        if callee is None and any(not case.native for case in row.cases):
             decisions.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
             return
         if callee is not None and callee != f"self.{ast.unparse(node.func).rpartition('.')[2]}":
@@ -51,6 +61,14 @@ def _same_arguments(row: Row) -> str | None:
 def _replace(context: Context, decisions: Decisions, node: ast.Call, callee: str, receiver: ast.expr) -> None:
     """Calls something else with the arguments as they stand; the receiver is the first of them."""
     operands: dict[str, Operand] = {"self": context.operand(receiver)}
+    first = [] if callee.startswith("self.") else [ast.Name("self")]
+    decisions.replace(node, _call(context, node, callee, operands, first), operands)
+
+
+def _call(
+    context: Context, node: ast.Call, callee: str, operands: dict[str, Operand], first: Sequence[ast.expr]
+) -> str:
+    """The text of a call with the arguments of another one, which become operands."""
 
     def name(value: ast.expr) -> ast.expr:
         label = f"argument_{len(operands)}"
@@ -59,5 +77,4 @@ def _replace(context: Context, decisions: Decisions, node: ast.Call, callee: str
 
     args = [ast.Starred(name(a.value)) if isinstance(a, ast.Starred) else name(a) for a in node.args]
     keywords = [ast.keyword(k.arg, name(k.value)) for k in node.keywords]
-    first = [] if callee.startswith("self.") else [ast.Name("self")]
-    decisions.replace(node, ast.unparse(ast.Call(ast.Name(callee), [*first, *args], keywords)), operands)
+    return ast.unparse(ast.Call(ast.Name(callee), [*first, *args], keywords))

@@ -9,6 +9,9 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
+from chainer2torch.plan.native.train_flags import train_flags
+from chainer2torch.plan.native.unregistered import keeps_unregistered
+from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
 from chainer2torch.rules.signature import BindError
@@ -55,7 +58,6 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(node, row, row.name, "exact")
     elif name == "train":
         _leave_out(context, decisions, config, row)
-        helper = "compat.train_mode" if value else "compat.eval_mode"
         inside = ModulesInside(context, context.source.statement(node))
         called = inside.unnamed or inside.computed or not inside.expressions
         if inside.unnamed or not inside.expressions:
@@ -67,11 +69,17 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 "a module that may run inside has no name here, and is switched "
                 "when it is called; name it where another method of its own asks for the mode",
             )
+        helper = "compat.train_mode" if value else "compat.eval_mode"
+        if value is False and not called and _reached_by_eval(context):
+            helper = "native.evaluating"
         train = context.operand(bound.given["value"]) if value is UNDECIDED else None
         _replace(context, decisions, call, node, row, helper, inside.expressions, train, called)
     elif choose(question)[0] is not None:
         _leave_out(context, decisions, config, row)
         emit_call(context, decisions, call, row, node)
+    elif isinstance(name, str) and own_config.is_own(context, f"chainer.config.{name}"):
+        _leave_out(context, decisions, config, row)
+        own_config.using(context, decisions, call, node, bound.given)
     elif name in _CONTEXTS:
         _leave_out(context, decisions, config, row)
         decisions.replace(call, _CONTEXTS[name], {"value": context.operand(bound.given["value"])})
@@ -81,6 +89,13 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(
             node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal"
         )
+
+
+def _reached_by_eval(context: Context) -> bool:
+    """Whether ``model.eval()`` reaches all that runs inside of a model: the native style has no other switch."""
+    if context.choices.style != "native":
+        return False
+    return not context.analysis.once(train_flags).unclear and not context.analysis.once(keeps_unregistered)
 
 
 def _is_default(context: Context, config: ast.expr | None) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Tensor, options
+from chainer2torch.analysis.kinds import Inst, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
 _ARRAYS = frozenset({"data", "array"})
+_NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
 _DEVICE = "chainer.backends.cuda.Device"
 
 
@@ -20,17 +21,39 @@ def to_number(context: Context, decisions: Decisions, call: ast.Call, target: st
     inner = value.value if isinstance(value, ast.Attribute) and value.attr in _ARRAYS else value
     kinds = options(context.analysis.kind(inner))
     if target == "int" and all(isinstance(k, Inst) and k.cls == _DEVICE for k in kinds):
-        decisions.replace(call, "compat.device_number(device)", {"device": context.operand(value)})
+        helpers = "native" if context.choices.style == "native" else "compat"
+        decisions.replace(call, f"{helpers}.device_number(device)", {"device": context.operand(value)})
         decisions.mark(call, context.rules.rows[f"{_DEVICE}.id"], _DEVICE, "exact")
         return
     if not all(isinstance(k, Tensor) for k in kinds):
         return
+    if context.choices.style == "native" and inner is value and all(isinstance(k, Tensor) and k.array for k in kinds):
+        return  # a tensor without a graph is converted as an array is
     same = all(isinstance(k, Tensor) and _is_type(k.dtype, target) for k in kinds)
+    if context.choices.style == "native" and target == "float":  # what Chainer computes with Variables is a float
+        same = same or all(isinstance(k, Tensor) and k.dtype is None and not k.array for k in kinds)
     template = "value.item()" if same else f"{target}(value.item())"
     if inner is not value:
         row = context.rules.member("chainer.Variable", value.attr)  # type: ignore[attr-defined]
         decisions.mark(value, row, row.name if row else "chainer.Variable.data", "exact")
     decisions.replace(call, template, {"value": context.operand(inner)})
+
+
+def of_unknown(context: Context, node: ast.Attribute, template: str) -> str:
+    """What an attribute of an unknown value becomes: a parameter that has no shape yet has no array in Chainer."""
+    if node.attr != "array" or context.choices.style != "native":
+        return template
+    if isinstance(context.source.parents.get(node), ast.Compare):
+        return "compat.array_of(self)"
+    return "self" if asks_numbers(context, node) else template
+
+
+def asks_numbers(context: Context, node: ast.Attribute) -> bool:
+    """Whether only what has no gradient is asked of an array: `x.data.shape`, `len(x.array)`, `y.data.argmax(1)`."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return context.analysis.kind(parent.func) == Ref("builtins.len")
+    return isinstance(parent, ast.Attribute) and parent.attr in _NUMBERS
 
 
 def _is_type(dtype: str | None, target: str) -> bool:

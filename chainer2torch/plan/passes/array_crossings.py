@@ -34,6 +34,7 @@ from chainer2torch.plan.parts.host_values import (
     writes_text,
 )
 from chainer2torch.plan.parts.indices import subscript
+from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.receivers import among_tensors
 
@@ -157,7 +158,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
-            converted = to_host(context, decisions, part) or converted
+            converted = to_host(context, decisions, part) or _held(context, decisions, part) or converted
     if (
         not converted
         and name in _OF_TENSORS_TOO
@@ -181,6 +182,17 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         )
     else:
         decisions.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:
+    """``np.argmax(x.array)`` of an x that nobody knows: NumPy would ask a tensor for its own ``argmax``."""
+    return (
+        context.imports_chainer
+        and not context.migrated
+        and context.analysis.kind(node) == UNKNOWN
+        and is_held_array(context, node)
+        and wrap(context, decisions, node, "compat.to_host(value)")
+    )
 
 
 def _may_be_parameter(context: Context, node: ast.expr) -> bool:

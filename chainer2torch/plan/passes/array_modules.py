@@ -8,6 +8,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.xp_devices import is_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
 _CODE = "C2T320"
@@ -38,9 +39,11 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
         if not _is_module(kind) or not isinstance(reference, Ref) or reference.name not in CUPY | {"numpy"}:
             continue
         positive = isinstance(node.ops[0], (ast.Is, ast.Eq)) is (reference.name == "numpy")
-        decisions.replace(
-            node, "compat.on_cpu(xp)" if positive else "not compat.on_cpu(xp)", {"xp": context.operand(module)}
-        )
+        if is_device(context, module):
+            template = "xp.type == 'cpu'" if positive else "xp.type != 'cpu'"
+        else:
+            template = "compat.on_cpu(xp)" if positive else "not compat.on_cpu(xp)"
+        decisions.replace(node, template, {"xp": context.operand(module)})
         _consume(context, decisions, name, reference)
         return
 
@@ -48,6 +51,8 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
 def _choose(context: Context, decisions: Decisions, node: ast.IfExp) -> None:
     """``cuda.cupy if gpu >= 0 else numpy`` is the array module of a device that is chosen."""
     body, orelse = context.analysis.kind(node.body), context.analysis.kind(node.orelse)
+    if is_device(context, node):
+        return  # another pass has it
     if context.analysis.kind(node) != XP or not (isinstance(body, Ref) and isinstance(orelse, Ref)):
         return
     first, second = ("cuda", "cpu") if body.name in CUPY else ("cpu", "cuda")
@@ -63,6 +68,8 @@ def _assign(context: Context, decisions: Decisions, node: ast.Assign) -> None:
     kind = context.analysis.kind(node.value)
     if len(node.targets) != 1 or not isinstance(kind, Ref) or kind.name != "numpy":
         return
+    if isinstance(node.targets[0], ast.Name) and is_device(context, node.targets[0]):
+        return  # another pass has it
     target = ast.unparse(node.targets[0])
     for other in context.source.of(ast.Assign):
         if other is not node and len(other.targets) == 1 and ast.unparse(other.targets[0]) == target:

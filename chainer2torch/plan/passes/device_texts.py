@@ -22,7 +22,9 @@ def run(context: Context) -> Decisions:
                 and _is_device(context, node.args[0])
                 and not _printed(context, node)
             ):
-                decisions.replace(node, "compat.device_name(device)", {"device": context.operand(node.args[0])})
+                decisions.replace(
+                    node, f"{_helpers(context)}.device_name(device)", {"device": context.operand(node.args[0])}
+                )
                 _mark(context, decisions, node.args[0])
             elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
                 _as_text(context, decisions, node, [*node.args, *(k.value for k in node.keywords)])
@@ -38,8 +40,12 @@ def _as_text(context: Context, decisions: Decisions, node: ast.expr, values: lis
     if devices and not _printed(context, node):
         for value in devices:
             with decisions.provided(free=((Part.WRAP, value),)):
-                decisions.wrap(value, "compat.device_name(value)")
+                decisions.wrap(value, f"{_helpers(context)}.device_name(value)")
                 _mark(context, decisions, value)
+
+
+def _helpers(context: Context) -> str:
+    return "native" if context.choices.style == "native" else "compat"
 
 
 def _is_device(context: Context, node: ast.expr) -> bool:

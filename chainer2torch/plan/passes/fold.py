@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
+from chainer2torch.plan.parts import version_tests
 
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
@@ -54,24 +55,60 @@ def run(context: Context) -> Decisions:
         if value is None:
             continue
         assert isinstance(node, ast.expr)
-        outer, truth = _outermost(context, node, value)
-        for part in ast.walk(outer):
-            if isinstance(part, (ast.Name, ast.Attribute)) and context.reference(part) is not None:
-                name = context.reference(part) or ""
-                decisions.mark(part, context.rules.rows.get(name) or context.rules.python["chainerx"], name, "exact")
-                decisions.use(part)
-        parent = context.source.parents.get(outer)
-        if isinstance(parent, ast.If) and parent.test is outer:
-            _fold_if(context, decisions, parent, truth)
-        elif isinstance(parent, ast.IfExp) and parent.test is outer:
-            decisions.replace(parent, "value", {"value": context.operand(parent.body if truth else parent.orelse)})
-            decisions.remove(parent.orelse if truth else parent.body)
-        elif isinstance(parent, ast.BoolOp) and len(parent.values) == 2:  # it decides nothing: the other one does
-            other = parent.values[parent.values[0] is outer]
-            decisions.replace(parent, "value", {"value": context.operand(other)})
-        else:
-            decisions.replace(outer, str(truth), {})
+        _fold(context, decisions, node, value)
+    _versions(context, decisions)
     return decisions
+
+
+def _versions(context: Context, decisions: Decisions) -> None:
+    """Tests of Chainer's version, and what else is computed from it."""
+    seen: set[ast.AST] = set()
+    for node in context.source.of(ast.Name, ast.Attribute):
+        if context.kind(node) != Ref(version_tests.VERSION) or not context.names_library(node):
+            continue
+        found = version_tests.computed(context, node)
+        if found is None or found[0] in seen:
+            continue
+        outer, value = found
+        seen.add(outer)
+        if isinstance(value, bool):
+            _fold(context, decisions, outer, value)
+        else:
+            _tell(context, decisions, outer)
+            decisions.replace(outer, repr(value), {})
+
+
+def _tell(context: Context, decisions: Decisions, outer: ast.expr) -> None:
+    """Gives the references inside of a constant expression their state."""
+    rows = context.rules
+    for part in ast.walk(outer):
+        if not isinstance(part, (ast.Name, ast.Attribute)):
+            continue
+        kind, name = context.kind(part), context.reference(part)
+        if name is not None and not name.startswith(version_tests.VERSION):
+            decisions.mark(part, rows.rows.get(name) or rows.python["chainerx"], name, "exact")
+            decisions.use(part)
+        elif name is not None or isinstance(kind, Ref) and rows.python.get(f"{kind.name.split('.')[0]}.*") is not None:
+            row = rows.python[f"{version_tests.VERSION}.*"]
+            decisions.mark(part, row, row.name, "exact")  # what reads the version goes with it
+            decisions.use(part)
+
+
+def _fold(context: Context, decisions: Decisions, node: ast.expr, value: bool) -> None:
+    """Puts what is left in the place of a test, and of the statement that makes it."""
+    outer, truth = _outermost(context, node, value)
+    _tell(context, decisions, outer)
+    parent = context.source.parents.get(outer)
+    if isinstance(parent, ast.If) and parent.test is outer:
+        _fold_if(context, decisions, parent, truth)
+    elif isinstance(parent, ast.IfExp) and parent.test is outer:
+        decisions.replace(parent, "value", {"value": context.operand(parent.body if truth else parent.orelse)})
+        decisions.remove(parent.orelse if truth else parent.body)
+    elif isinstance(parent, ast.BoolOp) and len(parent.values) == 2:  # it decides nothing: the other one does
+        other = parent.values[parent.values[0] is outer]
+        decisions.replace(parent, "value", {"value": context.operand(other)})
+    else:
+        decisions.replace(outer, str(truth), {})
 
 
 def _is_there(context: Context, node: ast.AST) -> bool | None:
@@ -111,7 +148,7 @@ def _only_imported(context: Context, name: str) -> bool:
             if (
                 not isinstance(handler, ast.ExceptHandler)
                 or not isinstance(handler.type, ast.Name)
-                or handler.type.id not in ("ImportError", "ModuleNotFoundError")
+                or handler.type.id not in ("ImportError", "ModuleNotFoundError", "Exception")
             ):
                 return False
     return True

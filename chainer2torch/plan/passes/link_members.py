@@ -11,6 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
@@ -206,6 +207,8 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
     receiver = context.operand(node.value)
     statement = context.source.parents.get(node)
     name = f"'{node.attr}'"
+    plain = own_name(context, node.value, node.attr) if context.choices.style == "native" else None
+    looked_up = f"obj.{plain}" if plain else f"compat.link_attribute(obj, {name})"
     outer = context.source.parents.get(statement) if statement is not None else None
     if (
         isinstance(statement, ast.Attribute)
@@ -218,12 +221,12 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
             outer,
             ReplaceStatement(
                 context.source.start(outer),
-                f"compat.{_SETTERS[statement.attr]}(compat.link_attribute(obj, {name}), value)",
+                f"compat.{_SETTERS[statement.attr]}({looked_up}, value)",
                 {"obj": receiver, "value": context.operand(outer.value)},
             ),
         )
     elif isinstance(node.ctx, ast.Load):
-        decisions.replace(node, f"compat.link_attribute(obj, {name})", {"obj": receiver})
+        decisions.replace(node, looked_up, {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         with decisions.provided(taken=((Part.EDIT, statement),)):
             _may_be_link(context, decisions, node)

@@ -5,30 +5,37 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, options
+from chainer2torch.analysis.kinds import Class, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
-from chainer2torch.plan.edits import Operand, Rename, ReplaceStatement
-from chainer2torch.plan.questions.layers import INIT_LIKE_CHAINER, initialized_by_scope, makes_torch_layer
+from chainer2torch.plan.edits import Operand, RemoveBase, Rename, ReplaceStatement
+from chainer2torch.plan.questions.init_scopes import initialized_by_scope
+from chainer2torch.plan.questions.constructors import next_constructor, takes_no_more
+from chainer2torch.plan.questions.layers import init_like_chainer, lines_of_values, needs_first_values
 from chainer2torch.plan.questions.overridden_methods import is_super
+from chainer2torch.plan.questions.sequentials import outermost
 
-_WITHOUT_CONSTRUCTOR = frozenset({"abc.ABC", "builtins.object"})
+# what Chain itself defines, or nn.Module in its place; constructors call each other
+_OF_CHAIN = frozenset({"__getitem__", "__setattr__", "__delattr__", "__str__", "__repr__", "add_link", "children"}) | {
+    "copy", "copyparams", "addgrads", "params", "namedparams", "links", "namedlinks", "serialize", "zerograds",
+}  # fmt: skip
 
 
 def _initialize_layers(context: Context, decisions: Decisions, initialized: set[ast.AST]) -> None:
     """Layers of torch start from Chainer's initial values: one line a class, or a call around a single layer."""
     for call in context.source.of(ast.Call):
-        if call in initialized or not makes_torch_layer(context, call):
+        if call in initialized or not needs_first_values(context, call):
             continue
         with decisions.provided(taken=((Part.SITE, call.func),)):
             if context.choices.init == "torch":
                 message = "starts from PyTorch's initial values, not Chainer's (--init torch)"
                 decisions.refine(call.func, None, "close", message)
             elif initialized_by_scope(context, call) is None:
-                decisions.wrap(call, "compat.initialize(value)")
+                helper = init_like_chainer(context) if context.choices.style == "native" else "compat.initialize"
+                decisions.wrap(outermost(context, call), f"{helper}(value)")
 
 
 def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initialized: set[ast.AST]) -> None:
@@ -36,7 +43,7 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
     init = cls.methods.get("__init__")
     if init is None or not context.analysis.derives(cls, "chainer.Link"):
         return
-    base = _next_constructor(context, cls)
+    base = next_constructor(context, cls)
     if base not in ("chainer.Chain", "chainer.Link"):
         return  # the keywords are those of a base class with a constructor of its own
     is_chain = base == "chainer.Chain"
@@ -47,9 +54,7 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
         if explicit and context.reference(node.func) != f"{base}.__init__" or not node.keywords:
             continue
         statement = context.source.parents.get(node)
-        # `*args` that are handed on: a Chain takes none
-        passed_on = not explicit and is_chain and all(isinstance(a, ast.Starred) for a in node.args)
-        if not isinstance(statement, ast.Expr) or len(node.args) != explicit and not passed_on:
+        if not isinstance(statement, ast.Expr) or not takes_no_more(node, explicit, is_chain):
             decisions.mark(
                 node,
                 context.rules.rows.get("chainer.Chain"),
@@ -77,42 +82,15 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
         else:  # a Link takes the shapes of its parameters
             shapes = ", ".join(f"{k.arg}=_{i}" for i, k in enumerate(node.keywords))
             lines.append(f"compat.add_params({self_name}, {shapes})")
-        plain = [k.value for k in node.keywords if makes_torch_layer(context, k.value)]
+        plain = [k.value for k in node.keywords if needs_first_values(context, k.value)]
         if plain and context.choices.init != "torch":
-            lines.append(INIT_LIKE_CHAINER.format(receiver=self_name))
+            lines.append(f"{init_like_chainer(context)}({self_name})")
+        for k in node.keywords:
+            if is_chain and isinstance(k.value, ast.Call):
+                lines += lines_of_values(context, k.value, f"{self_name}.{k.arg}", operands)
         initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
-
-
-def _next_constructor(context: Context, cls: ClassInfo) -> str | ClassInfo | None:
-    """The class whose constructor ``super().__init__()`` calls; None: not always the same."""
-    mixed = cls in context.analysis.mixed
-    users = (
-        [
-            user
-            for user in context.analysis.classes.values()
-            if context.analysis.derives(user, "chainer.Link")
-            and user not in context.analysis.mixed
-            and cls in context.analysis.mro(user)
-        ]
-        if mixed
-        else [cls]
-    )
-    found = set()
-    for user in users:
-        order = context.analysis.mro(user)
-        found.add(
-            next(
-                (
-                    k
-                    for k in order[order.index(cls) + 1 :]
-                    if k not in _WITHOUT_CONSTRUCTOR and (isinstance(k, str) or "__init__" in k.methods)
-                ),
-                None,
-            )
-        )
-    return found.pop() if len(found) == 1 else None
 
 
 def call_method(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
@@ -138,6 +116,34 @@ def call_method(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
             decisions.replace(node, "receiver.forward", {"receiver": context.operand(node.value)})
 
 
+def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
+    """``class A(chainer.Chain, B)`` where B is a link, too: both become nn.Module, which cannot stand before B.
+
+    B brings nn.Module along. What Chain itself defines came before B's; where B defines it as well, nobody knows.
+    """
+    for i, (node, kind) in enumerate(zip(cls.node.bases, cls.bases)):
+        row = context.rules.rows.get(kind.name) if isinstance(kind, Ref) else None
+        if row is None or row.value != "torch.nn.Module":
+            continue
+        others = [k.info for k in cls.bases[i + 1 :] if isinstance(k, Class)]
+        mixed = context.analysis.mixed  # these only work with a link
+        links = [k for k in others if context.analysis.derives(k, "chainer.Link") and k not in mixed]
+        if not links:
+            continue
+        decisions.edit(cls.node, RemoveBase(context.source.start(cls.node), i))
+        decisions.remove(node)
+        defined = {
+            name
+            for other in links
+            for base in context.analysis.mro(other)
+            if isinstance(base, ClassInfo)
+            for name in base.methods
+        }
+        if clash := sorted(defined & _OF_CHAIN):
+            message = f"`{clash[0]}` of Chain came before that of the other base, and does no longer"
+            decisions.refine(node, None, "review", message, "C2T200")
+
+
 def _names_link(context: Context, cls: ClassInfo, node: ast.expr) -> bool:
     """Whether a name stands for a link (self), or for a class of links: one of the project's, or a base of this one."""
     if not isinstance(node, ast.Name):
@@ -158,6 +164,7 @@ def run(context: Context) -> Decisions:
     for cls in context.analysis.once(_by_module).get(context.module, ()):
         constructor(context, decisions, cls, initialized)
         call_method(context, decisions, cls)
+        bases(context, decisions, cls)
     _initialize_layers(context, decisions, initialized)
     return decisions
 

@@ -15,6 +15,7 @@ _HELPERS = {"copy.copy": "copy_object", "copy.deepcopy": "deepcopy"}
 _CODE = "C2T200"
 # links of Chainer's that keep what they computed (those with a state know how to be copied), or hold links that may
 _KEEPING = ("chainer.links.Classifier", "chainer.ChainList", "chainer.Sequential")
+_WITH_STATE = frozenset({"chainer.links.LSTM", "chainer.links.GRU", "chainer.links.StatefulGRU"})
 _NOTE = {
     "copy_object": "The copy of a module gets a table of children of its own.",
     "deepcopy": "PyTorch copies no tensor that has a graph; the copy of the module holds its values.",
@@ -74,6 +75,8 @@ def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
 
 
 def _library_link_keeps(context: Context, name: str) -> bool:
+    if context.choices.style == "native" and name in _WITH_STATE:
+        return True
     return any(context.rules.is_subclass(name, base) for base in _KEEPING)
 
 

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from chainer2torch.analysis.kinds import Inst, Ref, Union, options
+from chainer2torch.analysis.kinds import Ref, Tensor, Union
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.hard_cases import HARD_CASES
-from chainer2torch.plan.parts import older_versions, operators, values
+from chainer2torch.plan.parts import older_versions, operators, own_config, values
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
 from chainer2torch.plan.parts.names import emit_value
-from chainer2torch.plan.questions.flatten import flattens
+from chainer2torch.plan.questions.flatten import flattened_axes
 from chainer2torch.plan.residue import imported_by_call
 
 _BY_NAME = (
@@ -80,6 +80,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
     if isinstance(parent, ast.pattern):  # a pattern is no expression: nothing can be put in its place
         message = "in a pattern of `match`; write this case as an `if`"
         decisions.mark(node, row, name, "manual", message, "C2T011")
+    elif own_config.is_own(context, name) and isinstance(node, ast.Attribute):
+        own_config.entry(context, decisions, node, name)
     elif row is None:
         _without_row(context, decisions, node, name)
     elif (
@@ -133,7 +135,18 @@ def _object_call(context: Context, decisions: Decisions, node: ast.Call) -> None
         message = "imported by name at run time; its uses are not known here"
         decisions.mark(node, None, imported, "manual", message)
     else:
-        if any(isinstance(k, Inst) and flattens(context.analysis, k.site) for k in options(callee)):
-            decisions.wrap(node.args[0], "torch.flatten(value, 1)")  # what the layer itself did in Chainer
+        if (axes := flattened_axes(context, node)) is not None:
+            _flatten(context, decisions, node, axes)
         with decisions.provided(free=((Part.EDIT, node),)):
             older_versions.call_of_link(context, decisions, node)
+
+
+def _flatten(context: Context, decisions: Decisions, node: ast.Call, axes: int) -> None:
+    """``fc(x)``, ``fc(x, n_batch_axes=2)`` of a layer that leaves it to its calls to flatten, as it did in Chainer."""
+    kind = context.kind(node.args[0])
+    flat = isinstance(kind, Tensor) and kind.rank == axes + 1
+    if not flat:
+        decisions.wrap(node.args[0], f"torch.flatten(value, {axes})")
+    if node.keywords:
+        operands = {"layer": context.operand(node.func), "x": context.operand(node.args[0])}
+        decisions.replace(node, "layer(x)", operands)

@@ -13,7 +13,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
-from chainer2torch.plan.questions.layers import keeps_no_links
+from chainer2torch.plan.questions.init_scopes import keeps_no_links
+from chainer2torch.plan.questions.registered import may_be_registered
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor saved, as in Chainer"
@@ -132,11 +133,13 @@ def _leave_out(
     context: Context, decisions: Decisions, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str
 ) -> None:
     assert node.value is not None
+    plain = context.choices.style == "native" and not may_be_registered(context, target)
+    setter = "object.__setattr__" if plain else "compat.set_unregistered"
     decisions.edit(
         node,
         ReplaceStatement(
             context.source.start(node),
-            f"compat.set_unregistered(owner, '{target.attr}', value)",
+            f"{setter}(owner, '{target.attr}', value)",
             {"owner": context.operand(target.value), "value": context.operand(node.value)},
         ),
     )

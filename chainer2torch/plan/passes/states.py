@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.graphs import asked_only, may_hold_graph
-from chainer2torch.analysis.kinds import options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.questions.cut_graphs import carried, cuts
 from chainer2torch.plan.questions.graph_use import graph_use
 
 _CUTS = "unchain_backward"
@@ -27,6 +26,8 @@ def run(context: Context) -> Decisions:
     decisions = Decisions(context)
     if not context.analysis.once(_cuts_graphs):
         return decisions
+    if context.choices.style == "native" and context.module.path not in context.analysis.once(cuts).long:
+        return decisions  # every cut is written out where it is made
     for call in context.source.of(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == _CUTS:
             _names_behind(context, decisions, call)
@@ -57,28 +58,8 @@ def _names_behind(context: Context, decisions: Decisions, call: ast.Call) -> Non
 
 def _attributes_of_link(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
     """``self.h`` that a method computes and the next call reads."""
-    reads: list[ast.Attribute] = []
-    computed: set[str] = set()
-    for name, method in cls.methods.items():
-        if name == "__init__" or method.is_static or method.is_classmethod:
-            continue
-        arguments = method.node.args.args
-        for node in ast.walk(method.node):
-            if not (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and arguments
-                and node.value.id == arguments[0].arg
-            ):
-                continue
-            if not any(may_hold_graph(k) for k in options(context.analysis.kind(node))):
-                continue
-            if isinstance(node.ctx, ast.Load):
-                reads.append(node)
-            elif isinstance(node.ctx, ast.Store):
-                computed.add(node.attr)
-    for node in reads:
-        if node.attr in computed and not asked_only(context.source, node) and not _is_called(context, node):
+    for node in carried(context.analysis, context.source, cls):
+        if not _is_called(context, node):
             decisions.wrap(node, "compat.live(value)")
 
 

@@ -15,6 +15,13 @@ _OF_VARIABLES = frozenset({"array", "backward", "data", "unchain", "unchain_back
 # methods of a link that work on arrays of the host, or on what is no value of a network
 _OFF_THE_GRAPH = frozenset({"__init__", "__len__", "__repr__", "prepare", "serialize", "to_cpu", "to_gpu"})
 _UPDATING = ("chainer.Optimizer", "chainer.UpdateRule")
+# functions of Chainer's whose result is new, and is not kept for their gradient
+_SUMS = frozenset(
+    """
+    average bernoulli_nll gaussian_kl_divergence gaussian_nll huber_loss mean mean_absolute_error mean_squared_error
+    sigmoid_cross_entropy softmax_cross_entropy sum
+    """.split()
+)
 HELPERS: dict[type, str] = {ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv"}
 
 
@@ -166,6 +173,67 @@ def _is_complete_when_read(context: Context, function: ast.AST, name: str, nodes
         n in bound if isinstance(n.ctx, ast.Store) else context.source.start(n) > end
         for n in nodes
         if isinstance(n, ast.Name) and n.id == name
+    )
+
+
+def may_stay_in_place(context: Context, node: ast.AugAssign) -> bool:
+    """Whether ``loss += x`` changes a sum that nobody else holds and no backward pass needs: then in place is as good.
+
+    All that the name is bound to is the result of an operator or of a function that keeps no output, and it is read
+    when the last part has been added.
+    """
+    function = context.source.enclosing(node, *_FUNCTIONS)
+    if not isinstance(function, _FUNCTIONS) or not isinstance(node.target, ast.Name):
+        return False
+    name, end = node.target.id, 0
+    names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name]
+    if any(a.arg == name for a in ast.walk(function.args) if isinstance(a, ast.arg)):
+        return False
+    bindings: list[ast.AST] = []
+    for found in names:
+        parent = context.source.parents.get(found)
+        if isinstance(found.ctx, ast.Load):
+            continue
+        if isinstance(parent, ast.AugAssign) and isinstance(parent.op, (ast.Add, ast.Sub)):
+            continue
+        if not (isinstance(parent, ast.Assign) and parent.targets == [found] and _is_sum(context, parent.value)):
+            return False
+        bindings.append(parent)
+    for found in names:
+        parent = context.source.parents.get(found)
+        if isinstance(parent, ast.AugAssign) and parent.target is found:
+            end = max(end, context.source.span(_repeated(context, parent, bindings, function))[1])
+    return bool(bindings) and all(
+        context.source.start(n) > end for n in names if isinstance(n.ctx, ast.Load) and not _is_own_target(context, n)
+    )
+
+
+def _is_own_target(context: Context, name: ast.Name) -> bool:
+    parent = context.source.parents.get(name)
+    return isinstance(parent, ast.AugAssign) and parent.target is name
+
+
+def _repeated(context: Context, change: ast.AST, bindings: list[ast.AST], function: ast.AST) -> ast.AST:
+    """The outermost loop in which a change is made again to the same value: the name is not bound anew in its body."""
+    found = change
+    for ancestor in context.source.ancestors(change):
+        if ancestor is function:
+            break
+        if isinstance(ancestor, _LOOPS) and not any(statement in ancestor.body for statement in bindings):
+            found = ancestor
+        elif isinstance(ancestor, _LOOPS):
+            break
+    return found
+
+
+def _is_sum(context: Context, value: ast.expr) -> bool:
+    """Whether an expression makes a new value that PyTorch keeps nowhere: a number, a sum, a loss."""
+    kind = context.analysis.kind(value.func) if isinstance(value, ast.Call) else None
+    return (
+        isinstance(value, (ast.BinOp, ast.Constant))
+        or isinstance(kind, Ref)
+        and kind.name.startswith("chainer.functions.")
+        and kind.name.rpartition(".")[2] in _SUMS
     )
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind, Tensor
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.match import Question, choose, names_of, parsed
+from chainer2torch.plan.match import Question, case_for, names_of, parsed
+from chainer2torch.plan.questions.asked_gradients import asks_gradient
+from chainer2torch.plan.questions.first_values import FirstValues, first_values
 from chainer2torch.plan.questions.flatten import flattens
+from chainer2torch.plan.questions.free_walks import walks_freely
 from chainer2torch.plan.questions.graph_use import graph_use
+from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
+from chainer2torch.plan.questions.xp_devices import is_device, module_in
+from chainer2torch.plan.questions.sequentials import follows_linear
 from chainer2torch.rules.signature import BindError
 
 
@@ -23,7 +30,9 @@ class Choice:
     reading: Reading
     question: Question
     template: str | None
+    difference: str = ""  # the declared difference that the case makes
     undecided: bool = False  # no case fits because a guard could not be decided
+    values: FirstValues = FirstValues()  # the first values of a layer that statements of their own set
 
     @property
     def helpers(self) -> frozenset[str]:
@@ -38,11 +47,13 @@ class Choice:
 
 
 def helpers_of(template: str) -> frozenset[str]:
-    """The helpers (``compat.name``) that a template names."""
+    """The helpers (``compat.name``, ``native.name``) that a template names."""
     return frozenset(
         node.attr
         for node in ast.walk(parsed(template))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "compat"
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("compat", "native")
     )
 
 
@@ -54,17 +65,38 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         context.kind,
         context.is_instance,
         input_kind(context, call),
-        lambda: graph_use(context, call),
+        graph=lambda: graph_use(context, call),
+        asked=lambda: asks_gradient(context, call),
+        on_device=_on_device(context, reading),
+        may_be_none=lambda node: may_be_none(context, node),
+        walks_freely=lambda: walks_freely(context, call),
+        defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
-    return Choice(reading, question, *choose(question))
+    case, undecided = case_for(question)
+    if case is None:
+        return Choice(reading, question, None, undecided=undecided)
+    template, values = first_values(context, call, case.torch, reading.bound.given)
+    return Choice(reading, question, template, case.difference, undecided, values)
+
+
+def _on_device(context: Context, reading: Reading) -> bool:
+    """Whether a function of an array module is asked of what is a device in the output."""
+    receiver = reading.bound.given.get("self") if reading.row.name.startswith("xp.") else None
+    return receiver is not None and is_device(context, module_in(receiver))
+
+
+def _methods(analysis: Analysis) -> frozenset[str]:
+    """The names of all functions of the program."""
+    modules = analysis.project.modules.values()
+    return frozenset(node.name for module in modules for node in module.source.of(ast.FunctionDef))
 
 
 def input_kind(context: Context, call: ast.Call) -> Kind | None:
     """What reaches the layer that this call makes."""
     number = context.analysis.site(call)
-    if flattens(context.analysis, number):
+    if flattens(context, number) or follows_linear(context, call):
         return Tensor(2)  # its calls flatten
-    return context.analysis.layer_inputs.get(number)
+    return context.analysis.reaching(number)
 
 
 def lost_arguments(choice: Choice) -> list[str]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
+import re
+from collections.abc import Mapping
 
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import chosen
-from chainer2torch.plan.questions.rows import row_at
+from chainer2torch.plan.questions.first_values import is_number
+from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 
-INIT_LIKE_CHAINER = "compat.init_like_chainer({receiver})"
-_REGISTER = frozenset({"add_link", "add_param", "add_persistent", "register_persistent"})
+_BEGIN_OTHERWISE = re.compile(r"(native\.conv|torch\.nn\.(Lazy)?(Linear|Conv|Bilinear))")
+
+
+_PLAIN = frozenset({"torch.nn.Module()", "torch.nn.ModuleList()"})  # no layers: they have no values to start from
 
 
 def makes_torch_layer(context: Context, call: ast.AST) -> bool:
@@ -22,91 +28,73 @@ def makes_torch_layer(context: Context, call: ast.AST) -> bool:
     ):
         return False
     choice = context.ask(chosen, call)
-    return choice is not None and choice.is_torch_module
+    return choice is not None and choice.is_torch_module and choice.template not in _PLAIN
 
 
-def init_scope_of(context: Context, node: ast.AST) -> ast.With | None:
-    """The statement ``with self.init_scope():`` in which a call of it stands alone; None for other forms."""
-    call = context.source.parents.get(node)
-    statement = context.source.statement(node)
-    alone = (
-        isinstance(statement, ast.With)
-        and len(statement.items) == 1
-        and statement.items[0].context_expr is call
-        and statement.items[0].optional_vars is None
-    )
-    return statement if alone and isinstance(statement, ast.With) else None
+def init_like_chainer(context: Context) -> str:
+    """The helper that gives layers Chainer's first values."""
+    return "native.init_like_chainer" if context.choices.style == "native" else "compat.init_like_chainer"
 
 
-def initialized_by_scope(context: Context, call: ast.Call) -> ast.With | None:
-    """The ``with self.init_scope():`` behind which a line of its own sets the values of the layer of a call."""
-    statement = context.source.statement(call)
-    scope = context.source.parents.get(statement)
-    if (
-        isinstance(scope, ast.With)
-        and _is_init_scope(context, scope)
-        and _assigns_to_self(statement, call)
-        and not _looked_at(scope)
-        and not any(keeps_no_links(context, t.value) for t in statement.targets if isinstance(t, ast.Attribute))
-    ):
-        return scope
-    return None
+def needs_first_values(context: Context, call: ast.AST) -> bool:
+    """Whether a call makes a layer of torch that would begin with other values than Chainer's.
 
-
-def _is_init_scope(context: Context, scope: ast.With) -> bool:
-    """Whether a ``with`` statement is one that goes, as `with self.init_scope():` does."""
-    call = scope.items[0].context_expr
-    if not isinstance(call, ast.Call) or init_scope_of(context, call.func) is not scope:
+    In the native style what begins alike does not count, nor what statements or an argument give all its values.
+    """
+    native = context.choices.style == "native"
+    if not native or not isinstance(call, ast.Call):
+        return makes_torch_layer(context, call)
+    if not any(context.analysis.is_link(k) for k in options(context.kind(call))):
         return False
-    row = row_at(context, call.func)
-    return row is not None and row.function == "init_scope"
+    choice = context.ask(chosen, call)
+    if choice is None or not _BEGIN_OTHERWISE.match(choice.template or ""):
+        return False
+    without_bias = choice.question.literal("nobias") is True
+    return not ("weight" in choice.values.given and (without_bias or "bias" in choice.values.given))
 
 
 def layers_of_scope(context: Context, scope: ast.With) -> list[ast.Call]:
-    """The layers whose values are set by one line behind the scope."""
-    return [
-        statement.value
-        for statement in scope.body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Call)
-        and makes_torch_layer(context, statement.value)
-        and initialized_by_scope(context, statement.value) is scope
-    ]
+    """The layers whose values are set by lines behind the scope."""
+    calls = [n for statement in scope.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    return [call for call in calls if initialized_by_scope(context, call) is scope]
 
 
-def _looked_at(scope: ast.With) -> bool:
-    """Whether the scope itself may change or share a parameter, which must happen after the layers are filled."""
-    owner = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
-    made = {
-        ast.unparse(t)
-        for s in scope.body
-        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call)
-        for t in s.targets
-    }
-    nodes = [n for statement in scope.body for n in ast.walk(statement)]
-    owners = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == owner]
-    members = [n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == owner]
-    called = {n.func for n in nodes if isinstance(n, ast.Call)}
-    return len(owners) > len(members) or any(
-        n in called and n.attr not in _REGISTER or isinstance(n.ctx, ast.Load) and ast.unparse(n) in made
-        for n in members
-    )
+def lines_of_values(context: Context, call: ast.Call, layer: str, operands: dict[str, Operand]) -> list[str]:
+    """The statements that set the first values of a layer; what their names stand for is put into ``operands``."""
+    choice = context.ask(chosen, call)
+    if choice is None:
+        return []
+    return [_line(context, f"{layer}.{name}", value, operands) for name, value in choice.values.given.items()]
 
 
-def keeps_no_links(context: Context, owner: ast.expr) -> bool:
-    """Whether it is a link that is neither Chain nor ChainList: it registers parameters in init_scope, but no links."""
-    return all(
-        isinstance(k, Inst)
-        and context.analysis.derives(k.cls, "chainer.Link")
-        and not context.analysis.derives(k.cls, "chainer.Chain")
-        and not context.analysis.derives(k.cls, "chainer.ChainList")
-        for k in options(context.analysis.kind(owner))
-    )
+def _line(context: Context, parameter: str, value: ast.expr, operands: dict[str, Operand]) -> str:
+    def name_of(node: ast.expr) -> str:
+        operands[name := f"_v{len(operands)}"] = context.operand(node)
+        return name
+
+    if is_number(value):
+        if ast.literal_eval(value) in (0, 1):
+            return f"torch.nn.init.{'zeros' if ast.literal_eval(value) == 0 else 'ones'}_({parameter})"
+        return f"torch.nn.init.constant_({parameter}, {name_of(value)})"
+    made = context.ask(chosen, value) if isinstance(value, ast.Call) else None
+    tree = parsed(made.template) if made is not None and made.template is not None else None
+    if made is not None and isinstance(tree, ast.Call) and ast.unparse(tree.func) == "functools.partial":
+        given = made.question.bound.given
+        if all(n.id in given or n.id in _ROOTS for n in ast.walk(tree) if isinstance(n, ast.Name)):
+            names = {n: name_of(node) for n, node in given.items()}
+            rest = ", ".join(f"{k.arg}={_renamed(k.value, names)}" for k in tree.keywords)
+            return f"{ast.unparse(tree.args[0])}({parameter}, {rest})"
+    if made is not None and (made.template or "").startswith("torch.nn.init."):
+        return f"{made.template}({parameter})"
+    return f"{name_of(value)}({parameter})"
 
 
-def _assigns_to_self(statement: ast.stmt, call: ast.AST) -> TypeGuard[ast.Assign]:
-    return (
-        isinstance(statement, ast.Assign)
-        and statement.value is call
-        and all(isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name) for t in statement.targets)
-    )
+def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:
+    renamed = ast.parse(ast.unparse(node), mode="eval").body
+    for part in ast.walk(renamed):
+        if isinstance(part, ast.Name):
+            part.id = names.get(part.id, part.id)
+    return ast.unparse(renamed)
+
+
+_ROOTS = frozenset({"functools", "native", "torch"})

@@ -167,12 +167,12 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
             continue  # what it has to hold is told by those who use it
         found = _imports(result.code)
         imports |= found
-        helpers |= compat_file.names_used(result.code) | (result.helpers if rewrite else set())
+        helpers |= compat_file.names_used(result.code, tree.style) | (result.helpers if rewrite else set())
         kept = kept or any(True for _ in result.kept)
         left += result.left
         migrated = migrated or result.changed or "torch" in found or (not rewrite and any(True for _ in result.sites))
     if helpers:
-        imports |= _imports(compat_file.build(helpers))
+        imports |= _imports(compat_file.build(helpers, style=tree.style))
     return _Needs(migrated, frozenset(imports), left, kept)
 
 

@@ -16,6 +16,7 @@ from chainer2torch.plan.site import STATES
 from chainer2torch.report.annotations import to_see_to
 from chainer2torch.report.causes import causes
 from chainer2torch.report.extras import Extras
+from chainer2torch.report.declared import declared
 from chainer2torch.report.formats import Format
 from chainer2torch.report.linediff import opcodes
 from chainer2torch.report.model import ERROR, NO_CHAINER, FileRow, Report
@@ -69,7 +70,7 @@ def render(report: Report, extras: Extras) -> str:
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems,
-        notes=report.notes,
+        notes=[*report.notes, *declared(report)],
         mentions=report.mentions,
         comparison=extras.comparison,
         checks=[

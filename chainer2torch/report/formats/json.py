@@ -31,13 +31,21 @@ def render(report: Report, extras: Extras) -> str:
             for problem in report.problems
         ],
         **({"notes": report.notes} if report.notes else {}),
+        **({"differences": report.differences()} if report.differences() else {}),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _file(row: FileRow) -> dict[str, Any]:
     sites = [
-        {**_place(site), "symbol": site.symbol, "state": site.state, "code": site.code, "message": site.message}
+        {
+            **_place(site),
+            "symbol": site.symbol,
+            "state": site.state,
+            "code": site.code,
+            "message": site.message,
+            **({"difference": site.difference} if site.difference else {}),
+        }
         for site in row.sites
     ]
     mentions = [{**_place(found), "symbol": found.symbol, "where": found.where} for found in row.mentions]

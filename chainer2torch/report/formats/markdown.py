@@ -6,6 +6,7 @@ from chainer2torch.plan.site import STATES
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.formats import Format
 from chainer2torch.report.launch import launch_command
+from chainer2torch.report.declared import declared
 from chainer2torch.report.model import NO_CHAINER, Report
 
 _SITES = 200  # more are counted
@@ -29,7 +30,7 @@ def render(report: Report, extras: Extras) -> str:
     command = launch_command(report)
     if command:
         lines += [f"Start in N processes: {_code(command)}", ""]
-    for note in report.notes:
+    for note in [*report.notes, *declared(report)]:
         lines += [f"Note: {_plain(note)}", ""]
     if report.problems:
         lines += ["## Files that could not be handled", ""]

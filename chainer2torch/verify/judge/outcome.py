@@ -24,6 +24,7 @@ class Pair:
     compare: str = "allclose"
     grad: bool = True
     raises: bool = False
+    loud: str = ""  # "may": PyTorch may raise where Chainer gives a value; "must": it has to
     arrays: Sequence[str] = ()
     rtol: float | None = None
     atol: float | None = None

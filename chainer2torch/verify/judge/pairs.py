@@ -22,7 +22,9 @@ from chainer2torch.verify.worker_process import CHAINER_WORKER, TORCH_WORKER, ru
 
 _RULES_ARE_ABOUT = "7.8"
 _WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
-_COMPAT_DIR = Path(__file__).resolve().parents[2] / "compat"
+_TOOL = Path(__file__).resolve().parents[2]
+_COMPAT_DIR = _TOOL / "compat"
+_NATIVE_DIR = _TOOL / "native"
 
 
 @dataclasses.dataclass
@@ -41,8 +43,11 @@ def run_pairs(
     torch_python: str | None = None,
     device: str = "cpu",
     timeout: float = 600,
+    style: str = "faithful",
 ) -> Batch:
     """Runs every pair and compares outputs, gradients, and the parameters and state afterwards.
+
+    ``style`` says what the helpers mean that the migrated texts name.
 
     Raises WorkerError when an interpreter cannot be started. A worker that dies later leaves the pairs it had not
     reached as failed, and its problem in ``problems``.
@@ -51,7 +56,7 @@ def run_pairs(
     def run(part: Sequence[Pair]) -> Batch:
         root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
         try:
-            return _run(part, root, chainer_python, torch_python, device, timeout)
+            return _run(part, root, chainer_python, torch_python, device, timeout, style)
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
@@ -70,7 +75,13 @@ def _joined(pairs: Sequence[Pair], batches: Sequence[Batch]) -> Batch:
 
 
 def _run(
-    pairs: Sequence[Pair], root: Path, chainer_python: str | None, torch_python: str | None, device: str, timeout: float
+    pairs: Sequence[Pair],
+    root: Path,
+    chainer_python: str | None,
+    torch_python: str | None,
+    device: str,
+    timeout: float,
+    style: str,
 ) -> Batch:
     folders = {name: root / name for name in ("chainer", "torch")}
     for folder in folders.values():
@@ -86,7 +97,7 @@ def _run(
     cases = [case_of(pair, inputs, device) for pair in pairs]
     for folder in folders.values():
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
-    job = {"kind": "snippets", "device": device}
+    job: dict[str, Any] = {"kind": "snippets", "device": device}
     originals = [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)]
     left = run_cases(
         CHAINER_WORKER, folders["chainer"], {**job, "cases": originals}, python=chainer_python, timeout=timeout
@@ -98,7 +109,8 @@ def _run(
             told = {"weights": {}, "differentiated": [], **left.records[pair.id]}
             handed_on = {name: told[name] for name in ("weights", "differentiated")}
             migrated.append({**case, "source": pair.torch, **handed_on})
-    job.update({"compat_dir": str(_COMPAT_DIR), "reference": str(folders["chainer"])})
+    helpers = [_NATIVE_DIR, _COMPAT_DIR] if style == "native" else [_COMPAT_DIR]
+    job.update({"compat_dirs": [str(folder) for folder in helpers], "reference": str(folders["chainer"])})
     right = run_cases(TORCH_WORKER, folders["torch"], {**job, "cases": migrated}, python=torch_python, timeout=timeout)
     problems = [result.problem for result in (left, right) if result.problem]
     outcomes = skipped

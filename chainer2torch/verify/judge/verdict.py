@@ -50,6 +50,13 @@ def judge(
     if why_not:
         outcome.leave(why_not)
         return
+    if pair.loud and x["status"] == "ok" and y["status"] != "ok" and y["type"] not in _BROKEN:
+        outcome.compared += 1
+        outcome.notes.append(f"PyTorch raises {y['type']}, as the row says")
+        return
+    if pair.loud == "must":
+        outcome.fail("PyTorch does not raise, although the example says so")
+        return
     for side, record in (("Chainer", x), ("PyTorch", y)):
         if record["status"] != "ok":
             outcome.fail(f"{side}: {_error(record)}\n{_last_frame(record)}")

@@ -27,16 +27,17 @@ class Branch:
     key: str
     index: int
     template: str
+    native: bool = False
 
 
 def branches(row: Row) -> list[Branch]:
     """The templates of a row, in the order of the table."""
     found = [
-        Branch(f"case `{case.when}`" if case.when is not None else "`torch`", "cases", index, case.torch)
+        Branch(f"case `{case.when}`" if case.when is not None else "`torch`", "cases", index, case.torch, case.native)
         for index, case in enumerate(row.cases)
     ]
     others = (("fallback", row.fallback), ("value", row.value), ("set", row.set))
-    return found + [Branch(f"`{key}`", key, 0, text) for key, text in others if text is not None]
+    return found + [Branch(f"`{key}`", key, 0, text, key in row.native) for key, text in others if text is not None]
 
 
 def with_template(row: Row, branch: Branch, template: str) -> Row:

@@ -45,6 +45,8 @@ class ScriptReport:
     double: ScriptReport | None = None
     # what rounding decides: PyTorch's largest difference and Chainer's from itself, by name
     undecided: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    # the declared differences that were applied to the original side (docs/differences.md)
+    differences: Sequence[str] = ()
 
     def differs(self, step: Step) -> bool:
         """Whether a compared value is outside the tolerance."""
@@ -112,6 +114,8 @@ class ScriptReport:
                 f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
                 f"largest relative difference of a loss {worst_loss:.2e}"
             )
+        if self.differences:
+            out.append("declared differences, made on both sides: " + ", ".join(self.differences))
         out.append(f"tolerance: rtol {self.rtol:g}, atol {self.atol:g}")
         out.append("; ".join(f"{name} {value}" for name, value in self.facts.items()))
         return out

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chainer2torch.vendor import compat_file
 from chainer2torch.verify.script import outputs
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.script_report import ScriptReport, Step
 
+_OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
     ".git",
     ".hg",
@@ -62,7 +64,14 @@ def verify_script(
     for tree in (src, out):
         if not (tree / argv[0]).is_file():
             raise FileNotFoundError(f"{tree / argv[0]}: no such script")
-    job = {"kind": "script", "argv": list(argv), "iterations": iterations, "seed": seed, "device": device}
+    job = {
+        "kind": "script",
+        "argv": list(argv),
+        "iterations": iterations,
+        "seed": seed,
+        "device": device,
+        "loaders": uses_loaders(out),
+    }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
 
@@ -73,6 +82,7 @@ def verify_script(
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
         )
+        report.differences = ["first-values", "noise", *(_OF_LOADERS if job["loaders"] else ())]
         if dtype == "float64" and report.first_difference is not None and not report.problems:
             (again,) = _run_both({**job, "dtype": dtype, "nudge": True}, {"chainer": src}, pythons, timeout)
             report.undecided = sensitivity.decided_by_rounding(
@@ -84,6 +94,15 @@ def verify_script(
     if float64 and report.first_difference is not None and not report.problems:
         report.double = compared("float64")
     return report
+
+
+def uses_loaders(out: Path) -> bool:
+    """Whether the migrated tree reads data through PyTorch's loaders: then Chainer's iterators do as they do."""
+    return any(
+        b"DataLoader(" in path.read_bytes()
+        for path in out.rglob("*.py")
+        if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name])
+    )
 
 
 def _run_both(

@@ -10,12 +10,14 @@ import types
 
 import numpy
 
+from . import old_names
+
 
 def apply():
     """Patches NumPy and the import system; call it before ``import chainer``. Calling it twice is harmless."""
     _stub_module("numpy.distutils.system_info")
     _stub_pkg_resources()
-    _restore_numpy_names()
+    old_names.restore()
 
 
 def import_chainer():
@@ -85,20 +87,6 @@ def _distribution(name):
     from importlib import metadata
 
     return types.SimpleNamespace(version=metadata.version(name), project_name=name)
-
-
-def _restore_numpy_names():
-    aliases = {"float": float, "int": int, "bool": bool, "object": object, "complex": complex}
-    for name, value in aliases.items():
-        if name not in vars(numpy):
-            setattr(numpy, name, value)
-    if "sctypes" not in vars(numpy):
-        numpy.sctypes = {
-            "int": [numpy.int8, numpy.int16, numpy.int32, numpy.int64],
-            "uint": [numpy.uint8, numpy.uint16, numpy.uint32, numpy.uint64],
-            "float": [numpy.float16, numpy.float32, numpy.float64],
-            "complex": [numpy.complex64, numpy.complex128],
-        }
 
 
 def _patch_cupy():

@@ -10,7 +10,7 @@ import os
 import chainer
 import numpy
 
-from . import chainer_double, chainer_gpu, chainer_legacy, chainer_noise, lockstep
+from . import batch_order, chainer_double, chainer_gpu, chainer_legacy, chainer_noise, lockstep
 
 
 def work(job, folder):
@@ -26,6 +26,8 @@ def work(job, folder):
     chainer_noise.private_streams(job["seed"], unshared, repeated)
     chainer_noise.seed_examples(job["seed"])
     chainer_legacy.shuffle_as_today()
+    if job.get("loaders"):
+        notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"]))
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()

@@ -18,20 +18,28 @@ import numpy
 import torch
 
 
-def install(compat_dir: str) -> None:
-    """Puts a module ``chainer_compat`` in ``sys.modules`` that finds every helper of the rooms in ``compat_dir``."""
+def install(*folders: str) -> None:
+    """Puts a module ``chainer_compat`` in ``sys.modules`` that finds every helper of the rooms in some folders.
+
+    These are packages of chainer2torch; what two of them define is taken from the first.
+    """
     rooms: dict[str, str] = {}
-    for file in _files(compat_dir):
-        with open(os.path.join(compat_dir, file), encoding="utf-8") as stream:
-            for name in _top_level(ast.parse(stream.read())):
-                rooms.setdefault(name, file[:-3].replace(os.sep, "."))
+    for folder in folders:
+        for file in _files(folder):
+            with open(os.path.join(folder, file), encoding="utf-8") as stream:
+                for name in _top_level(ast.parse(stream.read())):
+                    room = file[:-3].replace(os.sep, ".")
+                    dotted = f"chainer2torch.{os.path.basename(folder)}.{room}"
+                    if rooms.setdefault(name, dotted) != dotted:
+                        rooms[f"faithful_{name}"] = dotted
 
     module = types.ModuleType("chainer_compat")
 
     def lookup(name: str) -> Any:
         if name not in rooms:
-            raise AttributeError(f"no helper `{name}` in chainer2torch/compat")
-        value = getattr(importlib.import_module("chainer2torch.compat." + rooms[name]), name)
+            raise AttributeError(f"no helper `{name}` of chainer2torch")
+        own = name.removeprefix("faithful_") if name.startswith("faithful_") else name
+        value = getattr(importlib.import_module(rooms[name]), own)
         setattr(module, name, value)
         return value
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep, torch_double, torch_noise
+from . import chainer_patches, lockstep, torch_double, torch_loaders, torch_noise
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -20,6 +20,8 @@ def work(job: dict[str, Any], folder: str) -> None:
     torch.manual_seed(job["seed"])
     torch_noise.noise_from(lockstep.Stream(job["seed"] + 2))
     torch_noise.seed_examples(job["seed"])
+    if job["loaders"]:
+        torch_loaders.loaders_in_order(job["seed"])
     watch = _Watch(job, recorder, notes)
     if job["dtype"] == "float64":
         torch_double.install()

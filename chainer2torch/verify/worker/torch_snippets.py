@@ -15,7 +15,7 @@ from . import compat_module, missing, torch_gpu, wire
 
 def work(job: dict[str, Any], folder: str) -> None:
     """Runs every case of the job; a case that fails is a result like any other."""
-    compat_module.install(job["compat_dir"])
+    compat_module.install(*job["compat_dirs"])
     # A snippet that still needs Chainer is not migrated, although it would compute the same.
     sys.modules["chainer"] = None  # type: ignore[assignment]
     results = wire.Results(folder)

@@ -1,0 +1,42 @@
+"""Operators on literals, and on tuples of known length: what they give is known before the program runs."""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Lst, Scalar, Tup, scalar_type
+from chainer2torch.analysis.lattice import element_of
+
+_MAX_REPEATED = 16
+
+
+def repeated(kind: Kind, times: Kind) -> Kind:
+    """``(3,) * 2``."""
+    if isinstance(kind, Tup) and isinstance(times, Const) and type(times.value) is int and times.value <= _MAX_REPEATED:
+        return Tup(kind.items * times.value)
+    return Lst(element_of(kind)) if scalar_type(times) == "int" else UNKNOWN
+
+
+_FOLDS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def fold(op: ast.operator, a: Const, b: Const) -> Kind:
+    """``2 * 3``: the literal that an operator makes of two."""
+    numbers = (int, float)
+    operation = _FOLDS.get(type(op))
+    if operation is not None and isinstance(a.value, numbers) and isinstance(b.value, numbers):
+        try:
+            return Const(operation(a.value, b.value))
+        except (ZeroDivisionError, OverflowError):
+            return UNKNOWN
+    if isinstance(a.value, str):
+        return Scalar("str")
+    return UNKNOWN

@@ -1,0 +1,60 @@
+"""What a parameter must be by how the function uses it: one that only meets Chainer's functions is a tensor.
+
+Chainer's functions take arrays of NumPy, too, and make Variables of them. PyTorch's functions raise for such a value,
+as do the members that are allowed here: nothing goes wrong silently. So it is a tensor in the migrated program, if no
+visible call passes anything else, and as long as nothing in the function would take a number or a list as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
+from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
+
+# the first parameter of a function of Chainer's that is a tensor; those that take lists have other names
+_TENSORS = frozenset({"x", "x0", "x1", "a", "mean", "c_prev", "log_pi", "anchor"})
+# what a tensor has as well, or what raises for an array of NumPy's; `dtype` does neither
+_NEUTRAL = frozenset({"array", "backward", "cleargrad", "data", "ndim", "shape", "size", "unchain_backward"})
+_OF_LISTS = ("chainer.links.NStep", "chainer.ChainList", "chainer.Sequential")
+
+
+def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) -> bool:
+    """Whether every use of a parameter is one of a tensor, and one of them is a call of a function or link."""
+    parents = func.module.source.parents
+    met = False
+    for node in _uses(func, name):
+        parent = parents.get(node)
+        if isinstance(parent, ast.Attribute):
+            if parent.attr not in _NEUTRAL:
+                return False
+        elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
+            if not any(_takes_tensor(interpreter, k) for k in options(interpreter.facts.get(parent.func, Ref("")))):
+                return False
+            met = True
+        elif not isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return)):
+            return False
+    return met
+
+
+def _uses(func: FuncInfo, name: str) -> Iterator[ast.Name]:
+    for node in nodes_of(func.node):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            yield node
+
+
+def _takes_tensor(interpreter: Interpreter, callee: Kind) -> bool:
+    if isinstance(callee, Inst):
+        return (
+            isinstance(callee.cls, str)
+            and callee.cls.startswith("chainer.links.")
+            and not callee.cls.startswith(_OF_LISTS)
+        )
+    row = interpreter.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    if row is None or row.signature is None or not row.name.startswith("chainer.functions."):
+        return False
+    first = next(iter(row.signature.parameters), None)
+    return first is not None and first.kind == "positional" and first.name in _TENSORS

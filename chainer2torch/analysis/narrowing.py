@@ -1,0 +1,198 @@
+"""What a condition tells of the names in it: ``isinstance(x, chainer.Variable)``, ``x is None``, ``x.ndim == 4``.
+
+A kind can only become more exact by it: of several kinds those stay that the answer allows, and of a value of which
+nothing was known that is known what it was asked for. Where the answer contradicts what is known, nothing is told.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Dct,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    options,
+    scalar_type,
+)
+from chainer2torch.analysis.lattice import join_all
+
+Told = dict[str, Kind]
+KindOfName = Callable[[str], Kind | None]
+BesideNone = Callable[[str], Kind]
+_VARIABLES = frozenset({"chainer.Variable", "chainer.Parameter"})
+_ARRAYS = frozenset({"numpy.ndarray"})
+_PLAIN = frozenset({"builtins.int", "builtins.float", "builtins.str", "builtins.bool"})
+_INSIDE = frozenset({"array", "data"})
+
+
+def told(facts: Facts, test: ast.expr, truth: bool, kind_of: KindOfName, beside_none: BesideNone) -> Told:
+    """The kinds of names where ``test`` is true, or where it is false; ``kind_of`` knows those of the scope.
+
+    ``beside_none`` is what a name stands for of which only None is known, where it is not None.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return told(facts, test.operand, not truth, kind_of, beside_none)
+    if isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) is not truth:
+            return {}
+        found: Told = {}
+        for part in test.values:
+            found.update(told(facts, part, truth, lambda name: found.get(name) or kind_of(name), beside_none))
+        return found
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _compared(facts, test, truth, kind_of, beside_none)
+    if isinstance(test, ast.Call) and len(test.args) == 2 and facts.facts.get(test.func) == Ref("builtins.isinstance"):
+        return _instance(facts, test.args[0], test.args[1], truth, kind_of)
+    if isinstance(test, ast.Name) and truth:
+        return _not_none(test, kind_of, beside_none)
+    return {}
+
+
+def _not_none(node: ast.expr, kind_of: KindOfName, beside_none: BesideNone) -> Told:
+    return _changed(node, kind_of, lambda kind: beside_none(getattr(node, "id", "")) if kind == NONE else kind)
+
+
+def _changed(node: ast.expr, kind_of: KindOfName, change: Callable[[Kind], Kind]) -> Told:
+    old = kind_of(node.id) if isinstance(node, ast.Name) else None
+    if old is None or old is BOTTOM or not isinstance(node, ast.Name):
+        return {}
+    new = change(old)
+    return {node.id: new} if new != old else {}
+
+
+def _compared(facts: Facts, test: ast.Compare, truth: bool, kind_of: KindOfName, beside_none: BesideNone) -> Told:
+    op, left, right = test.ops[0], test.left, test.comparators[0]
+    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
+        if isinstance(op, ast.Is) is truth:
+            return _changed(left, kind_of, lambda kind: NONE)
+        return _not_none(left, kind_of, beside_none)
+    if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(op, ast.Eq) is truth:
+        number = facts.facts.get(right)
+        array = ranked(left)
+        if array is not None and isinstance(number, Const) and type(number.value) is int:
+            return of_rank(array, number.value, kind_of)
+    return {}
+
+
+def ranked(node: ast.expr) -> ast.expr | None:
+    """The array whose rank an expression is: ``x.ndim``, ``x.array.ndim``, ``len(x.shape)``."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "len"
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.Attribute)
+        and node.args[0].attr == "shape"
+    ):
+        return whole(node.args[0].value)
+    return whole(node.value) if isinstance(node, ast.Attribute) and node.attr == "ndim" else None
+
+
+def whole(node: ast.expr) -> ast.expr:
+    """A Variable whose array an expression is."""
+    return node.value if isinstance(node, ast.Attribute) and node.attr in _INSIDE else node
+
+
+def of_rank(node: ast.expr, rank: int, kind_of: KindOfName) -> Told:
+    """What it says of a name that its value has so many axes: only arrays and tensors are looked at."""
+
+    def change(kind: Kind) -> Kind:
+        kept = [
+            dataclasses.replace(k, rank=rank)
+            for k in options(kind)
+            if isinstance(k, (Tensor, HostArray)) and k.rank in (None, rank)
+        ]
+        others = [k for k in options(kind) if not isinstance(k, (Tensor, HostArray))]
+        return join_all([*kept, *others]) if kept else kind
+
+    return _changed(node, kind_of, change)
+
+
+def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind_of: KindOfName) -> Told:
+    asked = [facts.facts.get(c, UNKNOWN) for c in (classes.elts if isinstance(classes, ast.Tuple) else [classes])]
+
+    def change(kind: Kind) -> Kind:
+        answers = [[_is_one(facts, option, cls) for cls in asked] for option in options(kind)]
+        if truth:
+            kept = [k for k, answer in zip(options(kind), answers) if any(a is not False for a in answer)]
+            if kept != [UNKNOWN]:
+                return join_all([_more_exact(facts, k, asked) for k in kept]) if kept else kind
+            guesses = [_an_instance(facts, cls) for cls in asked]
+            return join_all(guesses) if UNKNOWN not in guesses else kind
+        kept = [k for k, answer in zip(options(kind), answers) if True not in answer]
+        return join_all(kept) if kept else kind
+
+    return _changed(node, kind_of, change)
+
+
+def _more_exact(facts: Facts, kind: Kind, asked: list[Kind]) -> Kind:
+    """Some link that is an instance of a class of the project is one of that class."""
+    cls = asked[0] if len(asked) == 1 else UNKNOWN
+    if isinstance(cls, Class) and isinstance(kind, Inst) and isinstance(kind.cls, str):
+        return Inst(cls.info) if facts.derives(cls.info, kind.cls) else kind
+    return kind
+
+
+def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
+    """Whether a value of a kind is an instance of a class, in the original program; None: it does not show."""
+    if isinstance(cls, Class):
+        if isinstance(kind, Inst):
+            return cls.info in facts.mro(kind.cls) or (None if isinstance(kind.cls, str) else False)
+        return False if _is_plain(kind) else None
+    name = cls.name if isinstance(cls, Ref) else ""
+    if name in _VARIABLES:
+        # what is taken for a Variable may have been an array where both are tensors
+        return None if isinstance(kind, Tensor) else False if _is_plain(kind) else None
+    if name in _ARRAYS:
+        if isinstance(kind, Tensor):
+            return None if kind.array else False
+        return True if isinstance(kind, HostArray) else False if _is_plain(kind) else None
+    if name in _PLAIN:
+        found = scalar_type(kind)
+        if found is None:
+            return False if isinstance(kind, (Tensor, Lst, Tup, Dct)) else None
+        return found == name[9:] or (found, name) == ("bool", "builtins.int")
+    if name == "builtins.dict":
+        return isinstance(kind, Dct) if _is_plain(kind) or isinstance(kind, Tensor) else None
+    if name in ("builtins.list", "builtins.tuple"):  # a Lst stands for both
+        if isinstance(kind, Tup):
+            return name == "builtins.tuple"
+        return None if isinstance(kind, Lst) or kind == UNKNOWN else False if _is_plain(kind) else None
+    return None
+
+
+def _is_plain(kind: Kind) -> bool:
+    """Whether it is a number, a text, a container or an array of NumPy's: none of Chainer's objects."""
+    return isinstance(kind, (Scalar, Const, Lst, Tup, Dct, HostArray))
+
+
+def _an_instance(facts: Facts, cls: Kind) -> Kind:
+    """What is known of a value of which nothing was known but that it is an instance of a class."""
+    if isinstance(cls, Class):
+        return Inst(cls.info)
+    name = cls.name if isinstance(cls, Ref) else ""
+    if name in _VARIABLES:
+        return Tensor()
+    if name in _PLAIN:
+        return Scalar(name[9:])
+    if name in ("builtins.list", "builtins.tuple"):
+        return Lst(UNKNOWN)
+    if name == "builtins.dict":
+        return Dct(UNKNOWN)
+    is_link = name.startswith("chainer.links.") and facts.rules.is_subclass(name, "chainer.Link")
+    return Inst(name) if is_link else UNKNOWN

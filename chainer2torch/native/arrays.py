@@ -1,0 +1,61 @@
+"""Methods of arrays that tensors have too, with another meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+    """``x.astype(dtype)`` of a tensor or an array, with a dtype of either side. Source: numpy.ndarray.astype."""
+    name = str(dtype).removeprefix("torch.") if isinstance(dtype, torch.dtype) else np.dtype(dtype).name
+    return x.to(getattr(torch, name), copy=copy) if isinstance(x, Tensor) else x.astype(name, copy=copy)
+
+
+def numpy_methods(x: Any) -> Any:
+    """``x`` with NumPy's ``max``, ``std``, ``repeat`` and the like, if it is a tensor; else ``x`` itself.
+
+    For values that are arrays here and tensors there. Source: numpy.ndarray.
+    """
+    return _ArrayMethods(x.detach()) if isinstance(x, Tensor) else x
+
+
+class _ArrayMethods:
+    def __init__(self, x: Tensor):
+        self.x = x
+
+    def copy(self) -> Tensor:
+        return self.x.clone()
+
+    def fill(self, value: Any) -> None:
+        self.x.fill_(value)
+
+    def get(self) -> Any:
+        return self.x.cpu().numpy()
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        return self.x.amax(self._axes(axis), keepdim=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        return self.x.amin(self._axes(axis), keepdim=keepdims)
+
+    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+        return self.x.std(self._axes(axis), correction=ddof, keepdim=keepdims)
+
+    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+        return self.x.var(self._axes(axis), correction=ddof, keepdim=keepdims)
+
+    def nonzero(self) -> tuple[Tensor, ...]:
+        return self.x.nonzero(as_tuple=True)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
+        return self.x.repeat_interleave(torch.as_tensor(repeats, device=self.x.device), dim=axis)
+
+    def sort(self, axis: int = -1) -> None:
+        self.x.copy_(self.x.sort(axis).values)
+
+    def _axes(self, axis: Any) -> Any:
+        return tuple(range(self.x.ndim)) if axis is None else axis

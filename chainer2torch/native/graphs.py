@@ -1,0 +1,65 @@
+"""Graphs that end before they would by themselves: truncated backpropagation, and parts that are not trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def _steps(y: Tensor, ends: set[Any]) -> set[Any]:
+    """The steps that ``y`` was computed in, up to ``ends``, which are left out."""
+    found: set[Any] = set()
+    todo: list[Any] = [y.grad_fn]
+    while todo:
+        step = todo.pop()
+        if step is not None and step not in found and step not in ends:
+            found.add(step)
+            todo += [before for before, _ in step.next_functions]
+    return found
+
+
+def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
+    """What models have kept of the graph of ``y`` for their next call forgets how it was computed.
+
+    For truncated backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
+    """
+    steps = _steps(y, set())
+    for model in models:
+        for module in model.modules():
+            for name, value in list(vars(module).items()):
+                if isinstance(value, Tensor) and value.grad_fn in steps:
+                    setattr(module, name, value.detach())
+
+
+def variable(data: Any) -> Tensor:
+    """A tensor on the memory of an array or tensor that takes a gradient of its own, if it is of a float type.
+
+    Source: chainer.Variable.
+    """
+    x = torch.as_tensor(data).detach()
+    return x.requires_grad_(x.is_floating_point())
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, create_graph: bool = False) -> tuple[Tensor | None, ...]:
+    """torch.autograd.grad that weighs outputs of any shape with ones, and leaves the graph for others.
+
+    An input that no output depends on gets None. Source: chainer.grad.
+    """
+    weights = grad_outputs or [None] * len(outputs)
+    weights = [torch.ones_like(y) if weight is None else weight for y, weight in zip(outputs, weights)]
+    found: tuple[Tensor | None, ...] = torch.autograd.grad(
+        outputs, inputs, weights, retain_graph=True, create_graph=create_graph, allow_unused=True
+    )
+    return found
+
+
+def backward_until(y: Tensor, *ends: Tensor) -> None:
+    """``y.backward()`` that does not go on behind ``ends``: the parameters there get no gradient from it.
+
+    Source: chainer.Variable.backward, after ``unchain_backward()`` of each of ``ends``.
+    """
+    steps = _steps(y, {end.grad_fn for end in ends})
+    leaves = [step.variable for step in steps if hasattr(step, "variable")]
+    torch.autograd.backward(y, inputs=leaves)

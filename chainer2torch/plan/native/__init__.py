@@ -1,0 +1,1 @@
+"""The native style: statements that move, objects of Chainer's that become plain PyTorch."""

@@ -1,0 +1,125 @@
+"""``xp`` as a device: ``xp = cuda.get_array_module(x)`` becomes ``device = x.device``, or nothing where nobody asks.
+
+What is called on it has rows (rules/native/xp.toml); which array modules may be read so, plan/questions/xp_devices.py.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Remove
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.questions.xp_devices import Origin, Variable, is_device, origin_of, row_of, variable
+
+_INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
+
+
+def run(context: Context) -> Decisions:
+    """Decides on the expressions and the variables that hold array modules."""
+    decisions = Decisions(context)
+    seen: set[Variable] = set()
+    named: dict[ast.AST | None, set[str]] = {}  # the new names of each function
+    for node in context.source.of(ast.Name, ast.Attribute, ast.Call, ast.IfExp):
+        assert isinstance(node, ast.expr)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found = variable(context, node)
+            if found is not None and found not in seen:
+                seen.add(found)
+                _variable(context, decisions, node, found, named.setdefault(context.scopes.get(node), set()))
+        elif not isinstance(node, ast.Name) and not isinstance(context.source.parents.get(node), ast.Assign):
+            if is_device(context, node) and (origin := origin_of(context, node)) is not None:
+                cupy = context.reference(node) is not None and not isinstance(node, ast.Call)
+                decisions.replace(node, "'cuda'" if cupy else origin.template, origin.operands(context))
+                _tell(context, decisions, origin)
+                _on_cupy(context, decisions, node)
+    return decisions
+
+
+def _on_cupy(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """``cuda.cupy.zeros(3)``, ``cuda.cupy.random.seed(0)``: no other pass sees an array module in the name itself."""
+    part = context.source.parents.get(node)
+    if context.reference(node) is None or not isinstance(part, ast.Attribute):
+        return
+    if part.attr in ("random", "linalg"):
+        part = context.source.parents.get(part)
+    call = context.source.parents.get(part) if isinstance(part, ast.Attribute) else None
+    if not isinstance(part, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not part:
+        return
+    row = row_of(context, part)
+    if row is None:
+        return
+    if row.name == "xp.Random.seed" and len(call.args) == 1:
+        decisions.replace(call, "torch.cuda.manual_seed(x)", {"x": context.operand(call.args[0])})
+        decisions.mark(part, row, row.name, row.state)
+    else:
+        emit_call(context, decisions, call, row, part, receiver=part.value)
+
+
+def _variable(context: Context, decisions: Decisions, name: ast.Name, found: Variable, named: set[str]) -> None:
+    """All places of a variable; ``named`` are the names that others of its function have got."""
+    for _, origin in found.stores:
+        _tell(context, decisions, origin)
+    if len(found.stores) == 1 and _may_go(context, found.stores[0][0]):
+        statement, origin = found.stores[0]
+        if not found.needed or _stays_true(context, origin) and len(found.needed) <= _INLINE:
+            decisions.edit(statement, Remove(context.source.start(statement)))
+            decisions.remove(statement.value)
+            for load in found.needed:
+                decisions.replace(load, origin.template, origin.operands(context))
+            return
+    spelled = _free_name(context, name, named)
+    named.add(spelled)
+    for statement, origin in found.stores:
+        decisions.replace(statement.value, origin.template, origin.operands(context))
+        decisions.replace(statement.targets[0], spelled, {})
+    for load in found.loads:
+        decisions.replace(load, spelled, {})
+
+
+def _may_go(context: Context, statement: ast.stmt) -> bool:
+    """Whether a statement may go: another one is left where it stands, and it has its lines for itself."""
+    parent = context.source.parents.get(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and statement in block:
+            start, end = context.source.span(statement)
+            text = context.source.text
+            line = text[text.rfind("\n", 0, start) + 1 : start] + text[end:].partition("\n")[0]
+            return len(block) > 1 and not line.strip()
+    return False
+
+
+def _stays_true(context: Context, origin: Origin) -> bool:
+    """Whether the device may be asked later just as well: of a parameter that nothing else is assigned to."""
+    node = origin.of
+    if origin.template != "x.device" or not isinstance(node, ast.Name):
+        return False
+    scope = context.scopes.get(node)
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    parameters = {a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)}
+    return node.id in parameters and not any(
+        isinstance(n, ast.Name) and n.id == node.id and not isinstance(n.ctx, ast.Load) for n in ast.walk(scope)
+    )
+
+
+def _free_name(context: Context, name: ast.Name, named: set[str]) -> str:
+    """``device``, unless something here is called so."""
+    scope = context.scopes.get(name)
+    taken = {
+        word
+        for n in ast.walk(scope or context.source.tree)
+        for word in (getattr(n, "id", None), getattr(n, "arg", None))
+    }
+    free = (n for n in ("device", f"{name.id}_device", f"{name.id}_device_") if n not in taken | named)
+    return next(free, name.id)
+
+
+def _tell(context: Context, decisions: Decisions, origin: Origin) -> None:
+    for node, symbol in origin.told:
+        row = context.rules.rows.get(symbol)
+        if context.reference(node) is not None:
+            decisions.use(node)
+        decisions.mark(node, row, symbol, row.state if row is not None else "review")

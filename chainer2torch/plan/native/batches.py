@@ -1,0 +1,146 @@
+"""What a model or a loss function is called with: the parts of a batch, by the names of its own parameters."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Batch, Dct, Func, HostArray, Inst, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.paths import is_path
+
+_CLASSIFIER = "chainer.links.Classifier"
+_INPUT, _LABEL = ("x",), "t"
+
+
+def parts_of(analysis: Analysis, callee: Kind) -> tuple[str, ...] | None:
+    """The names of the parts of a batch that ``callee`` takes; None where their number is not known."""
+    found = {_parts(analysis, kind) for kind in options(callee)}
+    if len({None if names is None else len(names) for names in found}) != 1:
+        return None
+    return min(found, key=str)
+
+
+def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
+    if isinstance(kind, Func):
+        return _parameters(kind.info, kind.receiver is not None and not kind.info.is_static)
+    if not isinstance(kind, Inst):
+        return None
+    if analysis.derives(kind.cls, _CLASSIFIER):
+        predictor = analysis.objects.get(kind.site, {}).get("predictor") if _plain(kind) else None
+        inner = (
+            parts_of(analysis, predictor) if predictor is not None and not _is_classifier(analysis, predictor) else None
+        )
+        names = inner or _INPUT
+        return (*names, _LABEL if _LABEL not in names else "label")
+    return next(
+        (
+            _parameters(owner.methods[name], True)
+            for owner in analysis.mro(kind.cls)
+            if isinstance(owner, ClassInfo)
+            for name in ("forward", "__call__")
+            if name in owner.methods
+        ),
+        _INPUT if analysis.is_link(kind) else None,
+    )
+
+
+def _is_classifier(analysis: Analysis, kind: Kind) -> bool:
+    return any(isinstance(k, Inst) and analysis.derives(k.cls, _CLASSIFIER) for k in options(kind))
+
+
+def _plain(kind: Inst) -> bool:
+    return isinstance(kind.cls, str)
+
+
+def _parameters(function: FuncInfo, bound: bool) -> tuple[str, ...] | None:
+    """The positional parameters, if there are no others that a longer batch might reach."""
+    a = function.node.args
+    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
+        return None
+    return tuple(p.arg for p in [*a.posonlyargs, *a.args][bound:])
+
+
+def renamed(names: Iterable[str], taken: frozenset[str]) -> tuple[str, ...]:
+    """The names of the parts, so that no other name of the function is lost."""
+    return tuple(f"{name}_batch" if name in taken else name for name in names)
+
+
+def call_of(callee: str, names: Iterable[str], device: str) -> str:
+    """``model(x, t)``, or ``model(x.to(device), t.to(device))`` where the batch goes to a device."""
+    args: list[ast.expr] = [ast.Name(name) for name in names]
+    if device:
+        args = [ast.Call(ast.Attribute(name, "to"), [ast.Name(device)], []) for name in args]
+    return ast.unparse(ast.Call(ast.parse(callee, mode="eval").body, args, []))
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """A converter of the program's own: its name, how its result is handed on, and whether that has to be moved."""
+
+    name: str
+    device: str
+    stars: str | None  # "*", "**", ""; None: known at run time only
+    moves: bool  # whether arrays of NumPy may be in it: Chainer's models take them
+
+    def call(self, batch: str) -> str:
+        """The template of a model's call with a batch, which is a list of examples."""
+        parts = f"CONVERT({batch}, DEVICE)"
+        if self.moves:
+            parts = f"native.to_device(DEVICE, {parts})"
+        return f"native.call_with(CALLEE, {parts})" if self.stars is None else f"CALLEE({self.stars}{parts})"
+
+    def operands(self, callee: str) -> dict[str, Operand]:
+        """What the names of the template stand for."""
+        return {
+            "CALLEE": Operand(code=callee),
+            "CONVERT": Operand(code=self.name),
+            "DEVICE": Operand(code=self.device),
+        }
+
+
+def conversion_of(context: Context, converter: ast.expr, device: ast.expr | None) -> Conversion | None:
+    """How the batches of an updater or evaluator are converted; None: that is not known."""
+    if not is_path(converter) or device is not None and not _is_simple(device):
+        return None
+    stars = {_stars(k.info.returns) if isinstance(k, Func) else None for k in options(context.kind(converter))}
+    if not all(isinstance(k, Func) for k in options(context.kind(converter))):
+        return None
+    moves = any(_holds_arrays(k.info.returns) for k in options(context.kind(converter)) if isinstance(k, Func))
+    text = "None" if device is None else ast.unparse(device)
+    return Conversion(ast.unparse(converter), text, stars.pop() if len(stars) == 1 else None, moves)
+
+
+def _is_simple(node: ast.expr) -> bool:
+    number = node.operand if isinstance(node, ast.UnaryOp) else node
+    return is_path(node) or isinstance(number, ast.Constant)
+
+
+def _stars(returned: Kind | None) -> str | None:
+    """How Chainer hands on what a converter returns: a tuple by position, a dictionary by name."""
+    kinds = {type(k) for k in options(returned)} if returned is not None else set()
+    if kinds == {Tup}:
+        return "*"
+    if kinds == {Dct}:
+        return "**"
+    return "" if kinds and kinds <= {Tensor, HostArray, Lst} else None
+
+
+def _holds_arrays(kind: Kind | None) -> bool:
+    if isinstance(kind, Tup):
+        return any(map(_holds_arrays, kind.items))
+    if isinstance(kind, (Lst, Dct)):
+        return _holds_arrays(kind.element)
+    return not (kind is not None and all(isinstance(k, (Tensor, Batch)) for k in options(kind)))
+
+
+def target_of(names: tuple[str, ...]) -> str:
+    """What a loop over the batches binds: ``x, t``, or one name."""
+    return ", ".join(names)
+
+
+__all__ = ["Conversion", "call_of", "conversion_of", "parts_of", "renamed", "target_of"]

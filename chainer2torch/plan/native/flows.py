@@ -1,0 +1,157 @@
+"""Where a value goes from one expression: into a name, an attribute, a parameter, out of a function.
+
+A flow is understood when every place where the value may come out again is one at which the analysis knows the value.
+These questions are the same for all kinds of objects; what is done with an object is the matter of its concern.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.plan.context import Context
+
+_UNSEEN = "{} also holds what is not known"
+
+
+def stored(context: Context, target: ast.expr) -> str:
+    """Why the loads of what is stored in ``target`` are not all known; "" if they are."""
+    if isinstance(target, ast.Name):
+        return _loads_of_name(context, target.id, context.scope(target, target.id))
+    if isinstance(target, ast.Attribute):
+        return _loads_of_attribute(context, target)
+    return "kept in a container"
+
+
+def _loads_of_name(context: Context, name: str, scope: ast.AST | None) -> str:
+    unseen = any(
+        node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and context.kind(node) == UNKNOWN
+        and context.scope(node, name) is scope
+        for node in context.source.of(ast.Name)
+    )
+    if not unseen and scope is context.source.tree:
+        unseen = any(
+            context.analysis.kind(node) == UNKNOWN
+            for module in context.analysis.project.modules.values()
+            if module is not context.module and any(alias.name == name for alias in module.source.of(ast.alias))
+            for node in module.source.of(ast.Name)
+            if node.id == name and isinstance(node.ctx, ast.Load)
+        )
+    return _UNSEEN.format(f"`{name}`") if unseen else ""
+
+
+def _loads_of_attribute(context: Context, target: ast.Attribute) -> str:
+    """An attribute may be read in every file of the project."""
+    owner = _classes(context.kind(target.value))
+    for module in context.analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            if (
+                node.attr == target.attr
+                and isinstance(node.ctx, ast.Load)
+                and context.analysis.kind(node) == UNKNOWN
+                and _may_be(context, context.analysis.kind(node.value), owner)
+            ):
+                return _UNSEEN.format(f"`.{target.attr}`")
+    return ""
+
+
+def _classes(kind: Kind) -> frozenset[str | ClassInfo]:
+    return frozenset(k.cls for k in options(kind) if isinstance(k, Inst))
+
+
+def _may_be(context: Context, kind: Kind, classes: frozenset[str | ClassInfo]) -> bool:
+    """Whether a receiver may be an object of one of these classes, or of one below or above them."""
+    if kind == UNKNOWN:
+        return True
+    mro = context.analysis.mro
+    return any(a in mro(b) or b in mro(a) for a in _classes(kind) for b in classes)
+
+
+def passed(context: Context, call: ast.Call, argument: ast.expr) -> str | None:
+    """Why an argument of a call is not known inside of what is called; None: nothing of the project is called."""
+    callees = options(context.kind(call.func))
+    functions = [_function(k) for k in callees]
+    if not functions or any(f is None for f in functions):
+        return None
+    for function, callee in zip(functions, callees):
+        assert function is not None
+        name = _parameter(function, isinstance(callee, Class) or _is_bound(callee), call, argument)
+        if name is None:
+            return "passed in a way that is not followed"
+        own = _context_of(context, function)
+        node = next((a for a in _arguments(function) if a.arg == name), None)
+        reason = _loads_of_name(own, name, function.node) if node is not None else "passed among other arguments"
+        if reason:
+            return reason
+    return ""
+
+
+def _function(kind: Kind) -> FuncInfo | None:
+    if isinstance(kind, Func):
+        return kind.info
+    if isinstance(kind, Class):
+        classes: list[ClassInfo] = [kind.info]
+        for cls in classes:
+            if "__init__" in cls.methods:
+                return cls.methods["__init__"]
+            classes += [k.info for base in cls.bases for k in options(base) if isinstance(k, Class)]
+    return None
+
+
+def _is_bound(kind: Kind) -> bool:
+    return isinstance(kind, Func) and kind.receiver is not None and not kind.info.is_static
+
+
+def _arguments(function: FuncInfo) -> list[ast.arg]:
+    a = function.node.args
+    return [*a.posonlyargs, *a.args, *a.kwonlyargs]
+
+
+def _parameter(function: FuncInfo, bound: bool, call: ast.Call, argument: ast.expr) -> str | None:
+    """The name of the parameter that gets an argument."""
+    if function.is_changed or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    for keyword in call.keywords:
+        if keyword.value is argument:
+            return keyword.arg
+    a = function.node.args
+    positional = [*a.posonlyargs, *a.args][bound:]
+    at = call.args.index(argument)
+    return positional[at].arg if at < len(positional) else None
+
+
+def _context_of(context: Context, function: FuncInfo) -> Context:
+    if function.module is context.module:
+        return context
+    return Context(context.analysis, function.module, context.choices)
+
+
+def returned(context: Context, node: ast.AST) -> str:
+    """Why what a function returns here is not known where the function is called; "" if it is."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    info = context.analysis.functions.get(function) if function is not None else None
+    if info is None or info.is_changed or info.is_generator:
+        return "returned by a function that is not followed"
+    for parent, reference in _references(context, info):
+        if not isinstance(parent, ast.Call) or parent.func is not reference:
+            return f"`{info.name}` returns it, and goes elsewhere as a value"
+        if context.analysis.kind(parent) == UNKNOWN:
+            return f"`{info.name}` also returns what is not known"
+    return ""
+
+
+def _references(context: Context, info: FuncInfo) -> Iterator[tuple[ast.AST | None, ast.AST]]:
+    """The expressions that are a function, with what they stand in."""
+    for module in context.analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            if isinstance(node.ctx, ast.Load) and any(
+                isinstance(k, Func) and k.info is info for k in options(context.analysis.kind(node))
+            ):
+                yield module.source.parents.get(node), node
+
+
+__all__ = ["passed", "returned", "stored"]

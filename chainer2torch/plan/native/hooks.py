@@ -1,0 +1,116 @@
+"""What becomes of ``optimizer.add_hook(...)``: an argument of the optimizer, a line before each step, or a call."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+from collections.abc import Iterable, Sequence
+
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, Hook
+from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of
+from chainer2torch.plan.edits import Operand
+
+
+class Way(enum.Enum):
+    """How a hook is written."""
+
+    ARGUMENT = "weight_decay= of the optimizer"
+    LINE = "a line before each step"
+    GROUP = "optimizer.param_groups[0]['weight_decay'] = rate"
+    CALL = "before_step(optimizer, ...)"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Hooked:
+    """One ``optimizer.add_hook(Hook(...))`` and how it is written."""
+
+    call: ast.Call  # add_hook(...)
+    made: ast.Call  # WeightDecay(...)
+    name: str
+    hook: Hook
+    context: Context
+    way: Way
+
+    @property
+    def operands(self) -> dict[str, Operand]:
+        """The arguments of the hook, by Chainer's names."""
+        signature = self.context.rules.rows[self.name].signature
+        assert signature is not None
+        given = signature.bind(self.made.args, self.made.keywords).given
+        filled = {name: Operand(code=text) for name, text in signature.defaults.items()}
+        # as text: the statement may go before the rewriter comes to where the argument is used
+        return {**filled, **{name: Operand(code=self.context.source.segment(node)) for name, node in given.items()}}
+
+
+def hooks_of(objects: Objects, uses: Iterable[Use], placements: Sequence[Placement]) -> list[Hooked]:
+    """The hooks of an optimizer in their order; ``placements``: where it is made, in one of several ways perhaps."""
+    found = [use for use in uses if use.member == "add_hook" and use.call is not None]
+    found = list({use.call: use for use in found}.values())
+    found.sort(key=lambda use: (use.context.module.path, use.context.source.start(use.node)))
+    hooked: list[Hooked] = []
+    steps = [use for use in uses if use.member == "update"]
+    for i, use in enumerate(found):
+        context, call = use.context, use.call
+        made = hook_of(context, call) if call is not None else None
+        assert call is not None and made is not None
+        one = Hooked(call, made, hook_name(context, made), HOOKS[hook_name(context, made)], context, Way.CALL)
+        way = Way.CALL
+        if one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements):
+            way = Way.ARGUMENT if _is_argument(one, placements) else Way.GROUP
+        elif not one.hook.misses and all(h.way is Way.LINE for h in hooked) and _is_line(one, placements, steps):
+            way = Way.LINE
+        hooked.append(dataclasses.replace(one, way=way))
+    return hooked
+
+
+def _is_argument(one: Hooked, placements: Sequence[Placement]) -> bool:
+    """Whether the rate is known where the optimizer is made, and the hook always added."""
+    context, statement = one.context, one.context.source.statement(one.call)
+    for placement in placements:
+        if placement.maker not in context.source.parents:
+            return False
+        first = context.source.statement(placement.maker)
+        if not (
+            places.always_follows(context, first, statement)
+            and places.is_steady(context, one.made.args[0] if one.made.args else one.made.keywords[0].value,
+                                 places.between(context, first, statement))
+        ):  # fmt: skip
+            return False
+    return True
+
+
+def _is_line(one: Hooked, placements: Sequence[Placement], steps: Sequence[Use]) -> bool:
+    """Whether every step is made in the function that adds the hook, behind it, with the same model and arguments."""
+    context, statement = one.context, one.context.source.statement(one.call)
+    function = places.function_of(context, statement)
+    suite = places.suite_of(context, statement)
+    arguments = [*one.made.args, *(k.value for k in one.made.keywords)]
+    models = [placement.model for placement in placements]
+    for step in steps:
+        if step.context is not context or places.function_of(context, step.node) is not function or step.call is None:
+            return False
+        if not any(a in suite for a in context.source.ancestors(step.node)):
+            return False
+        if context.source.start(step.node) < context.source.start(statement):
+            return False
+        if not places.is_alone(context, context.source.statement(step.call)):
+            return False
+    behind = [
+        node
+        for node in nodes_of(function or context.source.tree)
+        if hasattr(node, "lineno") and context.source.start(node) > context.source.start(statement)
+    ]
+    return (
+        bool(steps)
+        and len({ast.unparse(m) for m in models}) == 1
+        and all(p.maker in context.source.parents for p in placements)
+        and all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (*arguments, models[0]))
+    )
+
+
+__all__ = ["Hooked", "Way", "hooks_of"]

@@ -1,0 +1,211 @@
+"""Iterators become DataLoaders, and the loops over them ``for`` loops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from chainer2torch.analysis.kinds import Const, Inst
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.concerns import native_objects
+from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, has_labels
+from chainer2torch.plan.native.loop_shapes import Batch, Loop
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.questions.rows import row_of_kind
+from chainer2torch.vendor.compat_file import NATIVE, helper_names
+
+_REASON = "an iterator that becomes a DataLoader"
+_LOADER = "torch.utils.data.DataLoader"
+_COUNTERS = ("epoch", "epoch_number", "epoch_index")
+
+
+def run(context: Context) -> Decisions:
+    """The decisions for all iterators of the file that become native, and the loops over them."""
+    decisions = Decisions(context)
+    objects = native_objects(context)
+    done: set[ast.AST] = set()
+    with decisions.group(_REASON):
+        for uses in objects.uses.values():
+            inst = uses[0].inst
+            if objects.concern(inst) is CONCERN and inst.site and not objects.reason(inst):
+                iterator = form_of(objects, inst)
+                if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
+                    _Writer(context, objects, decisions, inst, iterator, done).write()
+    return decisions
+
+
+class _Writer:
+    """Writes the edits of one iterator in one file; ``done`` are the places that another one has written."""
+
+    def __init__(
+        self,
+        context: Context,
+        objects: Objects,
+        decisions: Decisions,
+        inst: Inst,
+        iterator: Iterator,
+        done: set[ast.AST],
+    ):
+        self.context, self.objects, self.decisions = context, objects, decisions
+        self.inst, self.iterator, self.done = inst, iterator, done
+
+    def write(self) -> None:
+        """All decisions."""
+        maker = self.objects.analysis.makers[self.inst.site]
+        if maker in self.context.source.parents:
+            self._make(maker)
+        for loop in self.iterator.loops:
+            if loop.uses[0].context.module is self.context.module and self._first(loop.statement):
+                self._loop(loop)
+        for use in self.objects.uses_of(self.inst):
+            if use.context.module is self.context.module and self._first(use.parent):
+                self._use(use)
+
+    def _first(self, place: ast.AST) -> bool:
+        if place in self.done:
+            return False
+        self.done.add(place)
+        return True
+
+    # -- making ----------------------------------------------------------------------------------------------------
+
+    def _make(self, call: ast.Call) -> None:
+        given, name = self.iterator.bound.given, str(self.inst.cls).rpartition(".")[2]
+        operands = {key: self.context.operand(node) for key, node in given.items()}
+        parts = ["dataset", "batch_size"]
+        shuffles = "shuffle" not in given or self.context.kind(given["shuffle"]) != Const(False)
+        if shuffles:
+            parts.append("shuffle=True")
+        workers = WORKERS[name]
+        if workers:
+            parts.append(f"num_workers={workers if workers in given else 'torch.get_num_threads()'}")
+        if not self.iterator.collates:
+            parts.append("collate_fn=list")
+        elif has_labels(self.objects, self.inst):
+            parts.append("collate_fn=native.collate")
+        template = f"{_LOADER}({', '.join(parts)})"
+        if self.iterator.form is Form.BATCHES:
+            template = f"native.Batches({template})"
+        self.decisions.replace(call, template, operands)
+        self.decisions.use(call.func)
+        row = self.context.rules.rows[str(self.inst.cls)]
+        difference = "shuffle-order" if shuffles else "batch-geometry" if self.iterator.repeats else ""
+        self.decisions.mark(call.func, row, row.name, row.state, difference=difference)
+
+    # -- loops -----------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: Loop) -> None:
+        context, decisions, batch = self.context, self.decisions, loop.batch
+        self._mark(loop.uses)
+        statement = loop.statement
+        if isinstance(statement, ast.For):
+            if self.iterator.collates and batch.statements:
+                decisions.replace(statement.target, context.source.segment(batch.target), {})
+                self._converted(batch)
+            return
+        target = batch.target
+        if self.iterator.collates:
+            self._converted(batch)
+        else:
+            first = statement.body[0]
+            assert isinstance(first, ast.Assign)
+            target = first.targets[0]
+        self._remove(statement.body[:1] if not self.iterator.collates or len(batch.statements) > 1 else ())
+        self._remove(loop.dropped)
+        inner = f"for {context.source.segment(target)} in loader"
+        operands = {"loader": Operand(code=context.source.segment(loop.uses[0].node))}
+        outer = self._epochs(loop, operands) if loop.stop is not None else ""
+        start = context.source.start(statement)
+        decisions.edit(statement, IntoFor(start, inner, outer, loop.last is not None, operands))
+
+    def _epochs(self, loop: Loop, operands: dict[str, Operand]) -> str:
+        """The head of the loop over epochs, which counts as Chainer does where the program asks."""
+        assert loop.stop is not None
+        operands["stop"] = Operand(code=self.context.source.segment(loop.stop))
+        name = _free(self.context, loop.statement)
+        for count in loop.counts:
+            self.decisions.replace(count, name, {})
+        if not loop.counts:
+            return f"for {name} in range(stop)"
+        if isinstance(loop.stop, ast.Constant) and isinstance(loop.stop.value, int):
+            return f"for {name} in range(1, {loop.stop.value + 1})"
+        return f"for {name} in range(1, stop + 1)"
+
+    def _converted(self, batch: Batch) -> None:
+        """The statement that converted a batch: it moves the batch to its device, or has nothing to do."""
+        assert batch.converter is not None
+        row = self.context.rules.rows["chainer.dataset.concat_examples"]
+        self.decisions.use(batch.converter.func)
+        self.decisions.mark(batch.converter.func, row, row.name, row.state)
+        statement = batch.statements[-1]
+        if batch.device is None:
+            self._remove([statement])
+            return
+        names = [e.id for e in _names(batch.target)]
+        operands = {"device": self.context.operand(batch.device)}
+        target = ", ".join(names)
+        kind = self.context.kind(batch.device)
+        if isinstance(kind, Inst) and self.context.analysis.derives(kind.cls, "chainer.backend.Device"):
+            value = ", ".join(f"{name}.to(device)" for name in names)
+        else:
+            value = f"{_mover(self.context)}(device, {target if len(names) == 1 else f'({target})'})"
+        start = self.context.source.start(statement)
+        self.decisions.edit(statement, ReplaceStatement(start, f"{target} = {value}", operands))
+
+    def _remove(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            if self._first(statement):
+                self.decisions.edit(statement, Remove(self.context.source.start(statement)))
+
+    # -- other uses ------------------------------------------------------------------------------------------------
+
+    def _mark(self, uses: Iterable[Use]) -> None:
+        for use in uses:
+            row = row_of_kind(self.context, use.inst, use.member) if use.member else None
+            if row is not None and isinstance(use.parent, ast.Attribute) and self._first(use.parent):
+                difference = "batch-geometry" if use.member == "next" and self.iterator.repeats else ""
+                self.decisions.mark(use.parent, row, row.name, row.state, difference=difference)
+
+    def _use(self, use: Use) -> None:
+        context, decisions = self.context, self.decisions
+        parent = use.parent
+        if isinstance(parent, ast.Call):  # copy.copy(iterator): a DataLoader may be read by several loops
+            if parent.args == [use.node] and ast.unparse(parent.func).rpartition(".")[2] in ("copy", "deepcopy"):
+                decisions.replace(parent, "value", {"value": context.operand(use.node)})
+            return
+        if not isinstance(parent, ast.Attribute):
+            return
+        self.done.discard(parent)
+        self._mark([use])
+        batches = self.iterator.form is Form.BATCHES
+        if use.call is not None and (use.member == "finalize" or use.member == "reset" and not batches):
+            self._remove([context.source.statement(use.call)])
+        elif batches and use.member in ("dataset", "batch_size"):
+            decisions.replace(parent, f"self.loader.{use.member}", {"self": context.operand(use.node)})
+        elif batches and use.member == "__next__":
+            decisions.replace(parent, "self.next", {"self": context.operand(use.node)})
+
+
+def _mover(context: Context) -> str:
+    """The helper that sends a batch to a device that may be a number."""
+    row = context.rules.rows["chainer.dataset.to_device"]
+    return "native.to_device" if "to_device" in helper_names(NATIVE) else row.value or ""
+
+
+def _names(target: ast.expr) -> list[ast.Name]:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [part for part in parts if isinstance(part, ast.Name)]
+
+
+def _free(context: Context, loop: ast.stmt) -> str:
+    """``epoch``, or another name that the function does not bind."""
+    function = places.function_of(context, loop) or context.source.tree
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    return next((name for name in _COUNTERS if name not in taken), "_epoch")
+
+
+__all__ = ["run"]

@@ -1,0 +1,251 @@
+"""The concern of iterators in loops that the program writes itself: which become a DataLoader, and in which form."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+from collections.abc import Sequence
+
+from chainer2torch.analysis.kinds import Const, Dct, HostArray, Inst, Kind, Ref, Tup, scalar_type
+from chainer2torch.analysis.models import data
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.loaders import Need, need_of
+from chainer2torch.plan.native.loop_shapes import Loop, loops_of
+from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.rules.signature import BindError, Bound
+
+_MODULE = "chainer.iterators."
+WORKERS = {"SerialIterator": "", "MultiprocessIterator": "n_processes", "MultithreadIterator": "n_threads"}
+_KNOWN = frozenset(
+    "dataset batch_size repeat shuffle n_processes n_threads n_prefetch shared_mem dataset_timeout".split()
+)
+_SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
+_IDLE = frozenset({"reset", "finalize"})  # calls that have nothing to do there
+_COUNTS = frozenset({"epoch", "is_new_epoch", "epoch_detail"})
+_COPIES = frozenset({"copy.copy", "copy.deepcopy"})
+
+
+class Form(enum.Enum):
+    """What an iterator becomes."""
+
+    LOADER = "a DataLoader: every loop over it is a for loop"
+    GIVEN = "what the updater or evaluator makes of it that gets it; nothing else reads it"
+    BATCHES = "native.Batches around a DataLoader: next(), epoch, is_new_epoch"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Iterator:
+    """One iterator that becomes native."""
+
+    form: Form
+    bound: Bound
+    loops: tuple[Loop, ...]
+    collates: bool  # whether the loader does the work of concat_examples; else its batches are lists of examples
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it goes on after an epoch."""
+        return repeats(self.bound) is True
+
+
+def bound_of(objects: Objects, inst: Inst) -> Bound | None:
+    """The arguments with which an iterator is made."""
+    row = objects.analysis.rules.rows.get(inst.cls) if isinstance(inst.cls, str) else None
+    call = objects.analysis.makers.get(inst.site)
+    if row is None or row.signature is None or call is None:
+        return None
+    try:
+        bound = row.signature.bind(call.args, call.keywords)
+    except BindError:
+        return None
+    return None if bound.starred else bound
+
+
+def repeats(bound: Bound) -> bool | None:
+    """The value of ``repeat``; None: not known."""
+    node = bound.given.get("repeat")
+    if node is None:
+        return True
+    return bool(node.value) if isinstance(node, ast.Constant) else None
+
+
+def form_of(objects: Objects, inst: Inst) -> Iterator | str:
+    """What an iterator becomes, or why it stays."""
+    if inst not in objects.forms:
+        objects.forms[inst] = _form(objects, inst)
+    found = objects.forms[inst]
+    assert isinstance(found, (Iterator, str))
+    return found
+
+
+def _form(objects: Objects, inst: Inst) -> Iterator | str:
+    bound = bound_of(objects, inst)
+    if bound is None or repeats(bound) is None or not bound.given.keys() <= _KNOWN:
+        return "an iterator whose arguments have no place"
+    uses = [use for use in objects.uses_of(inst) if _is_read(use)]
+    need = need_of(objects, inst)
+    if need is not None:
+        if isinstance(need, str) or not all(_is_idle(use) for use in uses):
+            return need if isinstance(need, str) else "read in a loop and by the training"
+        form = Form.BATCHES if need is Need.DRAWN else Form.LOADER
+        return Iterator(form, bound, (), need is Need.BATCHES)
+    if not any(_is_work(use) for use in uses):  # whoever it is given to reads it
+        return Iterator(Form.GIVEN, bound, (), True)
+    if any(_is_given(objects, use) for use in objects.uses_of(inst)):
+        return "read in a loop, and given to another object that reads it"
+    found: list[Loop] = []
+    for context in {use.context: None for use in uses}:
+        found += loops_of(context, [use for use in uses if use.context is context])
+    loops = [loop for loop in found if _is_whole(objects, inst, loop, repeats(bound) is True)]
+    accounted = {use.node for loop in loops for use in loop.uses}
+    rest = [use for use in uses if use.node not in accounted]
+    if any(loop.stop is not None for loop in loops) and len(loops) > 1:
+        loops = []  # the second counts from where the first has stopped
+    if loops and all(_is_idle(use) for use in rest):
+        again = _read_again(objects, inst, loops) if not repeats(bound) else ""
+        if again:
+            return again
+        collates = all(loop.batch.converter is not None for loop in loops)
+        if not collates and any(_needs_converter(loop) for loop in loops):
+            return "some of its batches are converted in the loop, others not"
+        return Iterator(Form.LOADER, bound, tuple(loops), collates)
+    if not repeats(bound):
+        return "read in a loop that is not understood"
+    understood = all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and _is_load(u) for u in uses)
+    return Iterator(Form.BATCHES, bound, (), False) if understood else "read in a way that is not understood"
+
+
+def _needs_converter(loop: Loop) -> bool:
+    """Whether the loader has to give what the loop converts: ``x, t = concat_examples(it.next())``."""
+    batch = loop.batch
+    return batch.converter is not None and isinstance(loop.statement, ast.While) and len(batch.statements) == 1
+
+
+def _is_read(use: Use) -> bool:
+    """Whether an expression does something with the iterator itself; others only hand it on."""
+    return bool(use.member) or isinstance(use.parent, (ast.For, ast.comprehension)) or _is_next(use)
+
+
+def _is_work(use: Use) -> bool:
+    """Whether a use does more than a DataLoader allows, too."""
+    return _is_read(use) and not _is_idle(use)
+
+
+def _is_given(objects: Objects, use: Use) -> bool:
+    """Whether an iterator is an argument when another training object is made."""
+    call = use.parent if isinstance(use.parent, ast.Call) else use.context.source.parents.get(use.parent)
+    return isinstance(call, ast.Call) and any(objects.takers(use.context, call)) and not use.member
+
+
+def _is_next(use: Use) -> bool:
+    if use.member in ("next", "__next__"):
+        return use.call is not None and not use.call.args
+    call = use.parent
+    if not isinstance(call, ast.Call) or call.args != [use.node]:
+        return False
+    return use.context.kind(call.func) == Ref("builtins.next")
+
+
+def _is_looped(use: Use) -> bool:
+    return isinstance(use.parent, ast.For) and use.parent.iter is use.node
+
+
+def _is_load(use: Use) -> bool:
+    return isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load)
+
+
+def _is_idle(use: Use) -> bool:
+    """What a DataLoader has under the same name, or what has nothing to do there."""
+    if use.member in _SAME:
+        return _is_load(use)
+    call = use.call
+    if use.member not in _IDLE or call is None or call.args:
+        return False
+    statement = use.context.source.parents[call]
+    return isinstance(statement, ast.Expr) and places.is_alone(use.context, statement)
+
+
+def _is_whole(objects: Objects, inst: Inst, loop: Loop, repeat: bool) -> bool:
+    """Whether a loop that is understood runs through whole epochs of this iterator."""
+    if isinstance(loop.statement, ast.For):
+        return not repeat and not loop.statement.orelse
+    if loop.stop is None:
+        return True
+    return _begins_once(objects, inst, loop)
+
+
+def _begins_once(objects: Objects, inst: Inst, loop: Loop) -> bool:
+    """``while it.epoch < n`` counts from where the iterator stands: it must be new there."""
+    context, maker = loop.uses[0].context, objects.analysis.makers[inst.site]
+    if maker not in context.source.parents:
+        return False
+    if places.function_of(context, maker) is not places.function_of(context, loop.statement):
+        return False
+    around = [a for a in context.source.ancestors(loop.statement) if isinstance(a, (ast.For, ast.While))]
+    return all(a in context.source.ancestors(maker) for a in around)
+
+
+def _read_again(objects: Objects, inst: Inst, loops: Sequence[Loop]) -> str:
+    """Why Chainer may find an iterator without ``repeat`` at its end, where a DataLoader begins anew; "": it cannot."""
+    uses = objects.uses_of(inst)
+    put_back = any(use.member == "reset" for use in uses) or any(_is_copied(use) for use in uses)
+    if put_back or all(loop.dropped for loop in loops):
+        return ""
+    once = len(loops) == 1 and _begins_once(objects, inst, loops[0])
+    return "" if once else "read again without a reset()"
+
+
+def _is_copied(use: Use) -> bool:
+    call = use.parent
+    kind = use.context.kind(call.func) if isinstance(call, ast.Call) else None
+    return isinstance(kind, Ref) and kind.name in _COPIES
+
+
+def has_labels(objects: Objects, inst: Inst) -> bool:
+    """Whether examples may have something in them that default_collate does not stack as Chainer: int32, lists."""
+    dataset = objects.analysis.objects.get(inst.site, {}).get("dataset")
+    return dataset is None or _has_small(data.examples(objects.analysis, dataset))
+
+
+def _has_small(kind: Kind) -> bool:
+    if isinstance(kind, Tup):
+        return any(map(_has_small, kind.items))
+    if isinstance(kind, Dct):
+        return _has_small(kind.element)
+    if isinstance(kind, HostArray):
+        return kind.dtype is None or "int" in kind.dtype and kind.dtype != "int64"
+    return scalar_type(kind) not in ("int", "float")
+
+
+# -- the concern ---------------------------------------------------------------------------------------------------
+
+
+def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    name = inst.cls.removeprefix(_MODULE) if isinstance(inst.cls, str) else ""
+    if name not in WORKERS or context.reference(call.func) is None:
+        return "an iterator of another class"
+    bound = bound_of(objects, inst)
+    if bound is not None and "shuffle" in bound.given and not isinstance(context.kind(bound.given["shuffle"]), Const):
+        return "whether it shuffles is known at run time only"
+    found = form_of(objects, inst)
+    return found if isinstance(found, str) else ""
+
+
+def used(objects: Objects, use: Use) -> str | None:
+    """One use of an iterator in a loop; what reaches the place has to have one form."""
+    if _is_copied(use):
+        return ""
+    if not _is_read(use):
+        return None
+    forms = [form_of(objects, inst) for inst in objects.of(use.context.kind(use.node))]
+    known = [form for form in forms if isinstance(form, Iterator)]
+    if len(known) < len(forms):
+        return ""  # said where it is made
+    return "" if len({(form.form, form.collates) for form in known}) == 1 else "one of several iterators"
+
+
+CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used)
+
+__all__ = ["CONCERN", "WORKERS", "Form", "Iterator", "form_of", "has_labels", "used"]

@@ -1,0 +1,303 @@
+"""Which of a project's training objects can become native ones: optimizers, iterators, updaters, trainers.
+
+An object is known by its construction site. It becomes native when *every* use of it, anywhere in the project, is
+understood. Objects that meet (an optimizer that an updater gets, two iterators that reach one variable) form a
+component, which becomes native as a whole or stays as it is in the faithful style as a whole. That is the greatest
+fixpoint: all are native until a use says otherwise.
+
+What is done with an object is judged by a ``Concern``; where it goes (names, attributes, parameters) by ``flows.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
+from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import flows, imports
+from chainer2torch.plan.options import Options
+
+Key: TypeAlias = int | tuple[str, int]
+"""A construction site; for objects whose site is not known the name of their concern, and a group of files."""
+_UNKNOWN_SITE = "made at a place that is not known"
+_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Use:
+    """One expression whose value is the object."""
+
+    node: ast.expr
+    inst: Inst
+    context: Context
+
+    @property
+    def parent(self) -> ast.AST:
+        """What the expression stands in."""
+        return self.context.source.parents[self.node]
+
+    @property
+    def member(self) -> str:
+        """The name in ``object.name``; "" where the object is used otherwise."""
+        parent = self.parent
+        return parent.attr if isinstance(parent, ast.Attribute) else ""
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call in ``object.name(...)``."""
+        outer = self.context.source.parents.get(self.parent)
+        return outer if self.member and isinstance(outer, ast.Call) and outer.func is self.parent else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Concern:
+    """What one kind of objects can become. Each function gives "" for *understood*, else the reason why not.
+
+    ``made``: the call that makes the object. ``used``: one use of it; None leaves it to the general questions (where
+    does it go, who takes it). ``takes``: an object, of any concern, that is an argument when one of these objects is
+    made, or of one of its methods; the two then belong to one component.
+    """
+
+    name: str
+    bases: tuple[str, ...]  # the classes of Chainer whose objects these are
+    made: Callable[[Objects, Inst, ast.Call, Context], str]
+    used: Callable[[Objects, Use], str | None]
+    takes: Callable[[Objects, Use, ast.Call, Inst], str] = lambda objects, use, call, taker: "taken by another object"
+    called_back: bool = False  # whether functions get such objects from Chainer, so that their site is not known there
+
+
+class Objects:
+    """The training objects of a project, with their uses, and which of them become native."""
+
+    def __init__(self, analysis: Analysis, concerns: Sequence[Concern]):
+        self.analysis = analysis
+        self.concerns = concerns
+        self.uses: dict[Key, list[Use]] = {}
+        self.reasons: dict[Key, str] = {}  # why an object stays as it is, by the root of its component
+        self.forms: dict[Inst, object] = {}  # what a concern has found out about an object
+        self._parents: dict[Key, Key] = {}
+        self._concerns: dict[object, Concern | None] = {}
+        self._contexts: dict[ModuleInfo, Context] = {}
+        self._files = imports.groups(analysis.project)
+        self._taken_by_others: set[Key] = set()
+        for module in analysis.project.modules.values():
+            self._collect(self.context(module))
+        self._judge()
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def context(self, module: ModuleInfo) -> Context:
+        """What may be asked about a file of the project."""
+        if module not in self._contexts:
+            self._contexts[module] = Context(self.analysis, module, Options(style="native"))
+        return self._contexts[module]
+
+    def context_of(self, node: ast.AST) -> Context:
+        """What may be asked about the file in which a node stands."""
+        return self.context(next(m for m in self.analysis.project.modules.values() if node in m.source.parents))
+
+    def concern(self, kind: Kind) -> Concern | None:
+        """The concern of an object; None: it is no training object."""
+        if not isinstance(kind, Inst):
+            return None
+        if kind.cls not in self._concerns:
+            derives = self.analysis.derives
+            found = (c for c in self.concerns if any(derives(kind.cls, base) for base in c.bases))
+            self._concerns[kind.cls] = next(found, None)
+        return self._concerns[kind.cls]
+
+    def of(self, kind: Kind) -> list[Inst]:
+        """The training objects among the options of a kind."""
+        return [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
+
+    def is_native(self, kind: Kind) -> bool:
+        """Whether a value is a training object that becomes native (or None), whichever of its kinds it is."""
+        found = self.of(kind)
+        others = [k for k in options(kind) if k != NONE and k not in found]
+        return bool(found) and not others and not any(self.reason(k) for k in found)
+
+    def reason(self, inst: Inst) -> str:
+        """Why an object does not become native; "": it does. Of one whose site is not known, ask for a use of it."""
+        return self.reasons.get(self._root(inst.site), "") if inst.site else _UNKNOWN_SITE
+
+    def reason_at(self, use: Use) -> str:
+        """Why the object of a use does not become native; "": it does."""
+        return self.reasons.get(self._root(self._key(use.inst, use.context)), "")
+
+    def uses_of(self, inst: Inst) -> list[Use]:
+        """All uses of an object, in the order of the files and of the places in them."""
+        return self.uses.get(inst.site, []) if inst.site else []
+
+    def unknown_sites(self) -> list[Use]:
+        """The uses of objects whose site is not known, such as ``updater.get_optimizer('main')``."""
+        return [use for uses in self.uses.values() for use in uses if not use.inst.site]
+
+    # -- components ------------------------------------------------------------------------------------------------
+
+    def _key(self, inst: Inst, context: Context) -> Key:
+        concern = self.concern(inst)
+        return inst.site or (concern.name if concern is not None else "", self._files[context.module])
+
+    def _root(self, key: Key) -> Key:
+        while key in self._parents:
+            key = self._parents[key]
+        return key
+
+    def meet(self, one: Key, other: Key) -> None:
+        """Puts two objects into one component."""
+        a, b = self._root(one), self._root(other)
+        if a != b:
+            self._parents[b] = a
+
+    # -- finding and judging ---------------------------------------------------------------------------------------
+
+    def _collect(self, context: Context) -> None:
+        facts = self.analysis.facts
+        for node in context.source.of(*_VALUES):
+            kind = facts.get(node)
+            found = self.of(kind) if kind is not None else []
+            assert isinstance(node, ast.expr)
+            if (
+                not found
+                or self._is_part(context, node)
+                or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
+            ):
+                continue
+            for inst in found:
+                self.meet(self._key(found[0], context), self._key(inst, context))
+                self.uses.setdefault(self._key(inst, context), []).append(Use(node, inst, context))
+
+    def _is_part(self, context: Context, node: ast.expr) -> bool:
+        """Whether an expression is a part of another training object, ``trainer.updater``: judged with that one."""
+        owners = self.of(context.kind(node.value)) if isinstance(node, ast.Attribute) else []
+        return bool(owners)
+
+    def _judge(self) -> None:
+        refused: list[tuple[Key, str]] = []
+        for key, uses in self.uses.items():
+            if uses[0].inst.site:
+                refused += [(key, reason) for reason in [self._made(uses[0].inst)] if reason]
+            refused += [(key, reason) for use in uses for reason in [self._used(use)] if reason]
+        for key in self.uses:
+            if isinstance(key, tuple):
+                self._meet_taken(key)
+        for key, reason in refused:
+            self.reasons.setdefault(self._root(key), reason)
+
+    def _meet_taken(self, key: tuple[str, int]) -> None:
+        """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it."""
+        for other in self.uses:
+            uses = self.uses[other]
+            concern = self.concern(uses[0].inst)
+            if other not in self._taken_by_others and not (concern is not None and concern.called_back):
+                continue
+            if concern is not None and (concern.name, self._files[uses[0].context.module]) == key:
+                self.meet(key, other)
+
+    def _made(self, inst: Inst) -> str:
+        call, concern = self.analysis.makers.get(inst.site), self.concern(inst)
+        module = next((m for m in self.analysis.project.modules.values() if call in m.source.parents), None)
+        if call is None or module is None or concern is None:
+            return _UNKNOWN_SITE
+        context = self.context(module)
+        if context.skipped.node(call):
+            return "skipped on request"
+        return concern.made(self, inst, call, context)
+
+    def _used(self, use: Use) -> str:
+        concern = self.concern(use.inst)
+        assert concern is not None
+        if use.context.skipped.node(use.node):
+            return "skipped on request"
+        own = concern.used(self, use)
+        return own if own is not None else self._flow(use)
+
+    def _flow(self, use: Use) -> str:
+        """Where an object goes that its own concern has nothing to say about."""
+        context, node, parent = use.context, use.node, use.parent
+        if use.member:
+            return f"`.{use.member}` has no counterpart"
+        if isinstance(parent, (ast.Expr, ast.Delete)) or _is_test(parent, node) or self._goes_on(use):
+            return ""
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            return next(filter(None, (flows.stored(context, target) for target in targets)), "")
+        if isinstance(parent, ast.Return):
+            return flows.returned(context, node)
+        if isinstance(parent, ast.Tuple) and (unpacked := _unpacked(context, parent, node)) is not None:
+            return flows.stored(context, unpacked)
+        if isinstance(parent, ast.Tuple) and isinstance(context.source.parents[parent], ast.Return):
+            return flows.returned(context, parent)
+        return self._argument(use)
+
+    def _goes_on(self, use: Use) -> bool:
+        """``a if c else b``, ``a or b``: the whole is a use of its own."""
+        return isinstance(use.parent, _VALUES[4:]) and use.inst in self.of(use.context.kind(use.parent))
+
+    def _argument(self, use: Use) -> str:
+        """An argument of a call, also in a tuple, list or dictionary: who takes it?"""
+        context = use.context
+        argument: ast.AST = use.node
+        for parent in context.source.ancestors(use.node):
+            if isinstance(parent, ast.Call) and argument is not parent.func:
+                takers = list(self.takers(context, parent))
+                own = self._key(use.inst, context)
+                for taker in takers:
+                    self.meet(own, self._key(taker, context))
+                    self._taken_by_others.add(own)
+                reasons = [self._taken(use, parent, taker) for taker in takers]
+                reason = next(filter(None, reasons), "") if reasons else None
+                if reason is None and argument is use.node:
+                    reason = flows.passed(context, parent, use.node)
+                return reason if reason is not None else f"given to `{_short(parent.func)}`"
+            if not isinstance(parent, (ast.keyword, ast.Dict, ast.List, ast.Tuple)):
+                break
+            argument = argument if isinstance(parent, ast.keyword) else parent
+        return "used in a way that is not understood"
+
+    def takers(self, context: Context, call: ast.Call) -> Iterator[Inst]:
+        """The training objects that a call makes, or whose method it is."""
+        for kind in options(context.kind(call.func)):
+            if isinstance(kind, Method):
+                yield from self.of(kind.receiver)
+            elif isinstance(kind, (Ref, Class)):
+                yield from (i for i in self.of(context.kind(call)) if self.analysis.makers.get(i.site) is call)
+
+    def _taken(self, use: Use, call: ast.Call, taker: Inst) -> str:
+        concern = self.concern(taker)
+        assert concern is not None
+        return concern.takes(self, use, call, taker)
+
+
+def _is_test(parent: ast.AST, node: ast.expr) -> bool:
+    """``if optimizer:``, ``optimizer is None``: true of both."""
+    if isinstance(parent, ast.Compare):
+        operands = [parent.left, *parent.comparators]
+        none = all(o is node or isinstance(o, ast.Constant) and o.value is None for o in operands)
+        return none and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+    if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+        return parent.test is node
+    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+
+
+def _unpacked(context: Context, display: ast.Tuple, node: ast.expr) -> ast.expr | None:
+    """The target that gets ``node`` in ``a, b = x, node``."""
+    statement = context.source.parents[display]
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Tuple) and len(target.elts) == len(display.elts):
+            if not any(isinstance(e, ast.Starred) for e in (*target.elts, *display.elts)):
+                return target.elts[display.elts.index(node)]
+    return None
+
+
+def _short(node: ast.expr) -> str:
+    return ast.unparse(node).partition("\n")[0][:40]
+
+
+__all__ = ["Concern", "Key", "Objects", "Use"]

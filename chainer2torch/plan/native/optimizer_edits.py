@@ -1,0 +1,307 @@
+"""Optimizers of Chainer's become optimizers of PyTorch: what is written for each use of one that becomes native."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.concerns import native_objects
+from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.optimizer_forms import FORMS, arguments
+from chainer2torch.plan.native.optimizers import CLEARS, CONCERN, Place, Placement, placement, target_clears
+from chainer2torch.plan.questions.rows import row_of_kind
+
+_REASON = "an optimizer that becomes one of PyTorch's"
+_FILL = "native.fill_missing_gradients"
+_SUBSTITUTES = {"zero_grads": "self.zero_grad"}
+
+
+def run(context: Context) -> Decisions:
+    """The decisions for all optimizers of the file that become native."""
+    decisions = Decisions(context)
+    objects = native_objects(context)
+    for family in _families(objects, context):
+        with decisions.group(_REASON):
+            _Writer(context, objects, decisions, family).write()
+    handed = [use for use in objects.unknown_sites() if objects.concern(use.inst) is CONCERN]
+    _Writer(context, objects, decisions, ()).write_uses(use for use in handed if not objects.reason_at(use))
+    return decisions
+
+
+def _families(objects: Objects, context: Context) -> list[list[Inst]]:
+    """The native optimizers that a file uses; those that share a ``setup`` (one of several is made) stand together."""
+    by_setup: dict[ast.Call, list[Inst]] = {}
+    for uses in objects.uses.values():
+        inst = uses[0].inst
+        if objects.concern(inst) is CONCERN and inst.site and not objects.reason(inst):
+            found = placement(objects, inst)
+            assert isinstance(found, Placement)
+            by_setup.setdefault(found.setup, []).append(inst)
+    return [family for family in by_setup.values() if any(_is_in(objects, inst, context) for inst in family)]
+
+
+def _is_in(objects: Objects, inst: Inst, context: Context) -> bool:
+    """Whether a file makes or uses an optimizer."""
+    if objects.analysis.makers[inst.site] in context.source.parents:
+        return True
+    return any(use.context.module is context.module for use in objects.uses_of(inst))
+
+
+class _Writer:
+    """Writes the edits of one optimizer in one file."""
+
+    def __init__(self, context: Context, objects: Objects, decisions: Decisions, family: Sequence[Inst]):
+        self.context, self.objects, self.decisions, self.family = context, objects, decisions, family
+        found = [placement(objects, inst) for inst in family]
+        self.placements = [p for p in found if isinstance(p, Placement)]
+        uses = {use.node: use for inst in family for use in objects.uses_of(inst)}
+        self.uses = list(uses.values())
+        self.hooks = hooks_of(objects, self.uses, self.placements)
+        self.done: set[ast.AST] = set()
+
+    def write(self) -> None:
+        """All decisions."""
+        for inst, made in zip(self.family, self.placements):
+            if made.maker in self.context.source.parents:
+                self._make(inst, made)
+        self.write_uses(self.uses)
+        for made in self.placements:
+            if made.setup in self.context.source.parents:
+                self._clear(made)
+
+    def write_uses(self, uses: Iterable[Use]) -> None:
+        """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
+        for use in uses:
+            if use.context.module is self.context.module and use.member and use.parent not in self.done:
+                self.done.add(use.parent)
+                self._use(use)
+
+    # -- making ----------------------------------------------------------------------------------------------------
+
+    def _make(self, inst: Inst, made: Placement) -> None:
+        context, decisions, source = self.context, self.decisions, self.context.source
+        row = context.rules.rows[str(inst.cls)]
+        assert row.signature is not None
+        defaults = row.signature.defaults
+        operands = {name: Operand(code=text) for name, text in defaults.items()}
+        operands.update({name: context.operand(node) for name, node in made.bound.given.items()})
+        texts = arguments(made.form, made.bound, defaults)
+        for hooked in self.hooks:
+            if hooked.way is Way.ARGUMENT:
+                texts.append("weight_decay=rate")
+                operands["rate"] = hooked.operands["rate"]
+        template = f"{made.form.torch}({', '.join(['link.parameters()', *texts])})"
+        first, second = source.statement(made.maker), source.statement(made.setup)
+        decisions.use(made.maker.func)
+        decisions.mark(made.maker.func, row, row.name, row.state)
+        if made.place is Place.MAKER:
+            operands["link"] = Operand(code=source.segment(made.model))
+            decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
+            self._setup(made, second)
+            return
+        operands["link"] = context.operand(made.model)
+        if made.place is Place.SETUP:
+            assert isinstance(first, ast.Assign)
+            decisions.edit(first, Remove(source.start(first)))
+            template = f"target = {template}"
+            if self._fills():
+                template += f"\ntarget.register_step_pre_hook({_FILL})"
+            operands["target"] = Operand(code=source.segment(first.targets[0]))
+            decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
+        elif self._fills():
+            assert isinstance(second, ast.Assign)
+            template = f"target = {template}\ntarget.register_step_pre_hook({_FILL})"
+            operands["target"] = Operand(code=source.segment(second.targets[0]))
+            decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
+        else:
+            decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
+
+    def _setup(self, made: Placement, statement: ast.stmt) -> None:
+        """The statement of ``setup``, whose model the optimizer has got already."""
+        if statement in self.done:
+            return
+        self.done.add(statement)
+        start, receiver = self.context.source.start(statement), made.setup.func
+        assert isinstance(receiver, ast.Attribute)
+        if self._fills():
+            template = f"self.register_step_pre_hook({_FILL})"
+            operands = {"self": self.context.operand(receiver.value)}
+            self.decisions.edit(statement, ReplaceStatement(start, template, operands))
+        else:
+            self.decisions.edit(statement, Remove(start))
+
+    def _clear(self, made: Placement) -> None:
+        """``model.cleargrads()`` in the function that sets the optimizer up and makes its steps: ``zero_grad()``."""
+        context, decisions = self.context, self.decisions
+        function = places.function_of(context, made.setup)
+        steps = [
+            use
+            for use in self.uses
+            if use.member == "update"
+            and use.context.module is context.module
+            and places.function_of(context, use.node) is function
+        ]
+        for call in model_clears(context, made, steps):
+            if call.func not in self.done and isinstance(call.func, ast.Attribute):
+                self.done.add(call.func)
+                row = context.rules.member("chainer.Link", call.func.attr)
+                optimizer = Operand(code=context.source.segment(steps[0].node))
+                decisions.replace(call.func, "self.zero_grad", {"self": optimizer})
+                if row is not None:
+                    decisions.mark(call.func, row, row.name, "exact")
+
+    def _fills(self) -> bool:
+        """Whether gradients that the backward pass misses make a difference to a class of torch.optim."""
+        return fills(self.placements, self.hooks)
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    def _use(self, use: Use) -> None:
+        context, decisions = self.context, self.decisions
+        attribute = use.parent
+        assert isinstance(attribute, ast.Attribute)
+        row = row_of_kind(context, use.inst, use.member)
+        if row is not None:
+            decisions.mark(attribute, row, row.name, row.state)
+        form = FORMS.get(str(use.inst.cls))
+        if use.call is not None:
+            self._call(use, use.call, attribute)
+        elif form is not None and use.member in form.hyperparameters:
+            template = f"self.param_groups[0]{form.hyperparameters[use.member]}"
+            decisions.replace(attribute, template, {"self": context.operand(use.node)})
+        elif (clears := target_clears(use)) is not None:
+            decisions.replace(clears.func, "self.zero_grad", {"self": context.operand(use.node)})
+            method = clears.func
+            row = context.rules.member("chainer.Link", method.attr) if isinstance(method, ast.Attribute) else None
+            if row is not None:
+                decisions.mark(method, row, row.name, "exact")
+
+    def _call(self, use: Use, call: ast.Call, attribute: ast.Attribute) -> None:
+        context, decisions, source = self.context, self.decisions, self.context.source
+        statement = source.statement(call)
+        if use.member == "update":
+            self._step(use, call, attribute, statement)
+        elif use.member == "add_hook":
+            self._hook(use, call, statement)
+        elif use.member in _SUBSTITUTES:
+            decisions.replace(attribute, _SUBSTITUTES[use.member], {"self": context.operand(use.node)})
+        elif use.member != "setup":  # says nothing in PyTorch
+            decisions.edit(statement, Remove(source.start(statement)))
+
+    def _hook(self, use: Use, call: ast.Call, statement: ast.stmt) -> None:
+        context, decisions = self.context, self.decisions
+        hooked = next(h for h in self.hooks if h.call is call)
+        row = context.rules.rows[hooked.name]
+        decisions.use(hooked.made.func)
+        decisions.mark(hooked.made.func, row, row.name, row.state)
+        start = context.source.start(statement)
+        if hooked.way in (Way.ARGUMENT, Way.LINE):
+            decisions.edit(statement, Remove(start))
+            return
+        names = hooked.hook.arguments
+        operands = {name: hooked.operands[name] for name in names}
+        template = f"native.before_step(self, {', '.join((hooked.hook.function, *names))})"
+        if hooked.way is Way.GROUP:
+            template = "self.param_groups[0]['weight_decay'] = rate"
+        operands["self"] = context.operand(use.node)
+        decisions.edit(statement, ReplaceStatement(start, template, operands))
+
+    def _step(self, use: Use, call: ast.Call, attribute: ast.Attribute, statement: ast.stmt) -> None:
+        """``opt.update()`` and ``opt.update(loss_function, x, t)``, with what hooks do before the step."""
+        context, decisions = self.context, self.decisions
+        lines = [h for h in self.hooks if h.way is Way.LINE]
+        if not lines and not call.args:
+            decisions.replace(attribute, "self.step", {"self": context.operand(use.node)})
+            return
+        operands = {"self": context.operand(use.node)}
+        template = self._loss(call, operands) if call.args else []
+        for i, hooked in enumerate(lines):
+            names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
+            operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))
+            operands["model"] = Operand(code=context.source.segment(self.placements[0].model))
+            template.append(f"{hooked.hook.function}({', '.join(('model.parameters()', *names))})")
+        template.append("self.step()")
+        start = context.source.start(statement)
+        decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
+
+    def _loss(self, call: ast.Call, operands: dict[str, Operand]) -> list[str]:
+        """The lines that compute a loss and its gradients."""
+        context, name = self.context, _free_name(self.context, call)
+        function, *args = call.args
+        if isinstance(function, ast.Lambda) and not args and not call.keywords and not function.args.args:
+            value = "body"
+            operands["body"] = context.operand(function.body)
+        else:
+            names = [f"arg{i}" for i in range(len(args))]
+            keywords = [f"{k.arg}=key_{k.arg}" for k in call.keywords]
+            value = f"function({', '.join((*names, *keywords))})"
+            operands["function"] = context.operand(function)
+            operands.update(zip(names, map(context.operand, args)))
+            operands.update({f"key_{k.arg}": context.operand(k.value) for k in call.keywords})
+        return [f"{name} = {value}", "self.zero_grad()", f"{name}.backward()"]
+
+
+def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
+    """Whether an optimizer of torch.optim needs zeros for gradients that are missing; the helpers fill them in."""
+    return any(
+        made.form.fills or made.form.torch.startswith("torch.") and any(h.hook.misses for h in hooks)
+        for made in placements
+    )
+
+
+def model_clears(context: Context, made: Placement, steps: Sequence[Use]) -> list[ast.Call]:
+    """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
+    setup = context.source.statement(made.setup)
+    function = places.function_of(context, setup)
+    model = ast.unparse(made.model)
+    behind = [
+        n for n in nodes_of(function or context.source.tree) if hasattr(n, "lineno") and _is_behind(context, n, setup)
+    ]
+    if len({ast.unparse(step.node) for step in steps}) != 1:
+        return []
+    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (made.model, steps[0].node)):
+        return []
+    return [
+        node
+        for node in behind
+        if isinstance(node, ast.Call)
+        and not node.args
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in CLEARS
+        and ast.unparse(node.func.value) == model
+        and places.function_of(context, node) is function
+    ]
+
+
+def _is_behind(context: Context, node: ast.AST, statement: ast.stmt) -> bool:
+    return context.source.start(node) > context.source.start(statement)
+
+
+def _free_name(context: Context, call: ast.Call) -> str:
+    """``loss``, or another name that the function does not use."""
+    function = places.function_of(context, call) or context.source.tree
+    names = [n for n in nodes_of(function) if isinstance(n, ast.Name)]
+    taken = {n.id for n in names} | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    loads = [n for n in names if n.id == "loss" and isinstance(n.ctx, ast.Load)]
+    bound = any(n.id == "loss" and isinstance(n.ctx, ast.Store) for n in names)
+    if bound and all(_is_bound_behind(context, n, call) for n in loads):
+        return "loss"
+    return next(name for name in ("loss", "step_loss", "update_loss", "loss_of_step", "_loss") if name not in taken)
+
+
+def _is_bound_behind(context: Context, load: ast.Name, call: ast.Call) -> bool:
+    """Whether what a load gives is bound in its own suite, or in one around it, and not in front of the call."""
+    binding = places.binding_of(context, load)
+    if binding is None:
+        return False
+    return not context.source.start(binding) < context.source.start(call) < context.source.start(load)
+
+
+__all__ = ["fills", "run"]

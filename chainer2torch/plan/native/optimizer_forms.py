@@ -1,0 +1,161 @@
+"""What becomes of each of Chainer's optimizers and hooks: the table of docs/native-helpers.md as data."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from chainer2torch.rules.signature import Bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """One class of optimizers. ``options``: torch's keyword, the template of its value, what torch has by default.
+
+    A value is written when one of Chainer's parameters in it is given, or when its default is not torch's.
+    """
+
+    torch: str
+    options: tuple[tuple[str, str, str], ...]
+    hyperparameters: Mapping[str, str]  # what an attribute of Chainer's optimizer is in a parameter group
+    fills: bool = False  # whether gradients that are missing have to be filled with zeros
+    decays: bool = True  # whether there is an argument weight_decay
+    refuses: tuple[tuple[str, str], ...] = ()  # parameters with the literal that alone is understood
+
+
+_LR = ("lr", "lr", "0.01")
+_MOMENTUM = ("momentum", "momentum", "0.9")
+_BETAS = ("betas", "(beta1, beta2)", "(0.9, 0.999)")
+_EPS = ("eps", "eps", "1e-08")
+_ADAM = MappingProxyType({"alpha": "['lr']", "beta1": "['betas'][0]", "beta2": "['betas'][1]"})
+
+
+def _groups(*names: str) -> Mapping[str, str]:
+    return MappingProxyType({name: f"[{name!r}]" for name in names})
+
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        f"chainer.optimizers.{name}": form
+        for name, form in {
+            "SGD": Form("torch.optim.SGD", (("lr", "lr", "0.001"),), _groups("lr")),
+            "CorrectedMomentumSGD": Form(
+                "torch.optim.SGD",
+                (("lr", "lr", "0.001"), ("momentum", "momentum", "0")),
+                _groups("lr", "momentum"),
+                fills=True,
+            ),
+            "MomentumSGD": Form("native.MomentumSGD", (_LR, _MOMENTUM), _groups("lr", "momentum")),
+            "NesterovAG": Form("native.NesterovAG", (_LR, _MOMENTUM), _groups("lr", "momentum")),
+            "AdaGrad": Form("torch.optim.Adagrad", (_LR, ("eps", "eps", "1e-10")), _groups("lr", "eps")),
+            "AdaDelta": Form(
+                "torch.optim.Adadelta",
+                (("rho", "rho", "0.9"), ("eps", "eps", "1e-06")),
+                _groups("rho", "eps"),
+                fills=True,
+            ),
+            "RMSprop": Form(
+                "torch.optim.RMSprop",
+                (_LR, ("alpha", "alpha", "0.99"), _EPS),
+                _groups("lr", "alpha", "eps"),
+                fills=True,
+                refuses=(("eps_inside_sqrt", "False"),),
+            ),
+            "RMSpropGraves": Form(
+                "native.RMSpropGraves",
+                (("lr", "lr", "0.0001"), ("alpha", "alpha", "0.95"), _MOMENTUM, ("eps", "eps", "0.0001")),
+                _groups("lr", "alpha", "momentum", "eps"),
+            ),
+            "SMORMS3": Form("native.SMORMS3", (("lr", "lr", "0.001"), ("eps", "eps", "1e-16")), _groups("lr", "eps")),
+            "MSVAG": Form(
+                "native.MSVAG",
+                (("lr", "lr", "0.1"), ("beta", "beta", "0.9"), ("weight_decay_rate", "weight_decay_rate", "0")),
+                _groups("lr", "beta", "weight_decay_rate"),
+                refuses=(("eta", "1.0"),),
+            ),
+            "Adam": Form(
+                "native.Adam",
+                (("lr", "alpha", "0.001"), _BETAS, _EPS, ("amsgrad", "amsgrad", "False")),
+                _ADAM,
+                refuses=(
+                    ("eta", "1.0"),
+                    ("weight_decay_rate", "0"),
+                    ("adabound", "False"),
+                ),
+            ),
+            "AMSGrad": Form(
+                "native.Adam",
+                (("lr", "alpha", "0.001"), _BETAS, _EPS, ("amsgrad", "True", "")),
+                _ADAM,
+                refuses=(("eta", "1.0"),),
+            ),
+            "AdamW": Form(
+                "native.AdamW",
+                (("lr", "alpha", "0.001"), _BETAS, _EPS, ("weight_decay_rate", "weight_decay_rate", "0")),
+                MappingProxyType({**_ADAM, "weight_decay_rate": "['weight_decay_rate']"}),
+                decays=False,
+                refuses=(("eta", "1.0"),),
+            ),
+        }.items()
+    }
+)
+
+
+def unrefused(form: Form, bound: Bound) -> str:
+    """The argument of a call for which the form has no place; "" if there is none."""
+    for name, literal in form.refuses:
+        node = bound.given.get(name)
+        if node is not None and not _is_literal(node, literal):
+            return name
+    return ""
+
+
+def arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str]:
+    """The keyword arguments, as parts of a template whose names are Chainer's parameters."""
+    texts = []
+    for keyword, value, default in form.options:
+        names = [n.id for n in ast.walk(ast.parse(value)) if isinstance(n, ast.Name)]
+        if any(n in bound.given for n in names) or _filled(value, defaults) != default:
+            texts.append(f"{keyword}={value}")
+    return texts
+
+
+def _filled(value: str, defaults: Mapping[str, str]) -> str:
+    """The value with Chainer's defaults in it."""
+    tree = ast.parse(value, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = defaults.get(node.id, node.id)
+    return ast.unparse(tree)
+
+
+def _is_literal(node: ast.expr, literal: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == ast.literal_eval(literal)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hook:
+    """A hook: the function that does the same to gradients, and its arguments as a template of the hook's own."""
+
+    function: str
+    arguments: tuple[str, ...]
+    misses: bool = True  # whether it makes a difference to it that gradients are missing
+
+
+HOOKS: Mapping[str, Hook] = MappingProxyType(
+    {
+        f"chainer.optimizer_hooks.{name}": hook
+        for name, hook in {
+            "WeightDecay": Hook("native.decay_weights", ("rate",)),
+            "Lasso": Hook("native.add_lasso", ("rate",)),
+            "GradientClipping": Hook("native.clip_gradients", ("threshold",), misses=False),
+            "GradientHardClipping": Hook("native.clip_gradient_values", ("lower_bound", "upper_bound"), misses=False),
+            "GradientLARS": Hook("native.scale_gradients_by_layer", ("threshold", "weight_decay", "eps")),
+        }.items()
+    }
+)
+DECAY = "chainer.optimizer_hooks.WeightDecay"
+
+__all__ = ["DECAY", "FORMS", "HOOKS", "Form", "Hook", "arguments", "unrefused"]

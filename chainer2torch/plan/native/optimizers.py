@@ -1,0 +1,245 @@
+"""The concern of optimizers: which of them can be made by one call of torch.optim, where their model is known.
+
+Chainer makes an optimizer without a model, ``setup`` gives it one. PyTorch's needs the parameters at once. So the two
+statements become one: where the optimizer was made, if the model is the same there, else where ``setup`` stood.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.plan.native.optimizer_forms import FORMS, HOOKS, Form, unrefused
+from chainer2torch.rules.signature import BindError, Bound
+
+SAVED = frozenset(
+    f"chainer.serializers.{name}" for name in ("save_npz", "load_npz", "save_hdf5", "load_hdf5")
+)  # functions that take what is saved as their second argument
+CLEARS = frozenset({"cleargrads", "zerograds"})
+_STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
+_ELSEWHERE = "set up at a place that is not seen from where it is made"
+
+
+class Place(enum.Enum):
+    """Where the one call stands that makes the optimizer."""
+
+    MAKER = "where Chainer's optimizer was made"
+    SETUP = "where setup() stood"
+    CHAIN = "Adam().setup(model), in one expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Placement:
+    """How one optimizer is made: the two calls of the source, and which of them becomes the new one."""
+
+    place: Place
+    maker: ast.Call
+    setup: ast.Call
+    form: Form
+    bound: Bound
+
+    @property
+    def model(self) -> ast.expr:
+        """The expression of the model."""
+        return self.setup.args[0] if self.setup.args else self.setup.keywords[0].value
+
+
+def setup_of(objects: Objects, inst: Inst) -> Use | None:
+    """The only use of an optimizer that gives it a model."""
+    found = [use for use in objects.uses_of(inst) if use.member == "setup"]
+    return found[0] if len(found) == 1 else None
+
+
+def placement(objects: Objects, inst: Inst) -> Placement | str:
+    """How an optimizer is made in PyTorch, or why it cannot be."""
+    if inst not in objects.forms:
+        objects.forms[inst] = _placement(objects, inst)
+    found = objects.forms[inst]
+    assert isinstance(found, (Placement, str))
+    return found
+
+
+def _placement(objects: Objects, inst: Inst) -> Placement | str:
+    maker = objects.analysis.makers[inst.site]
+    form = FORMS.get(inst.cls) if isinstance(inst.cls, str) else None
+    row = objects.analysis.rules.rows.get(inst.cls) if isinstance(inst.cls, str) else None
+    if form is None or row is None or row.signature is None:
+        return "an optimizer of the project's own" if form is None else "without a rule"
+    try:
+        bound = row.signature.bind(maker.args, maker.keywords)
+    except BindError as error:
+        return str(error)
+    use = setup_of(objects, inst)
+    if bound.starred or unrefused(form, bound):
+        return f"its argument `{unrefused(form, bound) or '**'}` has no place"
+    if use is None or use.call is None or len(use.call.args) + len(use.call.keywords) != 1:
+        return "not set up exactly once"
+    if any(isinstance(a, ast.Starred) for a in use.call.args):
+        return "set up in a way that is not understood"
+    place = _place(objects, inst, maker, use, use.call)
+    return place if isinstance(place, str) else Placement(place, maker, use.call, form, bound)
+
+
+def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.Call) -> Place | str:
+    context = use.context
+    if maker not in context.source.parents:
+        return _ELSEWHERE
+    if use.node is maker:
+        return Place.CHAIN
+    first, second = context.source.statement(maker), context.source.statement(setup)
+    if not isinstance(first, (ast.Assign, ast.Return)) or not places.always_follows(context, first, second):
+        return _ELSEWHERE
+    if not places.is_alone(context, second) or not _is_statement(context, setup):
+        return "set up inside of a larger expression"
+    model = setup.args[0] if setup.args else setup.keywords[0].value
+    if places.is_steady(context, model, places.between(context, first, second)):
+        return Place.MAKER
+    return _at_setup(objects, inst, maker, use, first, second)
+
+
+def _at_setup(
+    objects: Objects, inst: Inst, maker: ast.Call, use: Use, first: ast.stmt, second: ast.stmt
+) -> Place | str:
+    """Whether the statement that makes the optimizer can move to that of ``setup``."""
+    context = use.context
+    if (
+        not isinstance(first, ast.Assign)
+        or first.value is not maker
+        or len(first.targets) != 1
+        or ast.unparse(first.targets[0]) != ast.unparse(use.node)
+        or second not in places.suite_of(context, first)
+        or not places.is_alone(context, first)
+        or any(i.site != inst.site for i in objects.of(context.kind(use.node)))
+    ):
+        return "its model is not known yet where it is made"
+    start, end = context.source.span(first)[1], context.source.start(second)
+    if any(
+        other.context is not context or start <= context.source.start(other.node) < end
+        for other in objects.uses_of(inst)
+        if other.node is not maker and not context.source.start(other.node) >= end
+    ):
+        return "used before it is set up"
+    arguments = [*maker.args, *(k.value for k in maker.keywords)]
+    if not all(places.is_steady(context, a, places.between(context, first, second)) for a in arguments):
+        return "its arguments are not the same where it is set up"
+    return Place.SETUP
+
+
+def _is_statement(context: Context, setup: ast.Call) -> bool:
+    """``opt.setup(model)`` or ``opt = opt.setup(model)`` as a whole statement."""
+    statement = context.source.parents[setup]
+    if isinstance(statement, ast.Expr):
+        return True
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(setup.func, ast.Attribute)
+        and [ast.unparse(t) for t in statement.targets] == [ast.unparse(setup.func.value)]
+    )
+
+
+# -- uses ----------------------------------------------------------------------------------------------------------
+
+
+def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    if isinstance(inst.cls, str) and context.reference(call.func) is None:
+        return "its class is chosen at run time"
+    if len(objects.of(context.kind(call))) != 1:
+        return "its class is one of several"
+    found = placement(objects, inst)
+    return found if isinstance(found, str) else ""
+
+
+def _used(objects: Objects, use: Use) -> str | None:
+    if not use.member:
+        return "" if saved_by(use) is not None else None
+    if use.call is not None:
+        return _called(objects, use, use.call)
+    form = FORMS.get(use.inst.cls) if isinstance(use.inst.cls, str) else None
+    attribute = use.parent
+    assert isinstance(attribute, ast.Attribute)
+    if form is not None and use.member in form.hyperparameters:
+        tuple_item = form.hyperparameters[use.member].endswith("[0]") or form.hyperparameters[use.member].endswith(
+            "[1]"
+        )
+        return "" if not tuple_item or isinstance(attribute.ctx, ast.Load) else f"`.{use.member}` is set"
+    if use.member == "target" and target_clears(use) is not None:
+        return ""
+    return None
+
+
+def _called(objects: Objects, use: Use, call: ast.Call) -> str:
+    context, name = use.context, use.member
+    whole = isinstance(context.source.parents[call], ast.Expr)
+    if name == "setup":
+        return ""
+    if whole and name == "update":
+        alone = places.is_alone(context, context.source.statement(call))
+        starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+        return "" if not call.args or alone and not starred else "an update that is not understood"
+    if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
+        return "" if hook_of(context, call) is not None else "a hook that is not understood"
+    if whole and name in _STATEMENTS and not call.args and not call.keywords:
+        counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
+        return "" if places.is_alone(context, context.source.statement(call)) and not counted else f"`{name}()`"
+    return f"`.{name}()` has no counterpart"
+
+
+def hook_of(context: Context, call: ast.Call) -> ast.Call | None:
+    """The call that makes the hook in ``opt.add_hook(WeightDecay(r))``, of a class that is understood."""
+    made = call.args[0] if call.args else None
+    if not isinstance(made, ast.Call) or any(k.arg != "name" for k in call.keywords):
+        return None
+    name = hook_name(context, made)
+    row = context.rules.rows.get(name)
+    if name not in HOOKS or row is None or row.signature is None or context.reference(made.func) is None:
+        return None
+    try:
+        return made if not row.signature.bind(made.args, made.keywords).starred else None
+    except BindError:
+        return None
+
+
+def hook_name(context: Context, made: ast.Call) -> str:
+    """Chainer's own name of the class of a hook."""
+    kind = context.kind(made.func)
+    row = context.rules.rows.get(kind.name) if isinstance(kind, Ref) else None
+    return row.name if row is not None else ""
+
+
+def saved_by(use: Use) -> ast.Call | None:
+    """The call that writes or reads the state of an object: ``save_npz(path, optimizer)``."""
+    call = use.parent
+    if not isinstance(call, ast.Call) or len(call.args) != 2 or call.keywords or call.args[1] is not use.node:
+        return None
+    kinds = options(use.context.kind(call.func))
+    known = all(isinstance(k, Ref) and k.name in SAVED for k in kinds) and len(kinds) == 1
+    return call if known and use.context.reference(call.func) is not None else None
+
+
+def target_clears(use: Use) -> ast.Call | None:
+    """The call ``optimizer.target.cleargrads()``."""
+    parents = use.context.source.parents
+    method = parents.get(use.parent)
+    call = parents.get(method) if isinstance(method, ast.Attribute) and method.attr in CLEARS else None
+    return call if isinstance(call, ast.Call) and call.func is method and not call.args else None
+
+
+CONCERN = Concern("optimizers", ("chainer.Optimizer", "chainer.GradientMethod"), _made, _used)
+
+__all__ = [
+    "CLEARS",
+    "CONCERN",
+    "Place",
+    "Placement",
+    "hook_name",
+    "hook_of",
+    "placement",
+    "saved_by",
+    "setup_of",
+    "target_clears",
+]

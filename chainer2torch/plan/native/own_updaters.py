@@ -1,0 +1,173 @@
+"""Updaters of the program's own: classes on StandardUpdater that say in ``update_core`` what one step is.
+
+They keep their text. Their base becomes a short class with what such a step asks for (``get_iterator``,
+``get_optimizer``, ``converter``, ``device``), and the loop calls ``updater.update()``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.graph_crossings import crosses
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.questions.overridden_methods import is_super
+
+UPDATER = "chainer.training.updaters.StandardUpdater"
+_MEMBERS = frozenset(
+    "get_iterator get_optimizer get_all_optimizers converter device iteration epoch epoch_detail is_new_epoch "
+    "update update_core".split()
+)
+
+_ARGUMENTS = frozenset({"iterator", "optimizer", "converter", "device", None})  # None: `**kwargs`
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What a call that makes an updater of one's own hands over: optimizers by name, and the main iterator."""
+
+    iterator: ast.expr
+    optimizers: dict[str, ast.expr]
+    several: bool  # whether they stand in a dictionary
+
+
+def own_class(inst: Inst) -> ClassInfo | None:
+    """The class of the program's own whose object an updater is."""
+    return inst.cls if isinstance(inst.cls, ClassInfo) else None
+
+
+def why_not(objects: Objects, cls: ClassInfo) -> str:
+    """Why a class keeps Chainer's base; "" if the short one will do."""
+    for owner in objects.analysis.mro(cls):
+        if isinstance(owner, str):
+            return "" if owner == UPDATER else "an updater on another class of Chainer's"
+        if "update" in owner.methods or "finalize" in owner.methods or "serialize" in owner.methods:
+            return f"`{owner.name}` has a method `update`, `finalize` or `serialize` of its own"
+        if len(_draws(owner)) > 1 or any(_in_loop(owner, call) for call in _draws(owner)):
+            return f"`{owner.name}` draws several batches for one update"
+        for method in owner.methods.values():
+            name = crosses(objects.analysis, method)
+            if name:
+                return f"the graph of `{name}` in `{owner.name}.{method.name}` is used again after an update"
+    return "an updater of another class"
+
+
+def _draws(cls: ClassInfo) -> list[ast.Call]:
+    """The calls that draw a batch of the main iterator, or ask for that iterator, whichever are more."""
+    calls = [n for n in ast.walk(cls.node) if isinstance(n, ast.Call)]
+    asked = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "get_iterator"]
+    drawn = [
+        c
+        for c in calls
+        if isinstance(c.func, ast.Attribute)
+        and c.func.attr in ("next", "__next__")
+        or isinstance(c.func, ast.Name)
+        and c.func.id == "next"
+    ]
+    main = [c for c in asked if not (c.args and isinstance(c.args[0], ast.Constant) and c.args[0].value != "main")]
+    return main if len(main) >= len(drawn) - (len(asked) - len(main)) else drawn
+
+
+def _in_loop(cls: ClassInfo, call: ast.Call) -> bool:
+    parents = cls.module.source.ancestors(call)
+    return any(isinstance(a, (ast.For, ast.While, ast.comprehension)) for a in parents)
+
+
+def used(objects: Objects, use: Use) -> str | None:
+    """Whether a member of such an updater is its own, or one that the short base has."""
+    cls = own_class(use.inst)
+    if use.member == "__init__" and use.call is not None:
+        known = {k.arg for k in use.call.keywords} <= _ARGUMENTS and len(use.call.args) <= len(_ARGUMENTS)
+        return "" if known else "its base is made with arguments that are not known"
+    if cls is None or not use.member:
+        return "" if isinstance(use.parent, ast.Call) and is_super(use.parent) else None
+    own = any(
+        isinstance(owner, ClassInfo) and (use.member in owner.methods or use.member in owner.attrs)
+        for owner in objects.analysis.mro(cls)
+    )
+    return "" if own or use.member in _MEMBERS else None
+
+
+def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
+    """The iterator and the optimizers that a call hands over, or why that is not known."""
+    values = {str(i): a for i, a in enumerate(call.args)} | {k.arg: k.value for k in call.keywords if k.arg}
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        return "an updater whose arguments are not known"
+    iterators = [node for value in values.values() for node in _of(objects, context, value, "iterators").values()]
+    found = [(value, _of(objects, context, value, "optimizers")) for value in values.values()]
+    optimizers = [(value, names) for value, names in found if names]
+    if len(optimizers) != 1 or not iterators:
+        return "which optimizers and iterators it gets is not known"
+    main = next(
+        (names["main"] for v in values.values() if "main" in (names := _of(objects, context, v, "iterators"))), None
+    )
+    if main is None:
+        return "it has no main iterator"
+    value, names = optimizers[0]
+    return Given(main, names, isinstance(value, ast.Dict))
+
+
+def _of(objects: Objects, context: Context, value: ast.expr, concern: str) -> dict[str, ast.expr]:
+    """The objects of a concern that an argument holds, by name: one by itself is `main`."""
+    if isinstance(value, ast.Dict):
+        pairs = [(k.value, v) for k, v in zip(value.keys, value.values) if isinstance(k, ast.Constant)]
+        found = {str(name): v for name, v in pairs if _is(objects, context, v, concern)}
+        return found if len(found) == len(value.values) else {}
+    return {"main": value} if _is(objects, context, value, concern) else {}
+
+
+def _is(objects: Objects, context: Context, node: ast.expr, name: str) -> bool:
+    concerns = [objects.concern(k) for k in options(context.kind(node))]
+    return bool(concerns) and all(c is not None and c.name == name for c in concerns)
+
+
+def takes_lists(use: Use) -> bool:
+    """Whether an iterator goes to an updater of the program's own, which gets lists of examples."""
+    for call in (a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)):
+        for kind in options(use.context.kind(call.func)):
+            if isinstance(kind, Class):
+                return use.context.analysis.derives(kind.info, UPDATER)
+        return False
+    return False
+
+
+def model_given(objects: Objects, context: Context, optimizer: ast.expr, setup: ast.Call) -> ast.expr | None:
+    """The model of ``opt = make_optimizer(model)``, a function of the project that sets the optimizer up."""
+    if not isinstance(optimizer, ast.Name) or len(setup.args) != 1 or not isinstance(setup.args[0], ast.Name):
+        return None
+    stores = [n for n in context.source.of(ast.Name) if n.id == optimizer.id and isinstance(n.ctx, ast.Store)]
+    scope = context.scope(optimizer, optimizer.id)
+    made = [context.source.parents[n] for n in stores if context.scope(n, n.id) is scope]
+    if len(made) != 1 or not isinstance(made[0], ast.Assign) or not isinstance(made[0].value, ast.Call):
+        return None
+    call = made[0].value
+    functions = [k.info for k in options(context.kind(call.func)) if isinstance(k, Func)]
+    if len(functions) != 1 or setup not in ast.walk(functions[0].node):
+        return None
+    names = [a.arg for a in functions[0].node.args.args]
+    keywords = {k.arg: k.value for k in call.keywords}
+    name = setup.args[0].id
+    if name in keywords:
+        return keywords[name]
+    return dict(zip(names, call.args)).get(name)
+
+
+def emit_base(objects: Objects, context: Context, decisions: Decisions) -> None:
+    """The short base in the place of Chainer's, for the classes of this file whose updaters become native."""
+    native = {own_class(u[0].inst) for u in objects.uses.values() if not objects.reason_at(u[0])}
+    for node in context.source.of(ast.ClassDef):
+        info = context.analysis.classes.get(node)
+        if info is None or info not in native:
+            continue
+        for base in node.bases:
+            if context.kind(base) == Ref(UPDATER) and context.reference(base) is not None:
+                decisions.replace(base, "native.Updater", {})
+                decisions.use(base)
+                decisions.mark(base, context.rules.rows[UPDATER], UPDATER, "exact")
+
+
+__all__ = ["Given", "emit_base", "given_to", "model_given", "own_class", "takes_lists", "used", "why_not"]

@@ -1,0 +1,304 @@
+"""The parts of a Trainer program: what is trained with what, found by the nodes that make and name it.
+
+Everything has to stand in one function, under names that keep their value until the training runs: the loop that takes
+the place of ``trainer.run()`` uses these names.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.batches import Conversion, conversion_of, parts_of, renamed
+from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.loaders import is_default
+from chainer2torch.plan.native.objects import Objects
+from chainer2torch.plan.native.reporting_parts import reports_in_parts
+from chainer2torch.plan.native.own_updaters import UPDATER, given_to, model_given, own_class
+from chainer2torch.plan.questions.paths import is_path
+
+TRAINER = "chainer.training.Trainer"
+EVALUATOR = "chainer.training.extensions.Evaluator"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Unclear(Exception):
+    """Why a program keeps Chainer's form."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """Where batches go: ``name`` is the variable with a torch.device, "" where they stay on the host.
+
+    ``made`` is what the variable is made of, where the program has no torch.device yet.
+    """
+
+    name: str = ""
+    made: ast.expr | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """What one iteration is: ``loss`` is called with the parts of a batch; without parts it is an updater."""
+
+    loader: str
+    optimizer: str
+    model: str
+    optimizer_class: str
+    loss: str
+    parts: tuple[str, ...] = ()
+    device: Device = Device()
+    conversion: Conversion | None = None  # None: Chainer's own converter
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Program:
+    """A Trainer, its updater, and what these train."""
+
+    call: ast.Call
+    name: str
+    updater: ast.Call
+    step: Step
+    stop: ast.expr | None
+    out: ast.expr | None
+    run: ast.Expr
+    starts_early: bool  # whether an extension is called before the first iteration
+
+
+def program_of(objects: Objects, call: ast.Call, context: Context) -> Program:
+    """The parts of the program whose Trainer a call makes. Raises Unclear."""
+    bound = bound_call(context, call, TRAINER)
+    if bound is None or "extensions" in bound.given:
+        raise Unclear("a Trainer whose arguments are not known")
+    name = _assigned(context, call)
+    scope = function_of(context, call)
+    updater = _only(objects, context, bound.given["updater"], "updater")
+    made = objects.analysis.makers[updater.site]
+    if made not in context.source.parents or function_of(context, made) is not scope:
+        raise Unclear("the updater is made in another function")
+    parts = _own_parts if own_class(updater) is not None else _parts
+    if updater.cls != UPDATER and own_class(updater) is None:
+        raise Unclear("an updater of another class")
+    step = parts(objects, context, made, call)
+    return Program(
+        call,
+        name,
+        made,
+        step,
+        bound.given.get("stop_trigger"),
+        bound.given.get("out"),
+        _run(objects, context, call, scope),
+        _starts_early(objects, context, call),
+    )
+
+
+def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call) -> Step:
+    """What one step of Chainer's own updater is."""
+    inside = bound_call(context, made, UPDATER)
+    if inside is None or inside.given.keys() & {"loss_scale", "auto_new_epoch"} or inside.extra_keywords:
+        raise Unclear("an updater whose arguments are not known")
+    given, scope = inside.given, function_of(context, trainer)
+    conversion = converter_of(context, given.get("converter"), given.get("device"))
+    inst = _only(objects, context, given["optimizer"], "optimizer")
+    model = _model(objects, context, given["optimizer"], trainer)
+    _check_reports(context, model)
+    function = given.get("loss_func")
+    loss = model if function is None or context.kind(function) == NONE else function
+    parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
+    if parts is None:
+        raise Unclear("how many parts a batch has is not known")
+    return Step(
+        _name(context, given["iterator"], trainer, "the iterator"),
+        _name(context, given["optimizer"], trainer, "the optimizer"),
+        _name(context, model, trainer, "the model"),
+        str(inst.cls),
+        _name(context, loss, trainer, "the loss function"),
+        renamed(parts, names_in(context, scope)),
+        device_of(context, given.get("device"), scope) if conversion is None else Device(),
+        conversion,
+    )
+
+
+def _check_reports(context: Context, model: ast.expr) -> None:
+    if reports_in_parts(context.analysis, context.kind(model), context.module):
+        raise Unclear("a part of the model reports by itself: its name in the log would be another one")
+
+
+def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call) -> Step:
+    """What an updater of the program's own steps with."""
+    given = given_to(objects, context, made)
+    if isinstance(given, str):
+        raise Unclear(given)
+    optimizers = {n: _name(context, o, trainer, "the optimizer") for n, o in given.optimizers.items()}
+    models = {
+        n: _name(context, _model(objects, context, o, trainer), trainer, "the model")
+        for n, o in given.optimizers.items()
+    }
+    for optimizer in given.optimizers.values():
+        _check_reports(context, _model(objects, context, optimizer, trainer))
+    inst = _only(objects, context, next(iter(given.optimizers.values())), "optimizer")
+    return Step(
+        _name(context, given.iterator, trainer, "the iterator"),
+        _display(optimizers) if given.several else optimizers["main"],
+        _display(models) if given.several else models["main"],
+        "" if given.several else str(inst.cls),
+        _assigned(context, made),
+    )
+
+
+def _display(named: dict[str, str]) -> str:
+    """A dictionary as code."""
+    values = [ast.parse(code, mode="eval").body for code in named.values()]
+    return ast.unparse(ast.Dict([ast.Constant(name) for name in named], values))
+
+
+# -- places --------------------------------------------------------------------------------------------------------
+
+
+def function_of(context: Context, node: ast.AST) -> ast.AST | None:
+    """The function in which a node stands; None: the module."""
+    return context.source.enclosing(node, *_FUNCTIONS)
+
+
+def names_in(context: Context, scope: ast.AST | None) -> frozenset[str]:
+    """The names that a function binds; those of a module are read everywhere in it."""
+    if scope is None:
+        return context.source.assigned | context.imported
+    nodes = [n for n in ast.walk(scope) if isinstance(n, (ast.Name, ast.arg))]
+    return frozenset(n.arg if isinstance(n, ast.arg) else n.id for n in nodes if not _reads(n))
+
+
+def _reads(node: ast.Name | ast.arg) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+
+
+def _assigned(context: Context, call: ast.Call) -> str:
+    """The variable that a statement of its own gives the value of a call."""
+    statement = context.source.parents.get(call)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    raise Unclear("has no statement of its own")
+
+
+def _name(context: Context, node: ast.expr, trainer: ast.Call, what: str) -> str:
+    """A name that holds its value until the training runs."""
+    if not is_path(node):
+        raise Unclear(f"{what} has no name")
+    root = next(n for n in ast.walk(node) if isinstance(n, ast.Name))
+    scope = function_of(context, trainer)
+    bound = [n for n in context.source.of(ast.Name) if n.id == root.id and isinstance(n.ctx, ast.Store)]
+    if any(n.lineno > trainer.lineno for n in bound if function_of(context, n) is scope):
+        raise Unclear(f"`{root.id}` gets another value later")
+    if context.source.enclosing(trainer, ast.For, ast.While) is not None:
+        raise Unclear("a Trainer that is made in a loop")
+    return ast.unparse(node)
+
+
+def _only(objects: Objects, context: Context, node: ast.expr, what: str) -> Inst:
+    found = objects.of(context.kind(node))
+    if len(found) != 1 or len(options(context.kind(node))) != 1:
+        raise Unclear(f"which {what} it is is known at run time only")
+    return found[0]
+
+
+def _model(objects: Objects, context: Context, optimizer: ast.expr, trainer: ast.Call) -> ast.expr:
+    """What the optimizer was set up with."""
+    found = objects.of(context.kind(optimizer))
+    setups = [use.call for inst in found for use in objects.uses_of(inst) if use.member == "setup"]
+    calls = {c for c in setups if c is not None}
+    if len(calls) != 1:
+        raise Unclear("which model is trained is not known")
+    (call,) = calls
+    given = model_given(objects, context, optimizer, call)
+    if given is not None:
+        return given
+    if call not in context.source.parents or function_of(context, call) is not function_of(context, trainer):
+        raise Unclear("the model is set up in another function")
+    if len(call.args) != 1 or call.keywords:
+        raise Unclear("which model is trained is not known")
+    return call.args[0]
+
+
+def _run(objects: Objects, context: Context, trainer: ast.Call, scope: ast.AST | None) -> ast.Expr:
+    """The one statement ``trainer.run()``."""
+    uses = [use for inst in objects.of(context.kind(trainer)) for use in objects.uses_of(inst) if use.member == "run"]
+    if len(uses) != 1 or uses[0].call is None:
+        raise Unclear("does not run at one place")
+    call = uses[0].call
+    statement = uses[0].context.source.parents.get(call)
+    if call.args or call.keywords or not isinstance(statement, ast.Expr) or call not in context.source.parents:
+        raise Unclear("runs in a way that is not understood")
+    if function_of(context, call) is not scope or context.source.line_statement(statement) is not statement:
+        raise Unclear("runs in another function")
+    return statement
+
+
+def _starts_early(objects: Objects, context: Context, trainer: ast.Call) -> bool:
+    uses = [use for inst in objects.of(context.kind(trainer)) for use in objects.uses_of(inst)]
+    keywords = [k for use in uses if use.member == "extend" and use.call is not None for k in use.call.keywords]
+    return any(
+        k.arg == "call_before_training" and not (isinstance(k.value, ast.Constant) and not k.value.value)
+        for k in keywords
+    )
+
+
+# -- arguments -----------------------------------------------------------------------------------------------------
+
+
+def converter_of(context: Context, node: ast.expr | None, device: ast.expr | None) -> Conversion | None:
+    """A converter of the program's own; None: Chainer's. Raises Unclear."""
+    if node is None or is_default(context, node):
+        return None
+    found = conversion_of(context, node, device)
+    if found is None:
+        raise Unclear("what the converter returns is not known")
+    return found
+
+
+def device_of(context: Context, node: ast.expr | None, scope: ast.AST | None) -> Device:
+    """The device of an updater or evaluator. Raises Unclear."""
+    if node is None or context.kind(node) in (NONE, Const(-1)) or _is_minus_one(node):
+        return Device()
+    if not is_path(node):
+        raise Unclear("the device has no name")
+    kinds = options(context.kind(node))
+    if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.backend.Device") for k in kinds):
+        return Device(ast.unparse(node))
+    return Device("torch_device" if "device" in names_in(context, scope) else "device", node)
+
+
+def _is_minus_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and ast.unparse(node) == "-1"
+
+
+def stops_by_iteration(context: Context, stop: ast.expr | None) -> bool:
+    """Whether a stop trigger may fire in the middle of an epoch."""
+    if not isinstance(stop, ast.Tuple) or len(stop.elts) != 2:
+        return True
+    unit, length = stop.elts[1], context.kind(stop.elts[0])
+    return not (isinstance(unit, ast.Constant) and unit.value == "epoch") or scalar_type(length) == "float"
+
+
+def is_interval(context: Context, stop: ast.expr | None) -> bool:
+    """Whether a stop trigger is a length and a unit: it may be asked twice."""
+    return stop is not None and all(isinstance(k, Tup) for k in options(context.kind(stop)))
+
+
+__all__ = [
+    "EVALUATOR",
+    "TRAINER",
+    "UPDATER",
+    "Device",
+    "Program",
+    "Step",
+    "Unclear",
+    "converter_of",
+    "device_of",
+    "function_of",
+    "is_interval",
+    "names_in",
+    "program_of",
+    "stops_by_iteration",
+]

@@ -1,0 +1,215 @@
+"""How functions that belong to no module learn whether they run in train mode, in the native style.
+
+Chainer's switch is one for the whole thread; in PyTorch ``model.eval()`` sets a flag at each module. A free function
+that drops units gets the flag of the module that calls it, as an argument ``training``, handed on through the functions
+in between: else ``model.eval()`` would not reach it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Func, Ref, options
+from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
+from chainer2torch.analysis.source import Source
+
+NAME = "training"
+_FLAG = "chainer.config.train"
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainFlags:
+    """What becomes of the functions of a project that ask for the mode, themselves or through others.
+
+    ``handed`` take an argument ``training``. ``constant`` never run in another mode than train mode. ``unclear`` have
+    uses that cannot hand them the flag, with the reason.
+    """
+
+    handed: frozenset[FuncInfo] = frozenset()
+    constant: frozenset[FuncInfo] = frozenset()
+    unclear: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
+
+
+def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInfo | None:
+    """Where the code at a node learns its mode: ``self.training`` of a module, or the function it stands in.
+
+    None: at the top of a file, or in a class. A function that a constructor makes goes along when the module is copied,
+    and would still ask the first one: it counts as a function of its own.
+    """
+    inner: FuncInfo | None = None
+    lambdas = False
+    for ancestor in source.ancestors(node):
+        lambdas = lambdas or isinstance(ancestor, ast.Lambda)
+        if not isinstance(ancestor, _Function):
+            continue
+        info = analysis.functions.get(ancestor)
+        if info is None or info.cls is None:
+            inner = inner or info
+            continue
+        if (inner or lambdas) and ancestor.name == "__init__":
+            return inner
+        plain = not info.is_static and not info.is_classmethod and bool(ancestor.args.args)
+        if plain and analysis.derives(info.cls, "chainer.Link"):
+            return f"{ancestor.args.args[0].arg}.{NAME}"
+        return inner or info
+    return inner
+
+
+def train_flags(analysis: Facts) -> TrainFlags:
+    """The functions of a project that ask for the mode; see ``TrainFlags``. Ask it with ``analysis.once``."""
+    if any(True for _ in _switched(analysis)):
+        return TrainFlags()  # a switch that stays: whoever is called later has another mode
+    calls = _Calls(analysis)
+    asking = _closure(set(calls.asking()), calls)
+    needing = _needing(asking, calls)
+    unclear: dict[FuncInfo, str] = {}
+    for info in needing:
+        reason = calls.reason(info)
+        if reason:
+            unclear[info] = reason
+    return TrainFlags(frozenset(needing - unclear.keys()), frozenset(asking - needing), unclear)
+
+
+def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
+    """The text that says at a node whether it is train mode; None where nothing says it."""
+    flags = analysis.once(train_flags)
+    place = module_flag(analysis, source, node)
+    if isinstance(place, str):
+        return place
+    around = block_value(analysis, source, node)
+    if around is not None:
+        return around
+    if place is None or place in flags.constant:
+        return "True" if flags != TrainFlags() else None
+    return NAME if place in flags.handed else None
+
+
+def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
+    """What ``with chainer.using_config("train", value)`` around a node, in the same function, says."""
+    for ancestor in source.ancestors(node):
+        if isinstance(ancestor, _Function):
+            return None
+        if isinstance(ancestor, ast.With) and not any(node is item for item in ancestor.items):
+            for item in ancestor.items:
+                value = _train_value(analysis, item.context_expr)
+                if value is not None:
+                    return ast.unparse(value)
+    return None
+
+
+def _train_value(analysis: Facts, node: ast.expr) -> ast.expr | None:
+    """The mode that ``using_config("train", value)`` sets."""
+    if not isinstance(node, ast.Call) or Ref("chainer.using_config") not in options(analysis.kind(node.func)):
+        return None
+    given = {k.arg: k.value for k in node.keywords}
+    name = node.args[0] if node.args else given.get("name")
+    value = node.args[1] if len(node.args) > 1 else given.get("value")
+    return value if isinstance(name, ast.Constant) and name.value == "train" else None
+
+
+def asks(analysis: Facts, name: str) -> bool:
+    """Whether a name of Chainer's depends on the mode."""
+    if name == _FLAG:
+        return True
+    row = analysis.rules.rows.get(name) if name.startswith("chainer.functions.") else None
+    return row is not None and any("TRAINING" in template for template in row.templates)
+
+
+def _switched(analysis: Facts) -> Iterator[ast.AST]:
+    """The places that set the flag for good."""
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            if node.attr == "train" and isinstance(node.ctx, ast.Store):
+                if any(isinstance(k, Ref) and k.name.endswith("config") for k in options(analysis.kind(node.value))):
+                    yield node
+
+
+class _Calls:
+    """Who asks for the mode, and who calls whom."""
+
+    def __init__(self, analysis: Facts):
+        self.analysis = analysis
+        self._asking: set[FuncInfo] = set()
+        # uses of each function: the module, the node that names it, and the call (None: it is not called there)
+        self.uses: dict[FuncInfo, list[tuple[ModuleInfo, ast.expr, ast.Call | None]]] = {}
+        self.mixed: set[FuncInfo] = set()  # named where something else may be meant, too
+        for module in analysis.project.modules.values():
+            for node in module.source.of(ast.Name, ast.Attribute):
+                self._look(module, node)
+
+    def asking(self) -> set[FuncInfo]:
+        """The functions in which the mode is asked for."""
+        return self._asking
+
+    def _look(self, module: ModuleInfo, node: ast.expr) -> None:
+        kinds = options(self.analysis.kind(node))
+        functions = [kind.info for kind in kinds if isinstance(kind, Func)]
+        parent = module.source.parents.get(node)
+        call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+        for info in functions:
+            self.uses.setdefault(info, []).append((module, node, call))
+            if len(kinds) > 1:
+                self.mixed.add(info)
+        if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
+            place = module_flag(self.analysis, module.source, node)
+            if isinstance(place, FuncInfo) and block_value(self.analysis, module.source, node) is None:
+                self._asking.add(place)
+
+    def callers(self, info: FuncInfo) -> Iterator[str | FuncInfo | None]:
+        """Where each call of a function learns its mode; a text for a module's flag or the mode of a block."""
+        for module, node, call in self.uses.get(info, ()):
+            if call is not None:
+                around = block_value(self.analysis, module.source, node)
+                yield around if around is not None else module_flag(self.analysis, module.source, node)
+
+    def reason(self, info: FuncInfo) -> str:
+        """Why a function cannot be handed the flag; empty where it can."""
+        node = info.node
+        if isinstance(node, ast.Lambda) or info.is_changed or info.is_property:
+            return "what a lambda or a decorated function is called with is not changed"
+        if info in self.mixed or any(call is None for _, _, call in self.uses.get(info, ())):
+            return "it is passed as a value: its callers hand it no mode"
+        if info.cls is not None and (
+            node.name.startswith("__") or any(isinstance(base, str) for base in self.analysis.mro(info.cls)[1:])
+        ):
+            return "it is called by a library"
+        if any(isinstance(n, ast.Name) and n.id == NAME for n in ast.walk(node)) or any(
+            isinstance(n, ast.arg) and n.arg == NAME for n in ast.walk(node)
+        ):
+            return f"it has a name `{NAME}` of its own"
+        return ""
+
+
+def _closure(asking: set[FuncInfo], calls: _Calls) -> set[FuncInfo]:
+    """The functions that ask, and those that call one of them outside of a module and of a block with a mode."""
+    found, pending = set(asking), list(asking)
+    while pending:
+        for place in calls.callers(pending.pop()):
+            if isinstance(place, FuncInfo) and place not in found:
+                found.add(place)
+                pending.append(place)
+    return found
+
+
+def _needing(asking: set[FuncInfo], calls: _Calls) -> set[FuncInfo]:
+    """Those of them that run in more than train mode: called from a module, a block, or by nobody that is seen.
+
+    What a package defines may be called by others.
+    """
+    found = {
+        info
+        for info in asking
+        if not calls.uses.get(info)
+        or calls.analysis.project.is_package(info.module.directory)
+        or any(isinstance(place, str) for place in calls.callers(info))
+    }
+    while True:
+        more = {info for info in asking - found if any(place in found for place in calls.callers(info))}
+        more |= {info for info in asking - found if any(call is None for _, _, call in calls.uses[info])}
+        if not more:
+            return found
+        found |= more

@@ -1,0 +1,152 @@
+"""Trainers, updaters, evaluators and triggers: whether every use of them has a native form."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import NONE, Inst, Tup, options
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import extensions, own_extensions, own_updaters
+from chainer2torch.plan.native.calls import bound_call, bound_extend
+from chainer2torch.plan.native.evaluators import evaluator_of
+from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.plan.native.programs import EVALUATOR, TRAINER, UPDATER, Unclear, function_of, program_of
+
+TRIGGERS = tuple(
+    f"chainer.training.triggers.{name}Trigger"
+    for name in ("BestValue", "EarlyStopping", "Interval", "ManualSchedule", "MaxValue", "MinValue", "Once", "Time")
+)
+_STORES = frozenset({"chainer.serializers.load_npz", "chainer.serializers.save_npz"})
+# members of the manager with the name and meaning that they have in a Trainer
+_SAME = frozenset({"observation", "out", "reporter", "get_extension", "elapsed_time"})
+_COUNTS = frozenset({"iteration", "epoch", "epoch_detail"})  # of the updater, and of the manager
+
+
+# -- trainers ------------------------------------------------------------------------------------------------------
+
+
+def _trainer_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    try:
+        program = program_of(objects, call, context)
+    except Unclear as unclear:
+        return str(unclear)
+    return "" if program.stop is None or _is_trigger(objects, context, program.stop) else "when it stops is not known"
+
+
+def _trainer_used(objects: Objects, use: Use) -> str | None:
+    if use.member in _SAME or use.member == "run" and use.call is not None:
+        return ""
+    if use.member == "updater":
+        return "" if updater_member(use) in _COUNTS else "something of its updater is used"
+    if use.member == "extend":
+        return _extended(objects, use)
+    if use.member:
+        return None
+    call = use.parent
+    if isinstance(call, ast.Call) and use.context.reference(call.func) in _STORES:
+        return "" if len(call.args) == 2 and call.args[1] is use.node and not call.keywords else "read in parts"
+    return None
+
+
+def updater_member(use: Use) -> str:
+    """The name in ``trainer.updater.name``."""
+    outer = use.context.source.parents.get(use.parent)
+    return outer.attr if isinstance(outer, ast.Attribute) and isinstance(outer.ctx, ast.Load) else ""
+
+
+def _extended(objects: Objects, use: Use) -> str:
+    call, context = use.call, use.context
+    if call is None or not isinstance(context.source.parents.get(call), ast.Expr):
+        return "`extend` as a value"
+    bound = bound_extend(call)
+    if bound is None:
+        return "arguments of `extend`"
+    trigger = bound.get("trigger")
+    if trigger is not None and not _is_trigger(objects, context, trigger):
+        return "a trigger that is not known"
+    return _extension(objects, context, use.inst, bound["extension"])
+
+
+def _made_beside(objects: Objects, context: Context, trainer: Inst, node: ast.expr) -> bool:
+    """Whether a Trainer is made in the function in which a node stands."""
+    maker = objects.analysis.makers.get(trainer.site)
+    return maker in context.source.parents and function_of(context, maker) is function_of(context, node)
+
+
+def _extension(objects: Objects, context: Context, trainer: Inst, node: ast.expr) -> str:
+    found = extensions.form_of(context, node)
+    if found is not None:
+        assert isinstance(node, ast.Call)
+        if found[1].template and not _made_beside(objects, context, trainer, node):
+            return f"{found[0]} where the optimizer is not at hand"
+        return extensions.unclear(context, node, *found)
+    kinds = options(context.kind(node))
+    if all(isinstance(k, Inst) and objects.concern(k) is EVALUATORS for k in kinds):
+        return ""  # judged by itself
+    return next(filter(None, (own_extensions.unclear(objects, k) for k in kinds)), "")
+
+
+def _trainer_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
+    concern = objects.concern(use.inst)
+    return "" if concern in (UPDATERS, EVALUATORS, TRIGGER_OBJECTS) else "given to the Trainer"
+
+
+# -- triggers ------------------------------------------------------------------------------------------------------
+
+
+def _is_trigger(objects: Objects, context: Context, node: ast.expr) -> bool:
+    """Whether an expression is a pair, nothing, or a trigger that is judged by itself."""
+    return all(
+        isinstance(k, Tup) or k == NONE or isinstance(k, Inst) and objects.concern(k) is TRIGGER_OBJECTS
+        for k in options(context.kind(node))
+    )
+
+
+def _trigger_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    known = isinstance(inst.cls, str) and bound_call(context, call, inst.cls) is not None
+    return "" if known else "a trigger whose arguments are not known"
+
+
+# -- updaters and evaluators ---------------------------------------------------------------------------------------
+
+
+def _updater_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
+    cls = own_updaters.own_class(taker)
+    return "" if taker.cls == UPDATER or cls is not None else "given to an updater of another class"
+
+
+def _updater_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    cls = own_updaters.own_class(inst)
+    if cls is None:
+        return ""  # the Trainer looks at it
+    given = own_updaters.given_to(objects, context, call)
+    return own_updaters.why_not(objects, cls) or (given if isinstance(given, str) else "")
+
+
+def _evaluator_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    try:
+        evaluator_of(objects, call, context)
+    except Unclear as unclear:
+        return str(unclear)
+    return ""
+
+
+def _evaluator_used(objects: Objects, use: Use) -> str | None:
+    named = use.member in ("name", "default_name") and isinstance(use.parent, ast.Attribute)
+    return "" if named else None
+
+
+def _evaluator_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
+    return "" if taker.cls == EVALUATOR else "given to an evaluator of another class"
+
+
+def _nothing(objects: Objects, use: Use) -> str | None:
+    return None
+
+
+TRAINERS = Concern("trainer", (TRAINER,), _trainer_made, _trainer_used, _trainer_takes, called_back=True)
+UPDATERS = Concern("updater", (UPDATER,), _updater_made, own_updaters.used, _updater_takes, called_back=True)
+EVALUATORS = Concern("evaluator", (EVALUATOR,), _evaluator_made, _evaluator_used, _evaluator_takes)
+TRIGGER_OBJECTS = Concern("trigger", TRIGGERS, _trigger_made, _nothing)
+
+__all__ = ["EVALUATORS", "TRAINERS", "TRIGGERS", "TRIGGER_OBJECTS", "UPDATERS", "updater_member"]

@@ -1,0 +1,93 @@
+"""``save_npz(path, model)`` becomes ``torch.save(model.state_dict(), path)``: the difference ``weight-files``."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.concerns import is_native, native_objects
+from chainer2torch.plan.native.objects import Objects
+from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.rules.signature import BindError, Bound
+
+_SAVE = "torch.save(obj.state_dict(), file)"
+_LOAD = "obj.load_state_dict(native.load_state(file))"
+_LOAD_SOME = "obj.load_state_dict(native.load_state(file), strict=strict)"
+_FILE = ("file", "filename")  # what the functions call the first parameter
+_ONLY = frozenset({"file", "filename", "obj", "compression", "strict"})
+
+
+def run(context: Context) -> Decisions:
+    """The decisions for all files of weights of a file."""
+    decisions = Decisions(context)
+    if is_native(context):
+        objects = native_objects(context)
+        for call in context.source.of(ast.Call):
+            name = context.reference(call.func)
+            if name is not None and name in SAVED and context.kind(call.func) == Ref(name):
+                _file(context, decisions, objects, call, name)
+    return decisions
+
+
+def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
+    row = context.rules.rows[name]
+    assert row.signature is not None
+    try:
+        bound = row.signature.bind(call.args, call.keywords)
+    except BindError:
+        return
+    path = next((bound.given[n] for n in _FILE if n in bound.given), None)
+    obj = bound.given.get("obj")
+    if path is None or obj is None or not bound.given.keys() <= _ONLY or not _is_native(context, objects, obj, path):
+        return
+    operands = {"obj": context.operand(obj), "file": context.operand(path)}
+    decisions.replace(call, _template(name, bound), operands if "strict" not in bound.given else {
+        **operands, "strict": context.operand(bound.given["strict"])
+    })  # fmt: skip
+    decisions.use(call.func)
+    decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
+
+
+def _template(name: str, bound: Bound) -> str:
+    if ".save_" in name:
+        return _SAVE
+    return _LOAD_SOME if "strict" in bound.given else _LOAD
+
+
+def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
+    """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
+    kind = context.kind(obj)
+    if objects.of(kind):
+        return objects.is_native(kind)
+    return (
+        all(k == UNKNOWN or _is_plain_link(context, k) for k in options(kind))
+        and not _is_buffer(context, path)
+        and not context.analysis.once(_own_protocols)
+    )
+
+
+def _is_plain_link(context: Context, kind: Kind) -> bool:
+    return isinstance(kind, Inst) and context.analysis.is_link(kind)
+
+
+def _own_protocols(analysis: Analysis) -> bool:
+    """Whether a class of the project says itself what is saved of it."""
+    return any("serialize" in cls.methods for cls in analysis.classes.values())
+
+
+def _is_buffer(context: Context, path: ast.expr) -> bool:
+    """Whether what is written stays in memory, where the program itself may look at it."""
+    if not isinstance(path, ast.Name):
+        return isinstance(path, ast.Call) and ast.unparse(path.func).endswith("BytesIO")
+    return any(
+        isinstance(value := node.value, ast.Call)
+        and ast.unparse(value.func).rpartition(".")[2] == "BytesIO"
+        and any(isinstance(target, ast.Name) and target.id == path.id for target in node.targets)
+        for node in context.source.of(ast.Assign)
+    )
+
+
+__all__ = ["run"]

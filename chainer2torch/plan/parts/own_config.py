@@ -1,0 +1,39 @@
+"""Entries that a program adds to Chainer's configuration."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+
+_OBJECTS = {"chainer.config": "own_config", "chainer.global_config": "own_global_config"}
+_METHODS = frozenset({"show"})
+_OF_CHAINERCV = "cv_"
+
+
+def is_own(context: Context, name: str) -> bool:
+    """Whether ``chainer.config.NAME`` is no entry of Chainer's, nor of ChainerCV's where that is another project."""
+    owner, _, key = name.rpartition(".")
+    if owner not in _OBJECTS or key.startswith("__") or key in _METHODS:
+        return False
+    if key.startswith(_OF_CHAINERCV):
+        return "chainercv" not in context.analysis.libraries
+    return context.rules.rows.get(f"chainer.config.{key}") is None
+
+
+def entry(context: Context, decisions: Decisions, node: ast.Attribute, name: str) -> None:
+    """``chainer.config.my_option``, read or assigned."""
+    owner, _, key = name.rpartition(".")
+    decisions.replace(node, f"compat.{_OBJECTS[owner]}.{key}", {})
+    decisions.use(node)
+    decisions.mark(node, context.rules.python["chainer.config.*"], name, "exact")
+
+
+def using(context: Context, decisions: Decisions, call: ast.Call, node: ast.AST, given: Mapping[str, ast.expr]) -> None:
+    """``chainer.using_config('my_option', 5)``."""
+    operands = {name: context.operand(given[name]) for name in ("name", "value")}
+    decisions.replace(call, "compat.using_own_config(name, value)", operands)
+    decisions.use(node)
+    decisions.mark(node, context.rules.python["chainer.config.*"], "chainer.using_config", "exact")

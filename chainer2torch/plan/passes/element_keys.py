@@ -1,0 +1,110 @@
+"""Elements of arrays where Python hashes them: keys, members of sets, what is counted.
+
+An element of a NumPy array is a number, and equal numbers have one hash. An element of a tensor is a tensor, whose hash
+is its identity: every one is another key. A whole array has no hash in NumPy, so what stands there in a program that
+ran is an element.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Kind, Method, Ref, Tensor, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_values import wrap
+
+_WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
+# what takes the elements of its first argument as members or keys
+_COUNTING = frozenset(
+    {"builtins.set", "builtins.frozenset", "builtins.dict", "collections.Counter", "collections.OrderedDict"}
+)
+# methods of sets and dictionaries whose first argument is hashed, those that other objects have under the name last
+_OF_SETS = frozenset({"add", "discard"})
+_OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains__"})
+_ELEMENTS = frozenset({"fromkeys", "union", "intersection", "difference", "isdisjoint", "issubset", "issuperset"})
+
+
+def run(context: Context) -> Decisions:
+    """Puts the number in the place of the tensor."""
+    decisions = Decisions(context)
+    for node in context.source.of(ast.Dict, ast.Set, ast.SetComp, ast.DictComp, ast.Subscript, ast.Compare):
+        for key in _keys(context, node):
+            _as_number(context, decisions, key)
+    for call in context.source.of(ast.Call):
+        _call(context, decisions, call)
+    return decisions
+
+
+def _keys(context: Context, node: ast.AST) -> Iterator[ast.expr]:
+    """What a display, a comprehension, an index or a test of membership hashes."""
+    if isinstance(node, ast.Dict):
+        yield from (key for key in node.keys if key is not None)
+    elif isinstance(node, ast.Set):
+        yield from node.elts
+    elif isinstance(node, ast.SetComp):
+        yield node.elt
+    elif isinstance(node, ast.DictComp):
+        yield node.key
+    elif isinstance(node, ast.Subscript):
+        held = context.kind(node.value)
+        if isinstance(held, Dct) or held == UNKNOWN and _is_whole(context.kind(node.slice)):
+            yield node.slice
+    elif isinstance(node, ast.Compare) and isinstance(node.ops[-1], (ast.In, ast.NotIn)) and len(node.ops) == 1:
+        if not _is_array(context.kind(node.comparators[0])):  # a list compares, with a number as well
+            yield node.left
+
+
+def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    callee = context.kind(call.func)
+    if not call.args:
+        return
+    if isinstance(callee, Ref) and callee.name == "builtins.hash":
+        _as_number(context, decisions, call.args[0])
+    elif isinstance(callee, Ref) and callee.name in _COUNTING:
+        _as_list(context, decisions, call.args[0])
+    elif isinstance(call.func, ast.Attribute):
+        receiver, name = context.kind(call.func.value), call.func.attr
+        if name in _ELEMENTS and not _is_array(receiver):
+            _as_list(context, decisions, call.args[0])
+        elif name in _OF_SETS and not _is_array(receiver) or name in _OF_DICTIONARIES and isinstance(receiver, Dct):
+            _as_number(context, decisions, call.args[0])
+        elif name == "get" and isinstance(callee, Method) and isinstance(callee.receiver, Dct):
+            _as_number(context, decisions, call.args[0])
+
+
+def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """An element as a number; of a tuple each of its items."""
+    for part in node.elts if isinstance(node, ast.Tuple) else [node]:
+        if _is_element(context.kind(part)):
+            wrap(context, decisions, part, "value.item()")
+
+
+def _as_list(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """The elements of an array as numbers; of what is zipped or enumerated, those of each array."""
+    callee = context.kind(node.func) if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and callee in (Ref("builtins.zip"), Ref("builtins.enumerate")):
+        parts: list[ast.expr] = node.args
+    elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        _as_number(context, decisions, node.elt)
+        return
+    else:
+        parts = [node]
+    for part in parts:
+        if _is_element(context.kind(part)):
+            wrap(context, decisions, part, "value.tolist()")
+
+
+def _is_element(kind: Kind) -> bool:
+    """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer."""
+    return all(isinstance(k, Tensor) and k.array for k in options(kind))
+
+
+def _is_whole(kind: Kind) -> bool:
+    """Whether a value is one whole number: as an index it means the same in whatever is indexed."""
+    return all(isinstance(k, Tensor) and k.array and k.dtype in _WHOLE and k.rank == 0 for k in options(kind))
+
+
+def _is_array(kind: Kind) -> bool:
+    return any(isinstance(k, (Tensor, HostArray)) for k in options(kind))

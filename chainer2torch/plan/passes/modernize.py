@@ -1,0 +1,125 @@
+"""Names that today's Python, NumPy and Pillow have dropped: the migrated program has to run on these.
+
+The rows are those of kind ``dropped`` (``rules/python/dropped_*.toml``). A name that another one means the same as
+becomes that one; what has no equal stays and is marked. ``--no-modernize`` leaves all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.decision import Part
+from chainer2torch.plan.edits import GuardImport, ReplaceImport
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.rules.table import Row
+
+_GUARDS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
+
+
+def run(context: Context) -> Decisions:
+    """Renames what has another name today."""
+    decisions = Decisions(context)
+    for statement in context.source.of(ast.Import, ast.ImportFrom):
+        if not _is_tried(context, statement):
+            _import(context, decisions, statement)
+    for node in context.source.of(ast.Name, ast.Attribute):
+        row = _row(context, node)
+        if row is None or isinstance(node.ctx, ast.Store) or _is_tried(context, node):
+            continue
+        if isinstance(node, ast.Name) and node.id in context.imported and row.state != "manual":
+            continue  # its import is what changes
+        parent = context.source.parents.get(node)
+        call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+        with decisions.provided(free=tuple((part, n) for n in (node, call) if n for part in (Part.EDIT, Part.SITE))):
+            if call is not None and row.signature is not None:
+                emit_call(context, decisions, call, row, node)
+            else:
+                emit_value(context, decisions, node, row)
+    return decisions
+
+
+def _row(context: Context, node: ast.Name | ast.Attribute) -> Row | None:
+    """The row of a dropped name, unless a longer name around it is one."""
+    kind = context.kind(node)
+    if not isinstance(kind, Ref):
+        return None
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Attribute) and isinstance(outer := context.kind(parent), Ref):
+        if _dropped(context, outer.name) is not None:
+            return None
+    return _dropped(context, kind.name)
+
+
+def _dropped(context: Context, name: str) -> Row | None:
+    found = context.rules.python.get(name)
+    if found is None:
+        parts = name.split(".")
+        patterns = (".".join([*parts[:count], "*"]) for count in range(len(parts) - 1, 0, -1))
+        found = next((row for p in patterns if (row := context.rules.python.get(p)) and row.kind == "dropped"), None)
+    return found if found is not None and found.kind == "dropped" else None
+
+
+def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.ImportFrom) -> None:
+    """``from collections import Callable`` and ``import xml.etree.cElementTree as ET``."""
+    gone: dict[int, str] = {}
+    manual = 0
+    for i, alias in enumerate(statement.names):
+        dotted = _dotted(statement, alias)
+        row = _dropped(context, dotted) if dotted else None
+        if row is None:
+            continue
+        new = _statement(statement, alias, row)
+        if row.state == "manual":
+            manual += 1  # its uses are marked
+        elif new is None:
+            decisions.mark(statement, row, row.name, "manual", "import its module, and name it there")
+        else:
+            gone[i] = new
+            decisions.mark(statement, row, row.name, row.state, row.note)
+    if manual == len(statement.names) and context.source.parents.get(statement) is context.source.tree:
+        decisions.edit(statement, GuardImport(context.source.start(statement)))
+    if gone:
+        decisions.edit(statement, ReplaceImport(context.source.start(statement), frozenset(gone), tuple(gone.values())))
+
+
+def _dotted(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    if isinstance(statement, ast.Import):
+        return alias.name
+    return "" if statement.level or not statement.module else f"{statement.module}.{alias.name}"
+
+
+def _statement(statement: ast.Import | ast.ImportFrom, alias: ast.alias, row: Row) -> str | None:
+    """The import that binds the same name to what the row has for it."""
+    value = row.value or ""
+    module, _, name = value.rpartition(".")
+    if not value.replace(".", "").isidentifier():
+        return None
+    if isinstance(statement, ast.Import):
+        return f"import {value} as {alias.asname}" if alias.asname else f"import {value}"
+    if not module:
+        return None
+    bound = alias.asname or alias.name
+    return f"from {module} import {name}" + (f" as {bound}" if bound != name else "")
+
+
+def _is_tried(context: Context, node: ast.AST) -> bool:
+    """Whether a program does without the name where it is missing."""
+    return any(
+        isinstance(outer, ast.Try) and any(_catches(handler) for handler in outer.handlers)
+        for outer in context.source.ancestors(node)
+    )
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or not _GUARDS.isdisjoint(_names(handler.type))
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id

@@ -1,0 +1,32 @@
+"""Why training objects keep Chainer's form in the native style: said in the report, where they are made."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.concerns import is_native, native_objects
+
+_KEPT = "keeps Chainer's own form: {}"
+
+
+def run(context: Context) -> Decisions:
+    """A word at each call that makes an object which does not become native; nothing is marked in the source."""
+    decisions = Decisions(context)
+    if not is_native(context):
+        return decisions
+    objects = native_objects(context)
+    for call in context.source.of(ast.Call):
+        symbol = context.reference(call.func)
+        row = context.rules.rows.get(symbol) if symbol is not None else None
+        if row is None or row.state not in ("exact", "close"):
+            continue
+        made = [i for i in objects.of(context.kind(call)) if objects.analysis.makers.get(i.site) is call]
+        reason = next((r for r in map(objects.reason, made) if r), "")
+        if reason:
+            decisions.refine(call.func, row, row.state, _KEPT.format(reason), of=row.name)
+    return decisions
+
+
+__all__ = ["run"]

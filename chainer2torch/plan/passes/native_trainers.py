@@ -1,0 +1,228 @@
+"""Trainer programs in the native style: an ExtensionsManager, its extensions, and the loop in the place of ``run()``.
+
+Everything that belongs to one program is decided by ``plan/native/objects.py``; here it is written down.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Inst
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
+from chainer2torch.plan.native import evaluators, extensions, own_extensions, own_updaters
+from chainer2torch.plan.native.batches import call_of, target_of
+from chainer2torch.plan.native.calls import bound_extend, clear
+from chainer2torch.plan.native.concerns import is_native, native_objects
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.programs import (
+    TRAINER,
+    UPDATER,
+    Program,
+    Step,
+    is_interval,
+    names_in,
+    function_of,
+    program_of,
+    stops_by_iteration,
+)
+from chainer2torch.plan.native.trainers import (
+    EVALUATORS,
+    TRAINERS,
+    TRIGGER_OBJECTS,
+    updater_member,
+)
+
+_MANAGER = "MANAGER = pytorch_pfn_extras.training.ExtensionsManager(\n    MODEL, OPTIMIZER, {})\n"
+_STEP = """\
+        with MANAGER.run_iteration():
+            OPTIMIZER.zero_grad()
+            LOSS = CALL
+            LOSS.backward()
+            OPTIMIZER.step()
+"""
+_EPOCHS = f"""\
+while not MANAGER.stop_trigger:
+    for BATCH in LOADER:
+{_STEP}"""
+_ITERATIONS = f"""\
+{_EPOCHS}
+        if MANAGER.stop_trigger:
+            break
+"""
+# a trigger that remembers what it has seen is asked once an iteration
+_ASKED_ONCE = """\
+for BATCH in native.endless(LOADER):
+    if MANAGER.stop_trigger:
+        break
+    with MANAGER.run_iteration():
+        OPTIMIZER.zero_grad()
+        LOSS = CALL
+        LOSS.backward()
+        OPTIMIZER.step()
+"""
+
+
+_OWN_STEP = """\
+while not MANAGER.stop_trigger:
+    with MANAGER.run_iteration():
+        CALL.update()
+"""
+
+
+def run(context: Context) -> Decisions:
+    """Rewrites the parts of native Trainer programs that stand in this file."""
+    decisions = Decisions(context)
+    if not is_native(context):
+        return decisions
+    objects = native_objects(context)
+    for call in context.source.of(ast.Call):
+        for inst in objects.of(context.kind(call)):
+            if objects.analysis.makers.get(inst.site) is call and objects.reason(inst) == "":
+                _made(objects, context, decisions, call, inst)
+    own_updaters.emit_base(objects, context, decisions)
+    own_extensions.emit(objects, context, decisions)
+    for use in _uses(objects, context):
+        _used(objects, context, decisions, use)
+    return decisions
+
+
+def _uses(objects: Objects, context: Context) -> list[Use]:
+    return [
+        use
+        for uses in objects.uses.values()
+        for use in uses
+        if use.context.module is context.module and objects.reason_at(use) == ""
+    ]
+
+
+def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, inst: Inst) -> None:
+    concern = objects.concern(inst)
+    if concern is TRAINERS:
+        _manager(objects, context, decisions, program_of(objects, call, context))
+    elif concern is EVALUATORS:
+        evaluators.emit(objects, context, decisions, call, _device_name(objects, context, call))
+    elif concern is TRIGGER_OBJECTS:
+        assert isinstance(inst.cls, str)
+        name = inst.cls.removeprefix("chainer.training.triggers.")
+        torch = f"pytorch_pfn_extras.training.triggers.{name}"
+        decisions.edit(call, Replace(context.source.span(call), torch, {}, callee_only=True))
+        _tell(context, decisions, call.func, inst.cls)
+
+
+def _tell(context: Context, decisions: Decisions, node: ast.expr, symbol: str) -> None:
+    decisions.use(node)
+    decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
+
+
+def _device_name(objects: Objects, context: Context, evaluator: ast.Call) -> str:
+    """The variable with the device of an evaluator: its own, or the one that the training of its function makes."""
+    own = evaluators.evaluator_of(objects, evaluator, context).device
+    return own.name
+
+
+def _manager(objects: Objects, context: Context, decisions: Decisions, program: Program) -> None:
+    """The manager in the place of the Trainer, the loop in that of ``run()``; the updater goes."""
+    operands = {name: Operand(code=getattr(program.step, name.lower())) for name in ("MODEL", "OPTIMIZER", "LOADER")}
+    parts = []
+    if program.stop is None or stops_by_iteration(context, program.stop):
+        parts += ["None"]
+    else:
+        assert isinstance(program.stop, ast.Tuple)
+        operands["LENGTH"] = context.operand(program.stop.elts[0])
+        parts += ["LENGTH"]
+    parts += ["iters_per_epoch=len(LOADER)"]
+    if program.stop is not None and parts[0] == "None":
+        operands["STOP"] = context.operand(program.stop)
+        parts += ["stop_trigger=STOP"]
+    if program.out is not None:
+        operands["OUT"] = context.operand(program.out)
+        parts += ["out_dir=OUT"]
+    operands["MANAGER"] = Operand(code=program.name)
+    statement = context.source.statement(program.call)
+    template = _MANAGER.format(", ".join(parts)) + "native.start_clock(MANAGER)\n" * program.starts_early
+    decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
+    _tell(context, decisions, program.call.func, TRAINER)
+    if program.step.parts:
+        _without_updater(context, decisions, program)
+    _loop(context, decisions, program)
+
+
+def _without_updater(context: Context, decisions: Decisions, program: Program) -> None:
+    """Nothing takes the place of the updater but the device, where that has no variable yet."""
+    statement = context.source.statement(program.updater)
+    _tell(context, decisions, program.updater.func, UPDATER)
+    if program.step.device.made is not None:
+        edit = ReplaceStatement(
+            context.source.start(statement),
+            f"{program.step.device.name} = native.get_device(SPEC)\n",
+            {"SPEC": Operand(code=ast.unparse(program.step.device.made))},
+        )
+        decisions.edit(statement, edit)
+        decisions.remove(program.updater)
+    else:
+        clear(context, decisions, statement)
+
+
+def _loop(context: Context, decisions: Decisions, program: Program) -> None:
+    taken = names_in(context, function_of(context, program.call))
+    operands = {
+        "MANAGER": program.name,
+        "LOADER": program.step.loader,
+        "OPTIMIZER": program.step.optimizer,
+        "BATCH": target_of(program.step.parts),
+        "LOSS": "batch_loss" if "loss" in taken else "loss",
+        "CALL": _called(program.step),
+    }
+    template = _EPOCHS
+    if not program.step.parts:
+        template = _OWN_STEP
+    elif stops_by_iteration(context, program.stop):
+        template = _ITERATIONS if is_interval(context, program.stop) else _ASKED_ONCE
+    codes = {name: Operand(code=code) for name, code in operands.items()}
+    if program.step.conversion is not None:
+        template = template.replace("CALL", program.step.conversion.call("BATCH"))
+        codes |= program.step.conversion.operands(program.step.loss)
+    start = context.source.start(program.run)
+    decisions.edit(program.run, ReplaceStatement(start, template, codes))
+    call = program.run.value
+    assert isinstance(call, ast.Call)
+    decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
+
+
+def _called(step: Step) -> str:
+    return call_of(step.loss, step.parts, step.device.name) if step.parts else step.loss
+
+
+def _used(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
+    concern = objects.concern(use.inst)
+    if concern is not TRAINERS:
+        return
+    if use.member == "extend" and use.call is not None:
+        extension = (bound_extend(use.call) or {}).get("extension")
+        if isinstance(extension, ast.Call) and extensions.form_of(context, extension) is not None:
+            extensions.emit(context, decisions, extension, *_optimizer(objects, use))
+    elif use.member == "updater" and updater_member(use):
+        _count(context, decisions, use)
+
+
+def _optimizer(objects: Objects, use: Use) -> tuple[str, str]:
+    """The name of the optimizer that a Trainer trains with, and its class; "" where the Trainer is not known."""
+    maker = objects.analysis.makers.get(use.inst.site)
+    if maker is None:
+        return "", ""
+    program = program_of(objects, maker, objects.context_of(maker))
+    return program.step.optimizer, program.step.optimizer_class
+
+
+def _count(context: Context, decisions: Decisions, use: Use) -> None:
+    """``trainer.updater.iteration``: the manager counts."""
+    outer = context.source.parents[use.parent]
+    assert isinstance(outer, ast.Attribute) and isinstance(use.parent, ast.Attribute)
+    decisions.replace(outer, f"MANAGER.{outer.attr}", {"MANAGER": context.operand(use.node)})
+    for node, symbol in ((use.parent, f"{TRAINER}.updater"), (outer, f"{UPDATER}.{outer.attr}")):
+        decisions.mark(node, context.rules.rows.get(symbol), symbol, "exact")
+
+
+__all__ = ["run"]

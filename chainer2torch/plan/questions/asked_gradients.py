@@ -1,0 +1,131 @@
+"""Whether a program asks for the gradient by a Variable that it makes itself, as for an adversarial example.
+
+All other Variables need no gradient of their own: a plain tensor does. The answer is by names, over all files
+that import each other; where it is wrong PyTorch raises, because the tensor has no gradient to give.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import Source
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.cut_graphs import programs
+
+_OF_GRADIENTS = frozenset(
+    {"addgrad", "cleargrad", "grad", "grad_var", "requires_grad", "retain_grad", "unchain", "zerograd"}
+)
+_STEPS = (ast.Attribute, ast.Subscript, ast.Starred, ast.Call)
+
+
+def asks_gradient(context: Context, call: ast.Call) -> bool:
+    """Whether the gradient by the Variable that ``call`` makes may be asked for."""
+    asked = context.analysis.once(_asked_names)[context.module.path]
+    return any(name in asked for name in _names_of(context.source, call))
+
+
+def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
+    """The names that the value of a call gets: in an assignment, as an argument of a function, in a list."""
+    node: ast.AST = call
+    parent = source.parents.get(node)
+    while isinstance(parent, (ast.List, ast.Tuple, ast.ListComp, ast.IfExp, ast.Dict)):
+        node, parent = parent, source.parents.get(parent)
+    if isinstance(parent, ast.Assign):
+        for target in parent.targets:
+            for part in ast.walk(target):
+                if isinstance(part, (ast.Name, ast.Attribute)):
+                    yield _last_name(part)
+    elif isinstance(parent, ast.Attribute):  # chainer.Variable(x).grad
+        yield from (name for name in (parent.attr,) if name in _OF_GRADIENTS)
+    elif isinstance(parent, ast.keyword) and parent.arg:
+        yield parent.arg
+
+
+def _asked_names(analysis: Analysis) -> dict[str, frozenset[str]]:
+    """For each file the names, or last parts of names, of which a gradient is asked in its program."""
+    found: dict[str, frozenset[str]] = {}
+    asking = {path: _Asking.of(module) for path, module in analysis.project.modules.items()}
+    for files in programs(analysis):
+        own = [asking[module.path] for module in files if not _is_test(module)]
+        asked = _asked_in(own)
+        for module in files:
+            found[module.path] = _asked_in([*own, asking[module.path]]) if _is_test(module) else asked
+    return found
+
+
+def _is_test(module: ModuleInfo) -> bool:
+    """Whether a file is a test: what it asks for is the gradient by what it has made itself."""
+    return any(part in ("test", "tests") or part.startswith("test_") for part in module.path.split("/"))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asking:
+    """What one file says: the names asked for, the parameters of its functions, the names that calls hand over."""
+
+    asked: frozenset[str]
+    parameters: dict[str, list[str]]
+    calls: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, module: ModuleInfo) -> _Asking:
+        """Reads a file."""
+        source = module.source
+        asked: set[str] = set()
+        parameters: dict[str, list[str]] = {}
+        for function in source.of(ast.FunctionDef):
+            assert isinstance(function, ast.FunctionDef)
+            names = [argument.arg for argument in function.args.args]
+            parameters[function.name] = names[1:] if names[:1] == ["self"] else names
+        for node in source.of(ast.Attribute):
+            if isinstance(node, ast.Attribute) and node.attr in _OF_GRADIENTS and not _is_called_module(node):
+                asked.add(_last_name(node.value))
+        calls = []
+        for call in source.of(ast.Call):
+            assert isinstance(call, ast.Call)
+            callee = _last_name(call.func)
+            if callee == "grad" and len(call.args) > 1:  # chainer.grad(outputs, inputs)
+                asked |= {_last_name(n) for n in ast.walk(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
+            calls.append((callee, tuple(_last_name(argument) for argument in call.args)))
+        return cls(frozenset(asked), parameters, tuple(calls))
+
+
+def _asked_in(files: list[_Asking]) -> frozenset[str]:
+    found: set[str] = set(_OF_GRADIENTS)
+    parameters: dict[str, list[str]] = {}
+    for one in files:
+        found |= one.asked
+        parameters.update(one.parameters)
+    # a function's parameter, and a name that it is called with
+    handed_on = [
+        pair
+        for one in files
+        for callee, names in one.calls
+        if callee in parameters
+        for pair in zip(parameters[callee], names)
+    ]
+    grown = True
+    while grown:
+        new = {name for parameter, name in handed_on if parameter in found} - found
+        found |= new
+        grown = bool(new)
+    return frozenset(found - {""})
+
+
+def _is_called_module(node: ast.Attribute) -> bool:
+    """``chainer.grad``: a function, not an attribute of a Variable."""
+    return isinstance(node.value, ast.Name) and node.value.id in ("chainer", "torch")
+
+
+def _last_name(node: ast.AST) -> str:
+    """``x`` of ``x``, ``self.x``, ``x[0]`` and ``x()``."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, _STEPS):
+        return _last_name(node.func if isinstance(node, ast.Call) else node.value)
+    return ""

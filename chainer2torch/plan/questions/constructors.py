@@ -1,0 +1,73 @@
+"""``super().__init__(l1=L.Linear(...))`` of version 1: whose constructor that is, and which links get a line each."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.overridden_methods import is_super
+
+_WITHOUT_CONSTRUCTOR = frozenset({"abc.ABC", "builtins.object"})
+
+
+def next_constructor(context: Context, cls: ClassInfo) -> str | ClassInfo | None:
+    """The class whose constructor ``super().__init__()`` calls; None: not always the same."""
+    mixed = cls in context.analysis.mixed
+    users = (
+        [
+            user
+            for user in context.analysis.classes.values()
+            if context.analysis.derives(user, "chainer.Link")
+            and user not in context.analysis.mixed
+            and cls in context.analysis.mro(user)
+        ]
+        if mixed
+        else [cls]
+    )
+    found = set()
+    for user in users:
+        order = context.analysis.mro(user)
+        found.add(
+            next(
+                (
+                    k
+                    for k in order[order.index(cls) + 1 :]
+                    if k not in _WITHOUT_CONSTRUCTOR and (isinstance(k, str) or "__init__" in k.methods)
+                ),
+                None,
+            )
+        )
+    return found.pop() if len(found) == 1 else None
+
+
+def takes_no_more(node: ast.Call, explicit: bool, is_chain: bool) -> bool:
+    """Whether a constructor gets nothing but keywords; ``explicit``: `chainer.Chain.__init__(self, ...)`."""
+    # `*args` that are handed on: a Chain takes none
+    passed_on = not explicit and is_chain and all(isinstance(a, ast.Starred) for a in node.args)
+    return len(node.args) == explicit or passed_on
+
+
+def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
+    """Whether a call makes a link that the constructor of a Chain is given by keyword, and that a line assigns then."""
+    keyword = context.source.parents.get(call)
+    node = context.source.parents.get(keyword) if isinstance(keyword, ast.keyword) and keyword.arg else None
+    cls = context.enclosing_class(call)
+    if (
+        cls is None
+        or not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Attribute)
+        or node.func.attr != "__init__"
+        or not isinstance(context.source.parents.get(node), ast.Expr)
+        or any(k.arg is None for k in node.keywords)
+    ):
+        return False
+    explicit = not is_super(node.func.value)
+    init = cls.methods.get("__init__")
+    return (
+        init is not None
+        and context.source.enclosing(node, ast.FunctionDef) is init.node
+        and next_constructor(context, cls) == "chainer.Chain"
+        and (not explicit or context.reference(node.func) == "chainer.Chain.__init__")
+        and takes_no_more(node, explicit, True)
+    )

@@ -1,0 +1,301 @@
+"""What ``loss.unchain_backward()`` becomes in plain PyTorch, where the function around it shows what it is for.
+
+A graph of PyTorch goes when nothing holds it, so the call itself is not needed. What matters is who goes on with a
+tensor of the cut part: a name of the function, which is detached; the state of a model, which is detached where it is
+kept; or a later ``backward()``, which stops at the cut.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import posixpath
+from typing import TypeGuard
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.graphs import GraphUse, asked_only, may_hold_graph, uses_of_graphs
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import Source, nodes_of
+
+CUTS = "unchain_backward"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WITH_STATE = frozenset({"LSTM", "StatefulGRU", "StatefulMGU", "StatefulPeepholeLSTM", "StatefulZoneoutLSTM"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """One call that is understood: ``models`` hold a state, ``kept`` are the names that are used again."""
+
+    models: tuple[ast.expr, ...]
+    kept: tuple[str, ...]
+    renamed: frozenset[str] = frozenset()  # those of them whose tensor with its graph is needed once more
+
+
+@dataclasses.dataclass(frozen=True)
+class Cuts:
+    """All such calls of a project; ``stops`` are the names at which a ``backward()`` behind a cut ends."""
+
+    understood: dict[ast.Call, Cut]
+    stops: dict[ast.Call, tuple[str, ...]]
+    long: frozenset[str]  # the files for which a call is left that needs the long helpers
+
+
+def cuts(analysis: Analysis) -> Cuts:
+    """What becomes of every ``unchain_backward()`` of the project."""
+    understood: dict[ast.Call, Cut] = {}
+    stops: dict[ast.Call, tuple[str, ...]] = {}
+    long: set[str] = set()
+    for files in programs(analysis):
+        if not any(CUTS in module.source.text for module in files):
+            continue
+        state = _has_state(analysis, files)
+        complete = True
+        for module in files:
+            for scope, calls in _calls(module.source).items():
+                reading = _Function(analysis, module.source, scope, state)
+                found = [(call, reading.cut(call)) for call in calls]
+                if all(cut is not None for _, cut in found) and reading.all_stops(calls):
+                    renamed = frozenset(reading.renamed)
+                    for call, cut in found:
+                        assert cut is not None
+                        understood[call] = dataclasses.replace(cut, renamed=renamed & set(cut.kept))
+                    stops.update(reading.stops)
+                else:
+                    complete = complete and not any(reading.may_be_variable(call) for call in calls)
+        if not complete:
+            long |= {module.path for module in files}
+    return Cuts(understood, stops, frozenset(long))
+
+
+def _calls(source: Source) -> dict[ast.AST, list[ast.Call]]:
+    """The calls of a file, by the functions that they stand in."""
+    scopes: dict[ast.AST, list[ast.Call]] = {}
+    if CUTS in source.text:
+        for call in source.of(ast.Call):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == CUTS:
+                scopes.setdefault(source.enclosing(call, *_FUNCTIONS) or source.tree, []).append(call)
+    return scopes
+
+
+def programs(analysis: Analysis) -> list[list[ModuleInfo]]:
+    """The files of a project in groups between which nothing is imported: a graph does not pass from one to another."""
+    modules = list(analysis.project.modules.values())
+    by_stem: dict[str, list[ModuleInfo]] = {}
+    for module in modules:
+        stem = posixpath.basename(module.path).removesuffix(".py")
+        by_stem.setdefault(posixpath.basename(module.directory) if stem == "__init__" else stem, []).append(module)
+    group = {module: module for module in modules}
+
+    def first(module: ModuleInfo) -> ModuleInfo:
+        while group[module] is not module:
+            module = group[module]
+        return module
+
+    for module in modules:
+        for stem in _imported(module.source) & by_stem.keys():
+            near = [other for other in by_stem[stem] if other.directory == module.directory]
+            for other in near or by_stem[stem]:
+                group[first(other)] = first(module)
+    found: dict[ModuleInfo, list[ModuleInfo]] = {}
+    for module in modules:
+        found.setdefault(first(module), []).append(module)
+    return list(found.values())
+
+
+def _imported(source: Source) -> set[str]:
+    """All parts of the names that a file imports: whichever of them may be a file."""
+    names: list[str] = []
+    for node in source.of(ast.Import):
+        names += [alias.name for alias in node.names]
+    for start in source.of(ast.ImportFrom):
+        names += [start.module or "", *(alias.name for alias in start.names)]
+    return {part for name in names for part in name.split(".")}
+
+
+class _Function:
+    """One function in which graphs are cut."""
+
+    def __init__(self, analysis: Analysis, source: Source, scope: ast.AST, state: bool | None):
+        self.analysis, self.source, self.scope, self.state = analysis, source, scope, state
+        self.uses = uses_of_graphs(analysis.kind, source, scope)
+        self.stops: dict[ast.Call, tuple[str, ...]] = {}
+        self.renamed: set[str] = set()  # the names whose tensors a later backward() still has to know
+
+    def may_be_variable(self, call: ast.Call) -> bool:
+        """Whether the call may be Chainer's: `model.unchain_backward()` may be a method of the program's."""
+        return any(not isinstance(k, Inst) for k in options(self.analysis.kind(call.func.value)))  # type: ignore[attr-defined]
+
+    def cut(self, call: ast.Call) -> Cut | None:
+        """What becomes of one call; None if that is not understood."""
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+        use = self.uses.get(call)
+        if (
+            use is None
+            or use.later
+            or not isinstance(receiver, ast.Name)
+            or not isinstance(self.source.parents.get(call), ast.Expr)
+            or not self._is_computed(receiver)
+        ):
+            return None
+        names = tuple(name for name in use.kept if not self._is_number(name))
+        kinds = {name: self._kinds(name) for name in names}
+        if any(not self._is_tensor(name, found, receiver.id) for name, found in kinds.items()):
+            return None
+        models = self._models(call) if self.state is not False else ()
+        if self.state is None or self.state and not models:
+            return None
+        return Cut(models, names)
+
+    def all_stops(self, calls: list[ast.Call]) -> bool:
+        """Whether every backward() behind a cut knows where it ends."""
+        kept = {name for call in calls for name in self.uses.get(call, GraphUse()).kept}
+        renamed = {_receiver(call) for call in calls} & kept  # the tensor itself goes on under this name, detached
+        for backward, use in self.uses.items():
+            if not use.cut or not isinstance(backward, ast.Call):
+                continue
+            before = [c for c in calls if c.lineno < backward.lineno]
+            names = [_receiver(call) for call in before]
+            if not names or backward.args or backward.keywords:
+                return False
+            self.stops[backward] = tuple(dict.fromkeys(made(name) if name in renamed else name for name in names))
+        self.renamed = renamed if self.stops else set()
+        return True
+
+    def _is_computed(self, receiver: ast.Name) -> bool:
+        """Whether a name gets its value in this function: what a caller holds is not seen here."""
+        targets = [t for node in ast.walk(self.scope) if isinstance(node, ast.Assign) for t in node.targets]
+        names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        arguments = self.scope.args if isinstance(self.scope, _FUNCTIONS) else None
+        given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+        return receiver.id in names - given
+
+    def _kinds(self, name: str) -> list[Kind]:
+        for node in ast.walk(self.scope):
+            if isinstance(node, ast.Name) and node.id == name:
+                return [
+                    k
+                    for n in ast.walk(self.scope)
+                    if isinstance(n, ast.Name) and n.id == name
+                    for k in options(self.analysis.kind(n))
+                ]
+        return []
+
+    def _is_number(self, name: str) -> bool:
+        """Whether a value that nobody knows is a number: Python's own functions of numbers take no Variable."""
+        calls = [node for node in ast.walk(self.scope) if isinstance(node, ast.Call)]
+        given = [ast.unparse(a) for node in calls if ast.unparse(node.func).startswith("math.") for a in node.args]
+        return name in given
+
+    def _is_tensor(self, name: str, kinds: list[Kind], receiver: str) -> bool:
+        return name == receiver or bool(kinds) and all(isinstance(k, Tensor) for k in kinds)
+
+    def _models(self, call: ast.Call) -> tuple[ast.expr, ...]:
+        """The links that compute the loss: those that are called before the cut, or whose methods are, or are named.
+
+        What is a part of another of them is left out.
+        """
+        before = [node for node in nodes_of(self.scope) if getattr(node, "lineno", call.lineno) < call.lineno]
+        callees = [node.func for node in before if isinstance(node, ast.Call)]
+        objects = [callee.value for callee in callees if isinstance(callee, ast.Attribute)]
+        for nodes in (callees, objects, before):
+            found = {ast.unparse(node): node for node in nodes if self._is_link(node)}
+            if found:
+                break
+        own = sorted(text for text in found if not any(text.startswith(f"{other}.") for other in found))
+        return tuple(found[text] for text in own if text != "self")
+
+    def _is_link(self, node: ast.AST) -> TypeGuard[ast.expr]:
+        return (
+            isinstance(node, (ast.Name, ast.Attribute))
+            and isinstance(node.ctx, ast.Load)
+            and (self.analysis.is_link(self.analysis.kind(node)) or self._is_used_as_link(node))
+        )
+
+    def _is_used_as_link(self, node: ast.Name | ast.Attribute) -> bool:
+        """Whether a value that nobody knows is called, and has its gradients cleared: it is a link then."""
+        if self.analysis.kind(node) != UNKNOWN:
+            return False
+        text = ast.unparse(node)
+        functions = {ast.unparse(n.func) for n in ast.walk(self.scope) if isinstance(n, ast.Call)}
+        return text in functions and any(f"{text}.{name}" in functions for name in ("cleargrads", "zerograds"))
+
+
+def _receiver(call: ast.Call) -> str:
+    """The name that a cut is called on."""
+    value = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def made(name: str) -> str:
+    """Under which name a tensor goes on with its graph."""
+    return f"{name}_with_graph"
+
+
+def _has_state(analysis: Analysis, files: list[ModuleInfo]) -> bool | None:
+    """Whether links carry tensors from one call to the next; None: in lists and the like, which are not looked into."""
+    found = False
+    for module in files:
+        source = module.source
+        names = {n.attr for n in source.of(ast.Attribute)} | {n.id for n in source.of(ast.Name)}
+        found = found or bool(names & _WITH_STATE)
+        for node in source.of(ast.ClassDef):
+            cls = analysis.classes.get(node)
+            if cls is None or not analysis.derives(cls, "chainer.Link"):
+                continue
+            for read in carried(analysis, source, cls):
+                if any(isinstance(k, (Lst, Tup, Dct)) and may_hold_graph(k) for k in options(analysis.kind(read))):
+                    return None
+                found = True
+    return found
+
+
+def carried(analysis: Analysis, source: Source, cls: ClassInfo) -> list[ast.Attribute]:
+    """Where a link reads ``self.h`` that one of its methods computes: the next call may read the last one's."""
+    reads: list[ast.Attribute] = []
+    computed: set[str] = set()
+    cuts = any(isinstance(node, ast.Attribute) and node.attr == "unchain_backward" for node in ast.walk(cls.node))
+    for name, method in cls.methods.items():
+        arguments = method.node.args.args
+        if name == "__init__" or method.is_static or method.is_classmethod or not arguments:
+            continue
+        for node in ast.walk(method.node):
+            if not (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == arguments[0].arg
+                and any(may_hold_graph(k) for k in options(analysis.kind(node)))
+            ):
+                continue
+            if isinstance(node.ctx, ast.Load):
+                if cuts or not _made_before(source, method.node, node):
+                    reads.append(node)
+            elif isinstance(node.ctx, ast.Store):
+                computed.add(node.attr)
+    return [node for node in reads if node.attr in computed and not asked_only(source, node)]
+
+
+def _made_before(source: Source, method: ast.AST, read: ast.Attribute) -> bool:
+    """Whether the very call of the method that reads an attribute has computed it before, on every way to here."""
+    child: ast.AST = read
+    for parent in source.ancestors(read):
+        if isinstance(parent, ast.Lambda) or isinstance(parent, ast.FunctionDef) and parent is not method:
+            return False  # it runs later
+        for _, block in ast.iter_fields(parent):
+            if isinstance(block, list) and child in block:
+                before = block[: block.index(child)]
+                if any(_assigns(statement, ast.unparse(read)) for statement in before):
+                    return True
+        if parent is method:
+            return False
+        child = parent
+    return False
+
+
+def _assigns(statement: ast.AST, target: str) -> bool:
+    """Whether a statement assigns to ``self.h``, alone or among others."""
+    return isinstance(statement, ast.Assign) and any(
+        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node) == target
+        for whole in statement.targets
+        for node in ast.walk(whole)
+    )

@@ -1,0 +1,94 @@
+"""First values that a call gives its layer (`initialW=HeNormal()`), in the native style.
+
+A row writes them as ``native.initialized(LAYER, weight=initialW, bias=initial_bias)``. Where none is given the layer
+stands alone; where a line of its own can set them behind ``with self.init_scope():``, it stands alone, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.match import parsed
+from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
+from chainer2torch.plan.questions.init_scopes import initialized_by_scope
+
+_INITIALIZED = "native.initialized("
+_MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FirstValues:
+    """The first values of a layer that statements set: the expressions, by the name of torch's parameter."""
+
+    given: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
+
+
+def first_values(
+    context: Context, call: ast.Call, template: str, given: Mapping[str, ast.expr]
+) -> tuple[str, FirstValues]:
+    """The template without values that are not given or that statements set, and those that statements set."""
+    if not template.startswith(_INITIALIZED):
+        return template, FirstValues()
+    tree = parsed(template)
+    assert isinstance(tree, ast.Call)
+    layer = ast.unparse(tree.args[0])
+    stated = {
+        str(keyword.arg): given[keyword.value.id]
+        for keyword in tree.keywords
+        if isinstance(keyword.value, ast.Name) and keyword.value.id in given
+    }
+    stated = {name: value for name, value in stated.items() if not _is_none(value)}
+    if not stated:
+        return layer, FirstValues()
+    if _MAY_BE_LAZY.match(layer) or not _have_lines(context, call, stated.values()):
+        given_here = [keyword for keyword in tree.keywords if keyword.arg in stated]
+        return ast.unparse(ast.Call(tree.func, tree.args, given_here)), FirstValues()
+    return layer, FirstValues(stated)
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number, a negative one included."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _have_lines(context: Context, call: ast.Call, values: Iterable[ast.expr]) -> bool:
+    """Whether lines behind the layer's own can set its values."""
+    if is_assigned_by_constructor(context, call):
+        return all(_can_be_stated(context, value, ()) for value in values)
+    scope, statement = initialized_by_scope(context, call), context.source.statement(call)
+    if scope is None or context.source.parents.get(statement) is not scope:
+        return False
+    if not isinstance(statement, ast.Assign) or statement.value is not call:  # in an nn.Sequential
+        return False
+    return all(_can_be_stated(context, value, scope.body) for value in values)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _can_be_stated(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
+    """Whether a value means the same behind some statements, and is a number or one of Chainer's initializers."""
+    if is_number(value):
+        return True
+    initializer = all(
+        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, "chainer.Initializer")
+        for k in options(context.kind(value))
+    )
+    if not initializer or any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in ast.walk(value)):
+        return False
+    read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    inside = [n for statement in body for n in ast.walk(statement)]
+    stored = [n for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in read]
+    once = len({n.id for n in stored}) == len(stored)  # it still has the value that the layer got
+    return once and all(context.source.statement(n) in body for n in stored)
+
+
+__all__ = ["FirstValues", "first_values", "is_number"]

@@ -1,0 +1,96 @@
+"""Parameters that may be None: `L.Linear(n_in, n_out)` waits for its first input where n_in is None.
+
+Kinds do not say it: where a value is sometimes None, they keep what it is otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import NONE, Class, Func, Inst, Kind, Method, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.plan.context import Context
+
+_Parameter = tuple[ast.AST, str]  # the function and the name
+
+
+def may_be_none(context: Context, node: ast.expr) -> bool:
+    """Whether something in the project says that a value may be None: a default, or a call that passes it."""
+    if any(k == NONE for k in options(context.kind(node))):
+        return True
+    if isinstance(node, ast.IfExp):
+        return may_be_none(context, node.body) or may_be_none(context, node.orelse)
+    if not isinstance(node, ast.Name):
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    return (function, node.id) in context.analysis.once(_parameters_of_none)
+
+
+def _parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
+    """The parameters with the default None, and those that some call gives None or another such parameter."""
+    found = {parameter for info in analysis.functions.values() for parameter in _without_default(info)}
+    passed: list[tuple[_Parameter, _Parameter]] = []
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
+            for info in _called(analysis, call):
+                for name, value in _bound(info, call):
+                    if isinstance(value, ast.Constant) and value.value is None:
+                        found.add((info.node, name))
+                    elif isinstance(value, ast.Name) and outer is not None:
+                        passed.append(((outer, value.id), (info.node, name)))
+    size = -1
+    while size < len(found):
+        size = len(found)
+        found |= {given for giver, given in passed if giver in found}
+    return frozenset(found)
+
+
+def _without_default(info: FuncInfo) -> Iterator[_Parameter]:
+    arguments = info.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults)),
+        *((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None),
+    ]
+    for argument, default in pairs:
+        if isinstance(default, ast.Constant) and default.value is None:
+            yield info.node, argument.arg
+
+
+def _called(analysis: Analysis, call: ast.Call) -> Iterator[FuncInfo]:
+    for kind in options(analysis.kind(call.func)):
+        if isinstance(kind, Func):
+            yield kind.info
+        elif isinstance(kind, Class):
+            yield from _constructors(analysis, kind.info)
+        elif isinstance(kind, Method) and kind.name == "__init__":
+            yield from _constructors(analysis, kind.receiver)
+
+
+def _constructors(analysis: Analysis, of: ClassInfo | Kind) -> Iterator[FuncInfo]:
+    cls = of.cls if isinstance(of, Inst) else of
+    if not isinstance(cls, ClassInfo):
+        return
+    for base in analysis.mro(cls):
+        if isinstance(base, ClassInfo) and "__init__" in base.methods:
+            yield base.methods["__init__"]
+            return
+
+
+def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    names = [a.arg for a in [*info.node.args.posonlyargs, *info.node.args.args]]
+    if info.cls is not None and not info.is_static:
+        names = names[1:]
+    for name, value in zip(names, call.args):
+        if isinstance(value, ast.Starred):
+            break
+        yield name, value
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value
+
+
+__all__ = ["may_be_none"]

@@ -1,0 +1,76 @@
+"""Which calls of `chainer.Sequential` can make an nn.Sequential (native style), and what its functions become."""
+
+from __future__ import annotations
+
+import ast
+from types import MappingProxyType
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.plan.context import Context
+
+SEQUENTIAL = "chainer.Sequential"
+MODULES = MappingProxyType(
+    {
+        "chainer.functions.relu": "torch.nn.ReLU()",
+        "chainer.functions.tanh": "torch.nn.Tanh()",
+        "chainer.functions.sigmoid": "torch.nn.Sigmoid()",
+        "chainer.functions.elu": "torch.nn.ELU()",
+        "chainer.functions.softplus": "torch.nn.Softplus()",
+        "chainer.functions.leaky_relu": "torch.nn.LeakyReLU(0.2)",
+        "chainer.functions.softmax": "torch.nn.Softmax(dim=1)",
+        "chainer.functions.log_softmax": "torch.nn.LogSoftmax(dim=1)",
+        "chainer.functions.dropout": "torch.nn.Dropout()",
+        "chainer.functions.identity": "torch.nn.Identity()",
+    }
+)
+# what nn.Sequential does not have, or does for modules only
+_OF_CHAINER = frozenset(
+    (
+        *("append", "clear", "copy", "count", "count_by_layer_type", "extend", "flatten"),
+        *("index", "insert", "pop", "remove", "remove_by_layer_type", "repeat"),
+    )
+)
+
+
+def is_plain_sequential(context: Context, call: ast.AST) -> bool:
+    """Whether a call makes an nn.Sequential: its layers are given one by one, and nothing asks for Chainer's class."""
+    return (
+        context.choices.style == "native"
+        and isinstance(call, ast.Call)
+        and context.reference(call.func) == SEQUENTIAL
+        and not call.keywords
+        and bool(call.args)
+        and not any(isinstance(a, ast.Starred) for a in call.args)
+        and not context.analysis.once(_asks_for_more)
+    )
+
+
+def outermost(context: Context, call: ast.Call) -> ast.Call:
+    """The outermost nn.Sequential in which a layer is made; the layer itself if in none."""
+    parent = context.source.parents.get(call)
+    while isinstance(parent, ast.Call) and call in parent.args and is_plain_sequential(context, parent):
+        call, parent = parent, context.source.parents.get(parent)
+    return call
+
+
+def follows_linear(context: Context, call: ast.Call) -> bool:
+    """Whether a layer stands in a Sequential behind an L.Linear, with nothing but elementwise functions between."""
+    parent = context.source.parents.get(call)
+    if not isinstance(parent, ast.Call) or not is_plain_sequential(context, parent) or call not in parent.args:
+        return False
+    for layer in reversed(parent.args[: parent.args.index(call)]):
+        if context.reference(layer) in MODULES:
+            continue
+        return isinstance(layer, ast.Call) and context.reference(layer.func) == "chainer.links.Linear"
+    return False
+
+
+def _asks_for_more(analysis: Analysis) -> bool:
+    """Whether the project calls a method that nn.Sequential does not have, or has otherwise, of some Sequential."""
+    return any(
+        node.attr in _OF_CHAINER
+        and any(isinstance(k, Inst) and k.cls == SEQUENTIAL for k in options(analysis.kind(node.value)))
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )

@@ -1,0 +1,36 @@
+"""One more parameter of a function, one more argument of a call: in the layout of those that stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+_PLAIN_EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def with_parameter(function: cst.FunctionDef, name: str, default: str) -> cst.FunctionDef:
+    """The function with a parameter behind the last one that may be passed by position, else among the keyword ones."""
+    parameters = function.params
+    new = cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=_PLAIN_EQUAL)
+    by_keyword = isinstance(parameters.star_arg, (cst.Param, cst.ParamStar))
+    field = "kwonly_params" if by_keyword else "params"
+    before: Sequence[cst.Param] = getattr(parameters, field)
+    last = before[-1].comma if before else cst.MaybeSentinel.DEFAULT
+    between = before[-2].comma if len(before) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    if isinstance(last, cst.Comma):
+        new = new.with_changes(comma=last)
+    items = [*before[:-1], *(p.with_changes(comma=between) for p in before[-1:]), new]
+    return function.with_changes(params=parameters.with_changes(**{field: items}))
+
+
+def with_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
+    """The call with one more argument by keyword, at the end."""
+    new = cst.Arg(cst.parse_expression(value), keyword=cst.Name(name), equal=_PLAIN_EQUAL)
+    before = call.args
+    last = before[-1].comma if before else cst.MaybeSentinel.DEFAULT
+    between = before[-2].comma if len(before) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    if isinstance(last, cst.Comma):
+        new = new.with_changes(comma=last)
+    items = [*before[:-1], *(a.with_changes(comma=between) for a in before[-1:]), new]
+    return call.with_changes(args=items)

@@ -1,0 +1,71 @@
+"""One order of examples for both sides: the declared differences ``shuffle-order`` and ``batch-geometry``.
+
+The native style reads data through ``torch.utils.data.DataLoader``, which draws its orders from PyTorch's generator and
+ends an epoch with a short batch. Chainer's iterators draw from NumPy's and fill the last batch from the next epoch. For
+a comparison Chainer's iterators end their epochs as a loader does, and both sides get the orders that this module
+draws: for the first, second, ... thing of a length that is shuffled, and for each of its epochs.
+
+Written for Python 3.6 and newer, with NumPy and the standard library only.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import numpy
+
+from . import wire
+
+
+class Orders(object):
+    """The orders of all that is shuffled in one run."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self._numbers = {}  # by length: how many things of it there are
+        self._known = {}  # of each thing, by its id, itself, its number, and the epochs that it has had
+
+    def know(self, thing, length):
+        """Gives a thing its number, in the order in which they are made."""
+        if id(thing) not in self._known:
+            number = self._numbers.get(length, 0)
+            self._numbers[length] = number + 1
+            self._known[id(thing)] = [thing, number, 0]
+
+    def next(self, thing, length):
+        """The order of the next epoch of a thing: a permutation of ``range(length)``."""
+        self.know(thing, length)
+        _, number, epoch = self._known[id(thing)]
+        self._known[id(thing)][2] += 1
+        seed = wire.seed_of("{}/{}/{}/{}".format(self.seed, length, number, epoch))
+        return numpy.random.RandomState(seed).permutation(length)
+
+
+def chainer_as_a_loader(seed):
+    """Chainer's iterators take these orders and end an epoch with a short batch. What it cannot change, as texts."""
+    try:
+        from chainer.iterators import _statemachine
+        from chainer.iterators import ShuffleOrderSampler
+    except ImportError:
+        return ["the order and the size of batches: this Chainer is too old to be given those of a DataLoader"]
+    orders = Orders(seed)
+
+    def order(self, current_order, current_position):
+        return orders.next(self, len(current_order))
+
+    def step(state, batch_size, repeat, order_sampler, dataset_len):
+        if not repeat and state.epoch > 0:
+            return state, None
+        n = dataset_len if state.order is None else len(state.order)
+        if repeat and n == 0:
+            raise ValueError("Epoch size must be positive for an iterator that repeats.")
+        every = numpy.arange(n, dtype=numpy.intp) if state.order is None else state.order
+        stop = min(state.current_position + batch_size, n)
+        indices = every[state.current_position : stop]
+        following, ends = state.order, stop >= n
+        if ends and following is not None:
+            following = order_sampler(following, state.current_position)
+        position = 0 if ends else stop
+        return _statemachine.IteratorState(position, state.epoch + ends, bool(ends), following), indices
+
+    ShuffleOrderSampler.__call__ = order
+    _statemachine.iterator_statemachine = step
+    return []

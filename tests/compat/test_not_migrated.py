@@ -1,0 +1,42 @@
+"""The stand-in for what was not migrated: imports pass, uses raise."""
+
+import pytest
+
+from chainer2torch.compat.utils.not_migrated import not_migrated
+
+MESSAGE = "chainer.a.b was not migrated"
+
+
+def test_uses_raise_and_say_what_is_missing() -> None:
+    missing = not_migrated("chainer.a").b
+
+    class Derived(missing):  # type: ignore[misc]
+        pass
+
+    for use in (
+        lambda: missing(1),
+        lambda: Derived(),
+        lambda: isinstance(1, missing),
+        lambda: issubclass(int, missing),
+        lambda: missing[0],
+        lambda: list(missing),
+        lambda: len(missing),
+        lambda: bool(missing),
+        lambda: missing.__enter__(),
+    ):
+        with pytest.raises(NotImplementedError, match=MESSAGE):
+            use()
+
+
+def test_only_the_top_of_an_imported_module_may_call_it() -> None:
+    code = "made = missing.c(1)\nclass A:\n    x = missing()\n"
+    space: dict[str, object] = {"missing": not_migrated("chainer.a.b"), "__name__": "module"}
+    exec(code, space)
+    with pytest.raises(NotImplementedError, match="chainer.a.b.c was not migrated"):
+        space["made"](2)  # type: ignore[operator]
+    with pytest.raises(NotImplementedError, match="chainer.a.b.c was not migrated"):
+        exec(code, {**space, "__name__": "__main__"})
+
+
+def test_it_has_no_special_names_of_its_own() -> None:
+    assert not hasattr(not_migrated("chainer.a"), "__wrapped__")

@@ -1,0 +1,87 @@
+"""Elements of arrays as keys and members: equal numbers are one key, as they are in NumPy."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.support.both_sides import both
+
+HEAD = "import collections\n\nimport chainer\nimport chainer.functions as F\nimport numpy as np\n\n"
+# what a function makes of p and q, arrays of whole numbers, and of y, an array of floating ones
+PLACES = {
+    "a set": "sorted(set(p))",
+    "a frozen set": "len(frozenset(p))",
+    "a counter": "sorted(collections.Counter(p).items())",
+    "a counter of pairs": "sorted(collections.Counter(zip(p, q)).items())",
+    "a dictionary of pairs": "sorted(dict(zip(p, q)).items())",
+    "a dictionary of what is counted": "dict(enumerate(p))[1] + 0",
+    "keys from an array": "sorted(dict.fromkeys(p))",
+    "a set comprehension": "sorted({v for v in p})",
+    "a dictionary comprehension": "sorted({v: 1 for v in p}.items())",
+    "keys of a display": "len({p[0]: 1, p[1]: 2, p[2]: 3})",
+    "members of a display": "len({p[0], p[1], p[2]})",
+    "a pair as a key": "len({(p[0], q[0]): 1, (p[0], q[0]): 2})",
+    "an index of a dictionary": "[NAMES[v] for v in p]",
+    "get": "[NAMES.get(v, '?') for v in p]",
+    "a test of membership": "[v in {0, 2} for v in p]",
+    "a test of membership in a tuple": "[v in (0, 2) for v in p]",
+    "no member": "[v not in set(q) for v in p]",
+    "a hash": "hash(p[0]) == hash(p[2])",
+    "add": "len(collect(p))",
+    "counting by hand": "sorted(count(p).items())",
+    "floating numbers": "len(set(y)), len({v for v in y})",
+    "the whole array of another rank": "sorted(set(F.argmax(x, axis=1).array.ravel()))",
+    "union": "sorted({1}.union(p))",
+}
+HELPERS = """
+NAMES = {0: 'none', 1: 'one', 2: 'two'}
+
+
+def collect(p):
+    seen = set()
+    for v in p:
+        seen.add(v)
+    return seen
+
+
+def count(p):
+    found = {}
+    for v in p:
+        found[v] = found.get(v, 0) + 1
+    return found
+
+
+"""
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_equal_elements_are_one_key(name: str) -> None:
+    source = (
+        f"{HELPERS}def f(x, t):\n    p = F.argmax(x, axis=1).array\n    q = F.argmin(x, axis=1).array\n"
+        f"    y = F.relu(x).array[:, 0]\n    return {PLACES[name]}\n\n\n"
+        "def main(x):\n    v = chainer.Variable(x)\n    collect(F.argmax(v, axis=1).array)\n"
+        "    count(F.argmax(v, axis=1).array)\n    return f(v, v)\n"
+    )
+    original, migrated = both(source, head=HEAD)
+    x = np.array([[0, 2, 1], [3, 1, 0], [0, 5, 1], [0, 5, 9]], np.float32)
+    expected, found = original["main"](x), migrated["main"](x)
+    assert repr(_plain(found)) == repr(_plain(expected))
+
+
+def _plain(value: object) -> object:
+    """Numbers of NumPy and tensors as Python's, so that only what they are is compared."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, (np.generic, torch.Tensor)) else value
+
+
+def test_a_variable_has_its_own_hash_in_both() -> None:
+    original, migrated = both("def f(x):\n    return len({F.relu(x): 1, F.relu(x): 2})\n", head=HEAD)
+    assert "item" not in migrated["__code__"]
+
+
+def test_an_index_of_an_array_stays_an_array() -> None:
+    _, migrated = both(
+        "def f(x):\n    p = F.argmax(x, axis=1).array\n    return x.array[p], [1, 2, 3][p[0]]\n", head=HEAD
+    )
+    assert "item" not in migrated["__code__"]

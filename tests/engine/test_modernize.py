@@ -1,0 +1,80 @@
+"""Names that today's Python, NumPy, SciPy and Pillow have dropped: the output runs on today's, or says why not."""
+
+import importlib
+
+import pytest
+
+from chainer2torch.engine import Options, migrate_source
+from chainer2torch.rules.table import load_rules
+
+HEAD = "import chainer\nimport chainer.functions as F\n"
+ROWS = {name: row for name, row in load_rules().python.items() if row.kind == "dropped"}
+
+
+def migrated(text: str, **options: object) -> str:
+    """What a program becomes, without the import of Chainer that nobody uses."""
+    return migrate_source(HEAD + text, options=Options(**options)).code  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("import numpy as np\ndef f(x, t=np.float):\n    return np.product(x)\n", "np.prod(x)"),
+        ("from collections import Callable\nprint(Callable)\n", "from collections.abc import Callable"),
+        ("from collections import OrderedDict, Iterable as It\n", "from collections.abc import Iterable as It"),
+        ("from numpy import product\nprint(product([2]))\n", "from numpy import prod as product"),
+        ("import xml.etree.cElementTree as ET\n", "import xml.etree.ElementTree as ET"),
+        ("import numpy as np\nprint(np.in1d([1], [2]))\n", "np.isin(np.ravel([1]), [2])"),
+        ("import numpy as np\nprint(2 ** np.NINF)\n", "2 ** (-np.inf)"),
+        ("import numpy\nnumpy.warnings.simplefilter('ignore')\n", "import warnings\n"),
+    ],
+)
+def test_a_name_with_an_equal_becomes_it(before: str, after: str) -> None:
+    code = migrated(before)
+    assert after in code
+    assert "TODO" not in code
+    assert migrated(before, modernize=False) != code
+
+
+def test_every_new_name_is_there() -> None:
+    """What the rows name exists in the installed libraries: none of them is a name of the future or of the past."""
+    for row in ROWS.values():
+        value = (row.value or "").lstrip("-")
+        if not value or value.replace(".", "").isdigit():
+            continue
+        parts = value.split(".")
+        if len(parts) == 1 and parts[0] in dir(__builtins__) or value in dir(importlib.import_module("builtins")):
+            continue
+        found = importlib.import_module(parts[0])
+        for i, part in enumerate(parts[1:], 2):
+            if not hasattr(found, part):
+                importlib.import_module(".".join(parts[:i]))
+            found = getattr(found, part)
+
+
+def test_a_name_without_equal_is_marked_where_it_is_used_and_does_not_stop_the_import() -> None:
+    code = migrated("from scipy.misc import imresize, imread\n\ndef small(x):\n    return imresize(x, 2)\n")
+    assert code.count("TODO(chainer2torch C2T092)") == 1
+    space: dict[str, object] = {}
+    exec(compile(code, "module", "exec"), space)
+    with pytest.raises(NameError):
+        space["small"](1)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    from collections import Mapping\nexcept ImportError:\n    from collections.abc import Mapping\n",
+        "import numpy as np\ntry:\n    whole = np.int\nexcept AttributeError:\n    whole = int\n",
+        "class np:\n    float = 1\nprint(np.float)\n",
+        "def f(np):\n    return np.product(2)\n",
+        "import collections\ncollections.Mapping = 3\n",
+    ],
+)
+def test_what_a_program_deals_with_itself_stays(text: str) -> None:
+    assert migrated(text).endswith(text)
+
+
+def test_the_option_leaves_all_of_them() -> None:
+    text = "import numpy as np\nx = np.float(2)\nnp.cast['f'](x)\n"
+    assert migrated(text, modernize=False).endswith(text)

@@ -1,0 +1,201 @@
+"""Devices and array modules in the native style: which form stands where, and what keeps the helpers."""
+
+import textwrap
+
+import pytest
+
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
+
+HEAD = """import numpy as np
+import chainer
+import chainer.functions as F
+from chainer import cuda
+"""
+
+
+def migrated(body: str, hints: dict[str, str] | None = None) -> tuple[str, str]:
+    """The migrated text behind the imports, and the report's states in order."""
+    result = migrate_source(HEAD + textwrap.dedent(body), options=Options(style="native"), hints=hints)
+    assert result.error is None
+    lines = result.code.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ", "xp")))
+    return "\n".join(lines[first:]).strip(), " ".join(sorted({site.state for site in result.sites}))
+
+
+def code(body: str, **kinds: str) -> str:
+    return migrated(body, {f"f.{name}": kind for name, kind in kinds.items()})[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cuda.get_device_from_id(3).use()", "torch.cuda.set_device(3)"),
+        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),
+        ("with cuda.get_device_from_id(1): pass", "with torch.cuda.device(1): pass"),
+        ("with cuda.get_device_from_id(x): pass", "with compat.using_device(compat.get_device(x)): pass"),
+        ("cuda.set_max_workspace_size(9)", "pass"),
+        ("cuda.cupy.random.seed(3)", "torch.cuda.manual_seed(3)"),
+        ("cuda.check_cuda_available()", "torch.cuda.init()"),
+        ("return cuda.to_gpu(np.ones(3), 1)", "return torch.as_tensor(np.ones(3), device=1)"),
+        ("return cuda.to_gpu(x)", "return compat.to_gpu(x)"),
+        ("return cuda.cupy.zeros(3, 'f')", "return torch.zeros(3, dtype=torch.float32, device='cuda')"),
+    ],
+)
+def test_calls_that_need_a_gpu(before: str, after: str) -> None:
+    """The examples of the rows cannot run these: here is what they become, without a marker."""
+    body = f"\n    {before}\n    " if before.startswith(("with", "return")) else f"{before}"
+    text, _ = migrated(f"def f(x):\n    {body.strip()}\n")
+    assert text == f"def f(x):\n    {after}"
+
+
+def test_what_only_a_gpu_can_show_is_in_the_report_alone() -> None:
+    text, states = migrated("def f(model):\n    return cuda.to_gpu(np.ones(3)), model.to_gpu(0)\n")
+    assert "TODO" not in text and states == "review"
+
+
+def test_the_number_is_known_where_it_was_compared() -> None:
+    body = "def f(gpu):\n    if gpu >= 0:\n        cuda.get_device(gpu).use()\n    cuda.get_device(gpu).use()\n"
+    assert code(body).split("\n")[2:] == [
+        "        torch.cuda.set_device(gpu)",
+        "    compat.use_device(compat.find_device(gpu))",
+    ]
+
+
+@pytest.mark.parametrize("comment", ["", "  # the one that was asked for"])
+def test_a_device_that_may_be_the_cpu(comment: str) -> None:
+    body = f"def f(name):\n    device = chainer.get_device(name)\n    device.use(){comment}\n    return device\n"
+    assert code(body).split("\n") == [
+        "def f(name):",
+        "    device = compat.get_device(name)",
+        f"    if device.type == 'cuda':{comment}",
+        "        torch.cuda.set_device(device)",
+        "    return device",
+    ]
+
+
+def test_a_statement_that_shares_its_line() -> None:
+    body = "def f(name):\n    device = chainer.get_device(name)\n    if name: device.use()\n    return 1\n"
+    assert "if name: compat.use_device(device)" in code(body)
+
+
+X = {"x": "tensor rank 2 dtype float32"}
+
+
+def test_a_short_device_is_written_out() -> None:
+    body = """
+        def f(x):
+            xp = cuda.get_array_module(x)
+            return x + xp.ones((2, 3), dtype=x.dtype)
+        """
+    assert code(body, **X) == "def f(x):\n    return x + torch.ones((2, 3), dtype=x.dtype, device=x.device)"
+
+
+def test_a_module_of_which_nobody_asks_the_device_goes() -> None:
+    body = "def f(x):\n    xp = cuda.get_array_module(x)\n    return xp.exp(x), xp.sum(x, axis=1)\n"
+    assert code(body, **X) == "def f(x):\n    return torch.exp(x), torch.sum(x, dim=1)"
+
+
+def test_a_device_has_a_line_of_its_own_where_its_tensor_changes() -> None:
+    body = """
+        def f(x):
+            xp = cuda.get_array_module(x)
+            x = F.relu(x)
+            if xp is np:
+                x = x + xp.zeros(3, 'f')
+            return x
+        """
+    lines = code(body, **X).split("\n")
+    assert lines[1] == "    device = x.device" and lines[3] == "    if device.type == 'cpu':"
+    assert lines[4] == "        x = x + torch.zeros(3, dtype=torch.float32, device=device)"
+
+
+def test_names_that_are_taken() -> None:
+    body = """
+        def f(x, device, gpu):
+            xp = cuda.cupy if gpu >= 0 else np
+            other = np
+            if gpu >= 0:
+                other = cuda.cupy
+            return xp.zeros(3), other.ones(3), device
+        """
+    text = code(body, **X)
+    assert "xp_device = torch.device('cuda' if gpu >= 0 else 'cpu')" in text
+    assert "other_device = torch.device('cpu')" in text and "other_device = torch.device('cuda')" in text
+    assert "torch.zeros(3, dtype=torch.float64, device=xp_device)" in text
+    assert "torch.ones(3, dtype=torch.float64, device=other_device)" in text
+
+
+def test_inner_functions_see_it() -> None:
+    body = """
+        def f(x, gpu):
+            xp = cuda.cupy if gpu >= 0 else np
+            def g():
+                return [xp.zeros(n) for n in range(3)]
+            return g
+        """
+    assert "torch.zeros(n, dtype=torch.float64, device=device) for n" in code(body, **X)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "return g(xp)",  # it goes elsewhere
+        "return xp",
+        "return xp.zeros",  # a function as a value
+        "return xp.unravel_index(3, (2, 3))",  # nothing in torch does that
+        "import numpy as xp",  # bound by something else, too
+        "xp = g(3)",
+        "del xp",
+        "return [xp for xp in g(3)], xp.median(x)",
+    ],
+)
+def test_all_uses_or_none(use: str) -> None:
+    body = f"def f(x, g):\n    xp = cuda.get_array_module(x)\n    y = xp.zeros(3, 'f')\n    {use}\n"
+    text = code(body, **X)
+    assert "xp = compat.array_module(x)" in text and "y = xp.zeros(3, 'f')" in text
+
+
+def test_what_may_be_numpy_keeps_numpy() -> None:
+    text = code("def f(x):\n    xp = cuda.get_array_module(x)\n    return xp.zeros(3)\n")
+    assert "xp = compat.array_module(x)" in text and "xp.zeros(3)" in text
+
+
+CHAIN = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = chainer.links.Linear(3, 4)
+        self.start = self.xp.zeros(3)
+    def forward(self, x):
+        return self.l(x) + self.xp.zeros(4, 'f')
+"""
+
+
+def test_the_module_of_a_link() -> None:
+    text = migrated(CHAIN)[0]
+    assert "torch.zeros(4, dtype=torch.float32, device=next(self.parameters()).device)" in text
+    assert "self.start = compat.array_module(self).zeros(3)" in text, "there may be no parameters yet"
+
+
+UNKNOWN = "def f(model):\n    return model.xp.zeros(3, 'f')\n"
+
+
+def test_the_module_of_what_nobody_knows() -> None:
+    assert "torch.zeros(3, dtype=torch.float32, device=compat.device_of(model))" in code(UNKNOWN)
+    own = UNKNOWN + "class Own:\n    def __init__(self, xp):\n        self.xp = xp\n"
+    assert "compat.xp_of(model).zeros(3, 'f')" in code(own), "it may be that class's own"
+
+
+def test_a_variable_of_a_script() -> None:
+    body = "xp = cuda.cupy if len(np.__name__) > 9 else np\ny = xp.zeros(3, 'f')\n"
+    result = migrate_source(HEAD + body, options=Options(style="native"))
+    assert "device = torch.device('cuda' if len(np.__name__) > 9 else 'cpu')" in result.code
+    assert "y = torch.zeros(3, dtype=torch.float32, device=device)" in result.code
+
+
+def test_the_faithful_style_is_as_it_was() -> None:
+    body = "def f(x, gpu):\n    xp = cuda.get_array_module(x)\n    cuda.get_device(gpu).use()\n    return xp.zeros(3)\n"
+    text = migrate_source(HEAD + body, hints={"f.x": "tensor"}).code
+    assert "xp = compat.array_module(x)" in text and "compat.use_device(compat.find_device(gpu))" in text

@@ -1,0 +1,148 @@
+"""The native style: ``model.eval()`` reaches every dropout, also in functions that belong to no module."""
+
+import importlib.util
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from chainer2torch.engine import FileResult, migrate_source
+from chainer2torch.plan.options import Options
+from chainer2torch.vendor import compat_file
+
+HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+MODEL = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.EmbedID(3, 4)
+
+    def forward(self, x):
+        return {call}
+"""
+
+
+def native(body: str) -> FileResult:
+    result = migrate_source(HEAD + textwrap.dedent(body), options=Options(style="native"))
+    assert result.error is None
+    return result
+
+
+def lines(body: str) -> list[str]:
+    return [line.strip() for line in native(body).code.splitlines()]
+
+
+def loaded(result: FileResult, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The migrated module, with its helpers beside it."""
+    (folder / "program.py").write_text(result.code, encoding="utf-8")
+    (folder / "chainer_compat.py").write_text(compat_file.build(result.helpers, style="native"), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "chainer_compat", raising=False)
+    spec = importlib.util.spec_from_file_location("program", folder / "program.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delitem(sys.modules, "chainer_compat", raising=False)
+    return module
+
+
+THROUGH = "def inner(x):\n    return F.dropout(x, 0.9)\n\ndef drop(x):\n    return inner(x) * 1.0\n" + MODEL.format(
+    call="drop(self.l(x))"
+)
+
+
+def test_the_flag_of_the_module_is_handed_on() -> None:
+    found = lines(THROUGH)
+    assert "def inner(x, training=True):" in found and "def drop(x, training=True):" in found
+    assert "return F.dropout(x, p=0.9, training=training)" in found
+    assert "return inner(x, training=training) * 1.0" in found
+    assert "return drop(self.l(x), training=self.training)" in found
+
+
+def test_eval_silences_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = loaded(native(THROUGH), tmp_path, monkeypatch).Net()
+    x = torch.ones(5, dtype=torch.int64)
+    assert (net(x) == 0).any(), "it drops in train mode"
+    net.eval()
+    assert not (net(x) == 0).any()
+    assert torch.equal(net(x), net(x)) and torch.equal(net(x), net.l(x))
+
+
+EVALUATE = """
+def evaluate(model, x):
+    with chainer.using_config('train', False):
+        return noise(model(x))
+
+def noise(x):
+    if chainer.config.train:
+        return F.dropout(x, 0.9)
+    return x
+"""
+
+
+def test_a_block_hands_its_own_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = native(THROUGH + EVALUATE + "\nevaluate(Net(), 0)\n")
+    assert "with compat.evaluating(model):" in result.code
+    assert "return noise(model(x), training=False)" in result.code
+    program = loaded(native(THROUGH + EVALUATE), tmp_path, monkeypatch)
+    net, x = program.Net(), torch.ones(5, dtype=torch.int64)
+    assert torch.equal(program.evaluate(net, x), net.l(x)) and net.training
+    assert (program.noise(x.float()) == 0).any(), "by itself it is in train mode, as in Chainer"
+
+
+def test_what_only_trains_needs_no_argument() -> None:
+    found = lines("def drop(x):\n    return F.dropout(x)\n\ndef main(x):\n    return drop(x)\n\nmain(1)\n")
+    assert "def drop(x):" in found and "return F.dropout(x, training=True)" in found
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "table = {'drop': drop}\n",
+        "import functools\ntable = functools.partial(drop, 1)\n",
+        "def twice(f):\n    return f\ntwice(drop)\n",
+    ],
+)
+def test_a_function_that_is_a_value_is_left_to_a_person(use: str) -> None:
+    result = native("def drop(x):\n    return F.dropout(x)\n" + MODEL.format(call="drop(self.l(x))") + use)
+    site = next(site for site in result.sites if site.symbol == "chainer.functions.dropout")
+    assert site.state == "review" and "does not reach this" in site.message
+
+
+@pytest.mark.parametrize(
+    ("signature", "expected"),
+    [
+        ("x, *rest", "def drop(x, *rest, training=True):"),
+        ("x, **more", "def drop(x, training=True, **more):"),
+        ("x, *, ratio=0.5", "def drop(x, *, ratio=0.5, training=True):"),
+    ],
+)
+def test_every_signature_takes_it(signature: str, expected: str) -> None:
+    found = lines(f"def drop({signature}):\n    return F.dropout(x)\n" + MODEL.format(call="drop(self.l(x))"))
+    assert expected in found and "return drop(self.l(x), training=self.training)" in found
+
+
+def test_arguments_keep_their_layout() -> None:
+    body = "def drop(x,\n         ratio=0.5):\n    return F.dropout(x, ratio)\n" + MODEL.format(
+        call="drop(\n            self.l(x),\n            0.3,\n        )"
+    )
+    code = native(body).code
+    assert "def drop(x,\n         ratio=0.5,\n         training=True):" in code
+    assert "            0.3,\n            training=self.training,\n        )" in code
+
+
+def test_a_link_in_a_list_needs_the_switch_of_all_modules() -> None:
+    held = "class Holder(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+    held += "        self.all = [Net()]\n"
+    body = MODEL.format(call="F.dropout(self.l(x))") + held + "\ndef run(model, x):\n"
+    body += "    with chainer.using_config('train', False):\n        return model(x)\n\nrun(Holder(), 1)\n"
+    assert "compat.eval_mode(model)" in native(body).code
+
+
+def test_a_switch_for_good_stays_the_threads() -> None:
+    found = lines("chainer.config.train = False\ndef drop(x):\n    return F.dropout(x)\n")
+    assert "return F.dropout(x, training=compat.is_training())" in found

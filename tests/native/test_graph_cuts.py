@@ -1,0 +1,99 @@
+"""unchain_backward() in the native style: both programs are run, and their gradients are equal."""
+
+import numpy as np
+import pytest
+
+from tests.support.native_snippets import migrated, run
+
+RNN = """
+class RNN(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.w = chainer.Parameter(np.array([[0.5, -0.3], [0.2, 0.9]], 'f'))
+        self.h = None
+
+    def __call__(self, x):
+        self.h = F.tanh(x if self.h is None else x + F.matmul(self.h, self.w))
+        return self.h
+
+
+def run(xs):
+    model = RNN()
+    found = []
+    loss = 0
+    for i, x in enumerate(xs):
+        loss += F.sum(model(x) ** 2)
+        if i % 2 == 1:
+            model.cleargrads()
+            loss.backward()
+            loss.unchain_backward()
+            found.append(np.array(model.w.grad))
+            loss = 0
+    return found
+"""
+CRITIC = """
+def run(xs):
+    g = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
+    d = chainer.Parameter(np.array([[3.0, -1.0]], 'f'))
+    fake = xs[0] * g
+    score = F.sum(F.tanh(fake * d))
+    loss_gen = -score
+    loss_dis = score + F.sum(xs[1] * d ** 2)
+    g.cleargrad()
+    d.cleargrad()
+    loss_gen.backward()
+    fake.unchain_backward()
+    d.cleargrad()
+    LINE
+    loss_dis.backward()
+    return [np.array(g.grad), np.array(d.grad)]
+"""
+LATER = """
+def run(xs):
+    w = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
+    h = xs[0] * w
+    h.unchain_backward()
+    h = F.tanh(h * w)
+    w.cleargrad()
+    F.sum(h).backward()
+    return [np.array(w.grad)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "written"),
+    [
+        (RNN, "compat.detach_states(loss, model)"),
+        (CRITIC.replace("    LINE\n", ""), "compat.backward_until(loss_dis, fake)"),
+        (
+            CRITIC.replace("LINE", "loss_dis += F.sum((fake * d) ** 2)"),
+            "compat.backward_until(loss_dis, fake_with_graph)",
+        ),
+        (LATER, "h = h.detach()"),
+    ],
+    ids=["state", "critic", "critic_again", "name"],
+)
+def test_gradients_are_chainers(program, written):
+    theirs, ours, code = run(program)
+    assert written in code and "unchain" not in code and "compat.live" not in code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_cut_matters():
+    """Without it the gradients are others: the programs above would notice."""
+    theirs, _, _ = run(CRITIC.replace("    LINE\n", ""))
+    without, _, _ = run(CRITIC.replace("    LINE\n", "").replace("    fake.unchain_backward()\n", ""))
+    assert not np.allclose(theirs[0], without[0])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def run(h):\n    h.unchain_backward()\n    return F.tanh(h)\n",  # whoever holds it is not seen here
+        "class A:\n    def run(self, x):\n        self.h = F.tanh(x)\n        self.h.unchain_backward()\n",
+    ],
+)
+def test_what_is_not_understood_keeps_the_long_helper(program):
+    assert "compat.unchain_backward" in migrated(program).code

@@ -1,0 +1,56 @@
+"""The helper that reads files of weights, and what it says of Chainer's."""
+
+import chainer
+import chainer.links as L
+import pytest
+import torch
+from torch import nn
+
+from chainer2torch import weights
+from chainer2torch.native.weight_files import load_state
+
+
+def test_what_torch_wrote(tmp_path):
+    saved, loaded = nn.Linear(3, 2), nn.Linear(3, 2)
+    torch.save(saved.state_dict(), tmp_path / "model")
+    loaded.load_state_dict(load_state(tmp_path / "model"))
+    assert torch.equal(loaded.weight, saved.weight)
+
+
+def test_an_optimizer(tmp_path):
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.5)
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    torch.save(optimizer.state_dict(), tmp_path / "state")
+    other = torch.optim.Adam(model.parameters())
+    other.load_state_dict(load_state(tmp_path / "state"))
+    assert other.param_groups[0]["lr"] == 0.5 and other.state[model.weight]["step"] == 1
+
+
+@pytest.mark.parametrize("save", [chainer.serializers.save_npz, chainer.serializers.save_hdf5])
+def test_what_chainer_wrote(tmp_path, save):
+    save(str(tmp_path / "model"), L.Linear(3, 2))
+    with pytest.raises(ValueError, match=r"model is no file of torch.save; `chainer2torch weights` converts"):
+        load_state(tmp_path / "model")
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_what_the_weights_command_converts(tmp_path, ending):
+    """Chainer's file as a state_dict for the migrated model, and back for Chainer."""
+    link, model, again = L.Linear(3, 2), nn.Linear(3, 2), L.Linear(3, 2)
+    save = chainer.serializers.save_npz if ending == "npz" else chainer.serializers.save_hdf5
+    save(str(tmp_path / f"model.{ending}"), link)
+    weights.convert(tmp_path / f"model.{ending}", nn.Linear(3, 2), out=tmp_path / "model.pt")
+    model.load_state_dict(load_state(tmp_path / "model.pt"))
+    assert (model.weight.detach().numpy() == link.W.array).all()
+    loaded = nn.Linear(3, 2)
+    loaded.load_state_dict(load_state(tmp_path / "model.pt"))
+    weights.write(loaded, tmp_path / "back.npz")
+    chainer.serializers.load_npz(str(tmp_path / "back.npz"), again)
+    assert (again.W.array == link.W.array).all() and (again.b.array == link.b.array).all()
+
+
+def test_a_file_that_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_state(tmp_path / "model")

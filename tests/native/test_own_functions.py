@@ -1,0 +1,143 @@
+"""The short base classes of a program's own functions, and NumPy's methods of tensors, beside Chainer and NumPy."""
+
+import chainer
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.native import own_functions as compat
+from chainer2torch.native.arrays import astype, numpy_methods
+
+
+def node_class(base):
+    class MulTanh(base):
+        """y = tanh(x) * w, whose backward reads an input and an output, with their graph."""
+
+        def forward(self, inputs):
+            x, w = inputs
+            tanh = np.tanh if isinstance(x, np.ndarray) else torch.tanh
+            self.retain_inputs((1,))
+            self.retain_outputs((1,))
+            t = tanh(x)
+            return t * w, t
+
+        def backward(self, indexes, grad_outputs):
+            (w,), (t,) = self.get_retained_inputs(), self.get_retained_outputs()
+            gy, gt = grad_outputs
+            gy = w * 0 if gy is None else gy
+            gt = gy * w if gt is None else gy * w + gt
+            found = {0: gt * (1 - t * t), 1: gy * t}
+            return tuple(found[i] for i in indexes)
+
+    return MulTanh
+
+
+def old_class(base):
+    class Scale(base):
+        """Writes into its input and into the gradient, and gives an integer output as well."""
+
+        def forward(self, inputs):
+            x = inputs[0]
+            x[:] = x * 3
+            return x, (x > 0).astype("i4") if isinstance(x, np.ndarray) else (x > 0).int()
+
+        def backward(self, inputs, grad_outputs):
+            g = grad_outputs[0]
+            g *= inputs[0]
+            return (g,)
+
+    return Scale
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_new_style_with_second_derivatives(dtype):
+    rng = np.random.RandomState(0)
+    x, w = (rng.randn(3, 4).astype(dtype) for _ in range(2))
+    cx, cw = chainer.Variable(x), chainer.Variable(w)
+    y, _ = node_class(chainer.FunctionNode)().apply((cx, cw))
+    (gx,) = chainer.grad([y], [cx], enable_double_backprop=True)
+    chainer.functions.sum(gx * gx).backward()
+    tx, tw = (torch.from_numpy(a).requires_grad_() for a in (x, w))
+    ty, _ = node_class(compat.FunctionNode)().apply((tx, tw))
+    (tgx,) = torch.autograd.grad([ty.sum()], [tx], create_graph=True)
+    (tgx * tgx).sum().backward()
+    for ours, theirs in [(ty, y.array), (tgx, gx.array), (tx.grad, cx.grad), (tw.grad, cw.grad)]:
+        np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_only_the_gradients_that_are_needed():
+    w = torch.ones(2, requires_grad=True)
+    y, _ = node_class(compat.FunctionNode)().apply((torch.ones(2), w))
+    y.sum().backward()
+    assert w.grad is not None
+
+
+def test_old_style_may_write_into_its_arrays():
+    x = np.array([1.0, -2.0, 3.0], "f4")
+    cx = chainer.Variable(x.copy())
+    y, positive = old_class(chainer.Function)()(cx)
+    chainer.functions.sum(y * y).backward()
+    tx = torch.from_numpy(x.copy()).requires_grad_()
+    ty, t_positive = old_class(compat.Function)()(tx)
+    (ty * ty).sum().backward()
+    np.testing.assert_array_equal(ty.detach().numpy(), y.array)
+    np.testing.assert_array_equal(t_positive.numpy(), positive.array)
+    np.testing.assert_allclose(tx.grad.numpy(), cx.grad)
+
+
+def test_old_style_is_not_differentiated_twice():
+    x = torch.ones(3, requires_grad=True)
+    y, _ = old_class(compat.Function)()(x * 1)
+    with pytest.raises(RuntimeError, match="twice"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_a_function_without_a_forward_raises():
+    with pytest.raises(NotImplementedError):
+        compat.FunctionNode().apply((torch.ones(1),))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        lambda a: a.max(),
+        lambda a: a.min(axis=1, keepdims=True),
+        lambda a: a.max((0, 2)),
+        lambda a: a.std(),
+        lambda a: a.std(axis=0, ddof=1),
+        lambda a: a.var(axis=(0, 1)),
+        lambda a: a.nonzero(),
+        lambda a: a.repeat(2),
+        lambda a: a.repeat([1, 2, 3], axis=1),
+        lambda a: a.copy(),
+    ],
+)
+def test_methods_of_arrays(method):
+    array = np.random.RandomState(0).randn(2, 3, 4)
+    array[0, 0, 0] = 0
+    ours, theirs = method(numpy_methods(torch.from_numpy(array))), method(numpy_methods(array))
+    for a, b in zip(ours, theirs, strict=True) if isinstance(theirs, tuple) else [(ours, theirs)]:
+        np.testing.assert_allclose(a.numpy(), b)
+
+
+def test_methods_that_change_the_array():
+    array = np.random.RandomState(0).randn(3, 4)
+    x = torch.from_numpy(array.copy())
+    numpy_methods(x).sort(axis=0)
+    np.testing.assert_array_equal(x.numpy(), np.sort(array, axis=0))
+    numpy_methods(x).fill(2)
+    assert (x == 2).all() and isinstance(numpy_methods(x).get(), np.ndarray)
+    assert numpy_methods("text") == "text"
+
+
+@pytest.mark.parametrize("dtype", ["f", "int32", np.float64, np.dtype("uint8"), "?", int])
+def test_astype_of_both(dtype):
+    array = np.array([[0.0, 1.5], [2.0, 3.7]], "f4")
+    expected = array.astype(dtype)
+    ours, theirs = astype(torch.from_numpy(array), dtype), astype(array, dtype)
+    np.testing.assert_array_equal(ours.numpy(), expected)
+    assert theirs.dtype == expected.dtype == ours.numpy().dtype
+    again = astype(array, ours.dtype)  # a dtype of torch for an array of NumPy
+    assert again.dtype == expected.dtype
+    same = torch.from_numpy(array)
+    assert astype(same, "f4", copy=False) is same and astype(same, "f4") is not same

@@ -1,0 +1,42 @@
+"""Members of values that nobody knows, in the native style."""
+
+import pytest
+
+from tests.support.native_snippets import migrated, run
+
+CLEAR = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.w = chainer.Parameter(np.ones((1, 2), 'f'))
+
+
+def run(xs):
+    net = eval('Net()')
+    F.sum(net.w * xs[0]).backward()
+    net.cleargrads()
+    before = net.w.grad is None
+    F.sum(net.w * xs[1]).backward()
+    return [before, np.array(net.w.grad)]
+"""
+
+
+def test_clearing_the_gradients_of_what_may_be_a_link():
+    theirs, ours, code = run(CLEAR)
+    assert "net.zero_grad()" in code
+    assert ours[0] is True and theirs[0] is True
+    assert (ours[1] == theirs[1]).all()
+
+
+def test_a_program_with_a_method_of_this_name_keeps_the_helper():
+    own = "class Agent:\n    def cleargrads(self):\n        pass\n\n\ndef f(x):\n    F.relu(x.a)\n    x.cleargrads()\n"
+    assert "compat.cleargrads_of(x)" in migrated(own).code
+
+
+@pytest.mark.parametrize("member", ["shape", "ndim", "data"])
+def test_what_is_read_alike_of_all_asks_nobody(member):
+    text = f"def f(flag):\n    x = [1] if flag else chainer.Variable(np.zeros(2, 'f'))\n    return x.{member}\n"
+    result = migrated(text)
+    assert f"return x.{member}" in result.code and "TODO" not in result.code
+    assert all(site.state == "exact" for site in result.sites)

@@ -1,0 +1,55 @@
+"""Data sets that a program defines, in native style, beside Chainer."""
+
+import pytest
+
+from tests.support.native_programs import check, migrated
+
+CLASSES = """
+class Numbers(chainer.dataset.DatasetMixin):
+    \"\"\"Some.\"\"\"
+
+    def __init__(self, n):
+        self.values = np.arange(n * 3, dtype='f').reshape(n, 3)
+
+    def __len__(self):
+        return len(self.values)
+
+    def get_example(self, i):
+        return self.values[i], np.int32(i % 2)
+
+
+class More(Numbers):
+    def get_example(self, i):
+        x, t = super(More, self).get_example(i)
+        return x + 1, t
+
+
+"""
+TRAIN = """
+def train(model):
+    it = iterators.SerialIterator(More(8), 4)
+    log = [len(More(3)), More(3)[1], Numbers(4).get_example(2)]
+    while it.epoch < 2:
+        x, t = concat_examples(it.next())
+        log.append(float(F.softmax_cross_entropy(model(x), t).array))
+    {last}
+    return log
+"""
+
+
+def test_they_are_plain_datasets() -> None:
+    code = check(CLASSES + TRAIN.format(last=""))
+    assert "class Numbers(torch.utils.data.Dataset):" in code or "class Numbers(Dataset):" in code
+    assert code.count("def __getitem__(self, i):") == 2 and "super(More, self).__getitem__(i)" in code
+    assert "DatasetMixin" not in code and "get_example" not in code
+
+
+@pytest.mark.parametrize("last", ["log += More(5)[1:3]", "log += Numbers(5)[[1, 2]]"])
+def test_slices_and_lists_keep_the_helper(last: str) -> None:
+    code = check(CLASSES + TRAIN.format(last=last))
+    assert "class Numbers(compat.DatasetMixin):" in code and "super(More, self).get_example(i)" in code
+
+
+def test_an_index_of_its_own() -> None:
+    body = "class D(chainer.dataset.DatasetMixin):\n    def __getitem__(self, i):\n        return 3\n"
+    assert "class D(compat.DatasetMixin):" in migrated(body + "    def get_example(self, i):\n        return i\n").code

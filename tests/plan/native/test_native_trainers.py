@@ -1,0 +1,360 @@
+"""Trainer programs in native style, run beside Chainer from the same weights: log, printed table, parameters."""
+
+import io
+import json
+from unittest import mock
+
+import chainer
+import numpy as np
+import pytest
+import torch
+import torch._dynamo  # torch.optim imports it late, and it bears no second import
+
+from chainer2torch.compat.serializers.serializers import load_npz
+from chainer2torch.engine import Options, migrate_source
+from tests.support.native_programs import both, one_order
+
+HEAD = """\
+import sys
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import training
+from chainer.training import extensions
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 4)
+            self.l2 = L.Linear(4, 2)
+
+    def forward(self, x):
+        return self.l2(F.tanh(self.l1(x)))
+
+
+class Model(chainer.Chain):
+    def __init__(self, net):
+        super().__init__()
+        with self.init_scope():
+            self.net = net
+
+    def forward(self, x, t):
+        loss = F.softmax_cross_entropy(self.net(x), t)
+        chainer.report({'loss': loss}, self)
+        return loss
+
+
+def convert(batch, device):
+    x, t = zip(*batch)
+    return np.stack(x), np.array(t, 'i')
+
+
+def send(batch, device):
+    x = chainer.dataset.to_device(device, np.stack([example[0] for example in batch]))
+    return x, chainer.dataset.to_device(device, np.array([example[1] for example in batch]))
+
+
+def named(batch, device):
+    x, t = convert(batch, device)
+    return {'t': t, 'x': x}
+
+
+def either(batch, device, by_name=True):
+    if not by_name:
+        return convert(batch, device)
+    return named(batch, device)
+
+
+def data(n, seed):
+    rng = np.random.RandomState(seed)
+    return chainer.datasets.TupleDataset(rng.randn(n, 3).astype('f'), rng.randint(0, 2, n).astype('i'))
+
+
+"""
+PROGRAM = """\
+def train(net, out):
+    model = {model}
+    optimizer = chainer.optimizers.{optimizer}
+    optimizer.setup(model)
+    train_iter = chainer.iterators.{iterator}
+    device = chainer.get_device("@numpy")
+    test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer{updater})
+    trainer = training.Trainer(updater, {stop}, out=out)
+    trainer.extend(extensions.Evaluator(test_iter, model{evaluator}))
+    trainer.extend(extensions.LogReport(trigger={log}))
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', 'main/loss', 'validation/main/loss'], out=sys.stderr))
+    {more}
+    trainer.run()
+    return model
+"""
+USUAL = {
+    "model": "L.Classifier(net)",
+    "optimizer": "Adam(0.01)",
+    "iterator": "SerialIterator(data(20, 0), 4)",
+    "updater": "",
+    "stop": "(3, 'epoch')",
+    "evaluator": "",
+    "log": "(1, 'epoch')",
+    "more": "",
+}
+VARIANTS = {
+    "usual": {},
+    "own model": {"model": "Model(net)"},
+    "a device": {"updater": ", device=device", "iterator": "SerialIterator(data(20, 0), 5)"},
+    "short batches at the end": {"iterator": "SerialIterator(data(20, 0), 10)", "stop": "(2, 'epoch')"},
+    "in order": {"iterator": "SerialIterator(data(20, 0), 4, shuffle=False)"},
+    "iterations": {"stop": "(8, 'iteration')", "log": "(3, 'iteration')"},
+    "half an epoch": {"log": "(2, 'iteration')", "stop": "(5, 'iteration')"},
+    "threads": {"iterator": "MultithreadIterator(data(20, 0), 4)"},
+    "early stopping": {
+        "stop": "training.triggers.EarlyStoppingTrigger(monitor='main/loss', patience=1, max_trigger=(6, 'epoch'))",
+        "optimizer": "SGD(2.0)",
+    },
+    "loss function": {"updater": ", loss_func=lossfun", "more": "pass", "model": "lossy(net)"},
+    "clipping": {"more": "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))"},
+    "rates": {"optimizer": "MomentumSGD(0.1)", "more": "trainer.extend(extensions.observe_lr())"},
+    "rate of Adam": {"more": "trainer.extend(extensions.observe_lr())"},
+    "falling rates": {
+        "optimizer": "MomentumSGD(0.1)",
+        "more": "trainer.extend(extensions.observe_lr()); "
+        "trainer.extend(extensions.ExponentialShift('lr', 0.5), trigger=(1, 'epoch'))",
+    },
+    "falling at every step": {
+        "optimizer": "SGD(0.1)",
+        "more": "trainer.extend(extensions.ExponentialShift('lr', 0.9)); trainer.extend(extensions.observe_lr())",
+    },
+    "converter": {"updater": ", converter=convert, device=-1", "evaluator": ", converter=convert, device=-1"},
+    "converter on a device": {
+        "updater": ", converter=send, device=device",
+        "evaluator": ", converter=send, device=device",
+    },
+    "names": {"model": "Model(net)", "updater": ", converter=named", "evaluator": ", converter=named"},
+    "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
+    "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
+    "snapshots": {
+        "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch'))"
+    },
+    "before": {"more": "trainer.extend(extensions.LogReport(filename='first'), call_before_training=True)"},
+    "best": {
+        "more": "trainer.extend(extensions.snapshot_object(net, 'best'), "
+        "trigger=training.triggers.MinValueTrigger('main/loss'))"
+    },
+}
+
+
+def run(namespace, model, out):
+    """The log, and what was printed, without the time."""
+    printed = io.StringIO()
+    with mock.patch("sys.stderr", printed):
+        namespace["train"](model, str(out))
+    return json.loads((out / "log").read_text()), printed.getvalue().replace("\033[J", "").split()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_log_table_and_parameters_are_the_same(name, tmp_path):
+    rtol = 1e-3 if name == "early stopping" else 2e-5  # a large rate
+    source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
+    if "seen" in source:
+        source = "seen = []\n" + source
+    if "lossy" in source:
+        source = (
+            source.replace("lossy(net)", "net")
+            .replace(
+                "    optimizer =",
+                "    def lossfun(x, t):\n        loss = F.softmax_cross_entropy(model(x), t)\n"
+                "        chainer.report({'loss': loss}, model)\n        return loss\n    optimizer =",
+                1,
+            )
+            .replace("Evaluator(test_iter, model)", "Evaluator(test_iter, model, eval_func=lossfun)")
+        )
+    theirs, ours, code = both(source, head=HEAD)
+    for gone in ("import chainer\n", "Updater", "compat.Trainer", "SerialIterator", "TODO"):
+        assert gone not in code, code
+    compare(theirs, ours, code, tmp_path, rtol)
+    if "seen = []" in source:
+        assert ours["seen"] == theirs["seen"] != []
+
+
+def compare(theirs, ours, code, tmp_path, rtol=2e-5):
+    """Runs both sides; everything that they leave behind has to be the same."""
+    file, model, module = io.BytesIO(), theirs["Net"](), ours["Net"]()
+    chainer.serializers.save_npz(file, model)
+    file.seek(0)
+    load_npz(file, module)
+    with one_order():
+        expected, table = run(theirs, model, tmp_path / "theirs")
+    with one_order():
+        found, printed = run(ours, module, tmp_path / "ours")
+    assert len(found) == len(expected) > 0, code
+    for one, other in zip(expected, found):
+        assert set(one) == set(other), code
+        for key in set(one) - {"elapsed_time"}:
+            assert other[key] == pytest.approx(one[key], rel=rtol), (key, code)
+    assert printed[:4] == table[:4] and len(printed) == len(table)
+    np.testing.assert_allclose(np.array(printed[4:], "f8"), np.array(table[4:], "f8"), rtol=2e-4)
+    weights = dict(model.namedparams())
+    for path, value in module.state_dict().items():
+        layer, _, kind = path.partition(".")
+        theirs_value = weights[f"/{layer}/{'W' if kind == 'weight' else 'b'}"].array
+        torch.testing.assert_close(value, torch.tensor(theirs_value), rtol=10 * rtol, atol=1e-6)
+    names = [sorted(p.name for p in (tmp_path / side).iterdir()) for side in ("ours", "theirs")]
+    assert names[0] == names[1]
+
+
+UPDATER = """\
+class Updater(training.updaters.StandardUpdater):
+
+    def __init__(self, *args, **kwargs):
+        self.net = kwargs.pop('net')
+        super().__init__(*args, **kwargs)
+
+    def update_core(self):
+        optimizer = self.get_optimizer({name})
+        batch = self.get_iterator('main').next()
+        x, t = self.converter(batch, self.device)
+        assert len(batch) == len(x)
+        {step}
+
+
+def train(net, out):
+    model = Model(net)
+    optimizer = chainer.optimizers.SGD(0.2)
+    optimizer.setup({model})
+    {other}
+    train_iter = chainer.iterators.SerialIterator(data(20, 0), 5)
+    updater = Updater(net=model, iterator=train_iter, optimizer={optimizers}, device=-1)
+    trainer = training.Trainer(updater, (3, 'epoch'), out=out)
+    trainer.extend(extensions.LogReport())
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', '{reported}/loss', 'seen'], out=sys.stderr))
+    trainer.extend(note)
+    trainer.run()
+    return model
+
+
+@training.make_extension(trigger=(1, 'iteration'), priority=training.PRIORITY_WRITER)
+def note(trainer):
+    chainer.report({{'seen': trainer.updater.epoch + 0.5 * trainer.updater.iteration}})
+"""
+CLASS = """\
+class Note(training.Extension):
+    trigger = (1, 'iteration')
+    priority = training.PRIORITY_WRITER
+
+    def initialize(self, trainer):
+        self.first = trainer.updater.iteration
+
+    def __call__(self, trainer):
+        chainer.report({'seen': trainer.updater.epoch_detail - self.first})
+
+
+"""
+ONE = """\
+self.net.cleargrads()
+        loss = self.net(x, t)
+        loss.backward()
+        optimizer.update()"""
+TWO = """\
+loss = F.softmax_cross_entropy(self.net.net(x), t)
+        chainer.report({'loss': loss}, self.net.net.l1)
+        self.net.cleargrads()
+        loss.backward()
+        optimizer.update()
+        self.get_optimizer('second').update()"""
+USUAL_UPDATER = {
+    "name": "'main'",
+    "model": "model",
+    "other": "",
+    "optimizers": "optimizer",
+    "reported": "main",
+    "step": ONE,
+}
+UPDATERS = {
+    "one optimizer": {},
+    "a loss function": {"step": "optimizer.update(self.net, x, t)"},
+    "two optimizers": {
+        "name": "'first'",
+        "model": "net.l1",
+        "other": "other = chainer.optimizers.MomentumSGD(0.2)\n    other.setup(net.l2)",
+        "optimizers": "{'first': optimizer, 'second': other}",
+        "reported": "first",
+        "step": TWO,
+    },
+}
+
+
+@pytest.mark.parametrize("name", UPDATERS)
+def test_updaters_of_the_programs_own(name, tmp_path):
+    source = UPDATER.format(**{**USUAL_UPDATER, **UPDATERS[name]})
+    theirs, ours, code = both(source, head=HEAD)
+    assert "(compat.Updater)" in code and "updater.update()" in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
+def test_an_extension_class_of_the_programs_own(tmp_path):
+    source = CLASS + PROGRAM.format(**{**USUAL, "more": "trainer.extend(Note())"})
+    theirs, ours, code = both(source, head=HEAD)
+    assert "class Note(ppe.training.Extension)" in code and "trainer.epoch_detail" in code
+    compare(theirs, ours, code, tmp_path)
+
+
+def test_an_updater_whose_graphs_outlive_a_step_keeps_chainers_form():
+    step = "loss = self.net(x, t)\n        optimizer.update(lambda: loss)\n        optimizer.update(lambda: loss)"
+    source = UPDATER.format(**{**USUAL_UPDATER, "step": step})
+    code = migrate_source(HEAD + source, options=Options(style="native")).code
+    assert "(compat.StandardUpdater)" in code and "compat.Trainer" in code
+
+
+# what is changed of the usual program, and what the report says of the Trainer then
+ESCAPES = {
+    "a converter that is made at the call": (
+        {"updater": ", converter=lambda batch, device: convert(batch, device)"},
+        "what the converter returns is not known",
+    ),
+    "one of two models": ({"model": "Model(net) if net else print(net)"}, "how many parts a batch has"),
+    "a shift of something else": (
+        {"more": "trainer.extend(extensions.ExponentialShift('eps', 0.5))"},
+        "a shift of something that is not known to be the rate",
+    ),
+    "a writer": ({"more": "trainer.extend(extensions.snapshot(savefun=print))"}, "`savefun` of snapshot"),
+    "a part that reports": ({"model": "Model(L.Classifier(net))"}, "a part of the model reports by itself"),
+    "in a loop": ({"more": "optimizer = None"}, "`optimizer` gets another value later"),
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_what_is_not_understood_stays_in_chainers_form_as_a_whole_and_the_report_says_why(name):
+    changed, reason = ESCAPES[name]
+    source = HEAD + PROGRAM.format(**{**USUAL, **changed})
+    result = migrate_source(source, options=Options(style="native"))
+    for helper in ("compat.StandardUpdater", "compat.Trainer", "compat.Evaluator", "compat.SerialIterator"):
+        assert helper in result.code, result.code
+    assert "DataLoader" not in result.code and "torch.optim" not in result.code
+    said = [s.message for s in result.sites if s.symbol == "chainer.training.Trainer"]
+    assert len(said) == 1 and reason in said[0], said
+
+
+def test_a_run_goes_on_from_a_snapshot(tmp_path):
+    more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))"
+    in_order = "SerialIterator(data(20, 0), 4, shuffle=False)"
+    program = PROGRAM.format(**{**USUAL, "iterator": in_order, "more": more + "\n    load(trainer)"})
+    source = "def load(trainer):\n    if path[0]:\n        chainer.serializers.load_npz(path[0], trainer)\n\n\n"
+    theirs, ours, code = both("path = [None]\n\n\n" + source + program, head=HEAD)
+    assert "trainer.load_state_dict(" in code, code
+    logs = []
+    for namespace, side in ((theirs, "theirs"), (ours, "ours")):
+        net = namespace["Net"]()
+        with one_order():
+            run(namespace, net, tmp_path / side)
+        namespace["path"][0] = str(tmp_path / side / "s")
+        text = (tmp_path / side / "log").read_text()
+        with one_order():
+            log, _ = run(namespace, namespace["Net"](), tmp_path / (side + "2"))
+        logs.append((json.loads(text), log))
+    for first, again in logs:
+        assert [e["iteration"] for e in first] == [e["iteration"] for e in again] == [5, 10, 15]
+        assert [e["main/loss"] for e in first] == [e["main/loss"] for e in again]

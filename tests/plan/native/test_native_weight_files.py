@@ -1,0 +1,65 @@
+"""Programs that save and load, in native style, beside Chainer: what comes back is what was saved."""
+
+import pytest
+
+from tests.support.native_programs import check, migrated
+
+RESUMED = """
+def train(model):
+    import os
+    import tempfile
+
+    folder = tempfile.mkdtemp()
+    optimizer = optimizers.{make}
+    optimizer.setup(model)
+    other = Net()
+    again = optimizers.{make}
+    again.setup(other)
+    losses = []
+    rng = np.random.RandomState(0)
+    for i in range(4):
+        x = chainer.Variable(rng.randn(5, 3).astype('f'))
+        loss = F.mean(model(x) ** 2)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+    serializers.save_{kind}(os.path.join(folder, 'model'), model)
+    serializers.save_{kind}(os.path.join(folder, 'state'), optimizer)
+    serializers.load_{kind}(os.path.join(folder, 'model'), other)
+    serializers.load_{kind}(os.path.join(folder, 'state'), again)
+    for i in range(4):
+        x = chainer.Variable(rng.randn(5, 3).astype('f'))
+        loss = F.mean(other(x) ** 2)
+        other.cleargrads()
+        loss.backward()
+        again.update()
+        losses.append(float(loss.array))
+    return losses
+"""
+
+
+@pytest.mark.parametrize("kind", ["npz", "hdf5"])
+@pytest.mark.parametrize("make", ["Adam(alpha=0.1)", "MomentumSGD(0.1)", "AdaGrad(0.1)", "SMORMS3(0.1)"])
+def test_training_goes_on(kind: str, make: str) -> None:
+    code = check(RESUMED.format(kind=kind, make=make))
+    assert "torch.save(optimizer.state_dict(), os.path.join(folder, 'state'))" in code
+    assert "other.load_state_dict(compat.load_state(os.path.join(folder, 'model')))" in code
+
+
+def test_the_difference_is_declared() -> None:
+    result = migrated("serializers.save_npz('x', Net())")
+    site = next(s for s in result.sites if s.symbol.endswith("save_npz"))
+    assert (site.state, site.difference) == ("close", "weight-files")
+    assert "torch.save(Net().state_dict(), 'x')" in result.code
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import io\nf = io.BytesIO()\nserializers.save_npz(f, Net())",
+        "serializers.load_npz('x', Net(), path='updater/model:main/')",
+        "class Own(Net):\n    def serialize(self, s):\n        pass\nserializers.save_npz('x', Own())",
+    ],
+)
+def test_what_stays_faithful(body: str) -> None:
+    assert "state_dict" not in migrated(body).code

@@ -1,0 +1,118 @@
+"""Vendored helpers lack the methods that nobody names, and nothing else."""
+
+import ast
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.trimming import words
+
+ROOM = '''
+"""A room."""
+
+from collections.abc import Iterable
+
+
+def plain(x):
+    return x
+
+
+def other(x):
+    return plain(x)
+
+
+class Base:
+    limit = 3
+
+    def run(self):
+        """Says nothing of `never`."""
+        return self._inner()
+
+    def _inner(self):
+        return self.limit
+
+    # about saving
+    @property
+    def saved(self):
+        return other(1)
+
+    def __len__(self):
+        return 1
+
+
+class Thing(Base):
+    def state_dict(self):
+        return self.saved
+
+    def asked(self):
+        return getattr(self, "named_in_a_text")()
+
+    def named_in_a_text(self):
+        return Iterable
+'''
+
+
+@pytest.fixture
+def rooms(tmp_path: Path) -> Path:
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    (folder / "room.py").write_text(ROOM, encoding="utf-8")
+    return folder
+
+
+def members(text: str) -> set[str]:
+    found = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{item.name}" for item in node.body if isinstance(item, ast.FunctionDef)}
+        elif isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("Thing()", {"Base.__len__"}),
+        ("Thing().run()", {"Base.__len__", "Base.run", "Base._inner"}),
+        ("Thing().saved", {"Base.__len__", "Base.saved", "other", "plain"}),
+        ("Thing().asked()", {"Base.__len__", "Thing.asked", "Thing.named_in_a_text"}),
+        ("getattr(x, 'run')", {"Base.__len__", "Base.run", "Base._inner"}),
+        ("manager.load_state_dict(x)", {"Base.__len__", "Thing.state_dict", "Base.saved", "other", "plain"}),
+        ("extensions.snapshot()", {"Base.__len__", "Thing.state_dict", "Base.saved", "other", "plain"}),
+    ],
+)
+def test_what_is_named_stays(rooms: Path, program: str, expected: set[str]) -> None:
+    text = compat_file.build(["Thing"], rooms, said=words(program))
+    assert members(text) == expected
+    assert ("Iterable" in text) == ("Thing.asked" in expected), "imports follow"
+    assert ("# about saving" in text) == ("Base.saved" in expected), "a comment goes with its method"
+    compile(text, "chainer_compat.py", "exec")
+
+
+def test_without_words_all_stays(rooms: Path) -> None:
+    assert len(members(compat_file.build(["Thing"], rooms))) == 9
+
+
+@pytest.mark.parametrize("style", ["faithful", "native"])
+def test_every_helper_can_be_cut(style: str, tmp_path: Path) -> None:
+    """The least of each class still is a module that runs."""
+    names = sorted(compat_file.helper_names(style=style))
+    for part in (names[::2], names[1::2]):
+        text = compat_file.build([n for n in part if "chainer" not in n], style=style, said=())
+        (tmp_path / "chainer_compat.py").write_text(text, encoding="utf-8")
+        assert "Written by" in text and text.count("\n") < compat_file.build(part, style=style).count("\n")
+        if "import chainer\n" not in text:
+            assert runpy.run_path(str(tmp_path / "chainer_compat.py"))
+
+
+def test_the_protocols_are_those_of_the_installed_libraries() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+    try:
+        import protocols
+    finally:
+        del sys.path[0]
+    assert protocols.TARGET.read_text(encoding="utf-8") == protocols.text(), "run docs/protocols.py"

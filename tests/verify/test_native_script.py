@@ -1,0 +1,129 @@
+"""Native programs in lockstep: a loader of PyTorch's beside an iterator of Chainer's, in one order."""
+
+from pathlib import Path
+
+import pytest
+
+from chainer2torch.verify.script.script_report import ScriptReport
+from chainer2torch.verify.script.verify_script import verify_script
+
+CHAINER = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(5, 8)
+            self.l2 = L.Linear(8, 3)
+
+    def forward(self, x):
+        return self.l2(F.dropout(F.relu(self.l1(x)), 0.4))
+
+
+rng = np.random.RandomState(3)
+x, t = rng.rand(30, 5).astype("f"), rng.randint(0, 3, 30).astype("i")
+train = chainer.datasets.TupleDataset(x, t)
+first = chainer.iterators.ITERATOR(train, 7)
+second = chainer.iterators.SerialIterator(train, 11, shuffle=True)
+plain = chainer.iterators.SerialIterator(train, 8, repeat=False, shuffle=False)
+model = Net()
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(model)
+
+
+def update(batch):
+    x, t = chainer.dataset.concat_examples(batch)
+    loss = F.softmax_cross_entropy(model(x), t) * (1 + np.random.rand())
+    model.cleargrads()
+    loss.backward()
+    optimizer.update()
+
+
+while first.epoch < 3:
+    update(first.next())
+for batch in plain:
+    update(batch)
+while second.epoch < 2:
+    update(second.next())
+"""
+TORCH = """
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1 = nn.Linear(5, 8)
+        self.l2 = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.l2(F.dropout(F.relu(self.l1(x)), 0.4, training=self.training))
+
+
+rng = np.random.RandomState(3)
+x, t = rng.rand(30, 5).astype("f"), rng.randint(0, 3, 30).astype("i")
+train = TensorDataset(torch.from_numpy(x), torch.from_numpy(t).long())
+first = DataLoader(train, 7, shuffle=True)
+second = DataLoader(train, 11, shuffle=True)
+plain = DataLoader(train, 8)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def update(x, t):
+    loss = F.cross_entropy(model(x), t) * (1 + np.random.rand())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+for epoch in range(3):
+    for x, t in first:
+        update(x, t)
+for x, t in plain:
+    update(x, t)
+for epoch in range(2):
+    for x, t in second:
+        update(x, t)
+"""
+
+
+def compared(folder: Path, chainer: str, torch: str) -> ScriptReport:
+    for name, text in (("src", chainer), ("out", torch)):
+        (folder / name).mkdir()
+        (folder / name / "train.py").write_text(text, encoding="utf-8")
+    return verify_script(folder / "src", folder / "out", ["train.py"], iterations=60, timeout=100)
+
+
+@pytest.mark.parametrize("iterator", ["SerialIterator", "MultithreadIterator"])
+def test_batches_and_orders_are_the_same(tmp_path: Path, iterator: str) -> None:
+    report = compared(tmp_path, CHAINER.replace("ITERATOR", iterator), TORCH)
+    text = "\n".join(report.lines())
+    assert report.exit_code == 0, text
+    assert len([step for step in report.steps if step.name == "loss"]) == 3 * 5 + 4 + 2 * 3
+    assert "declared differences, made on both sides: first-values, noise, batch-geometry, shuffle-order" in text
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("7, shuffle=True", "7"),
+        ("7, shuffle=True", "7, shuffle=True, drop_last=True"),
+        ("range(3)", "range(2)"),
+        ("11, shuffle=True", "10, shuffle=True"),
+        ("DataLoader(train, 8)", "DataLoader(train, 8, shuffle=True)"),
+    ],
+)
+def test_other_batches_are_found(tmp_path: Path, right: str, wrong: str) -> None:
+    assert right in TORCH
+    report = compared(tmp_path, CHAINER.replace("ITERATOR", "SerialIterator"), TORCH.replace(right, wrong))
+    assert report.exit_code == 1
