@@ -85,3 +85,23 @@ def test_an_index_of_an_array_stays_an_array() -> None:
         "def f(x):\n    p = F.argmax(x, axis=1).array\n    return x.array[p], [1, 2, 3][p[0]]\n", head=HEAD
     )
     assert "item" not in migrated["__code__"]
+
+
+def test_only_sets_take_elements() -> None:
+    """A method `add` of the program's own class, of a module or of an unknown object gets the array as it is."""
+    source = """
+class Seen:
+    def add(self, x):
+        self.x = x
+
+
+def f(x, log, *others):
+    seen = Seen()
+    seen.add(x.array)
+    log.add(x.array, 2)
+    log.add(x.array)
+    xp = chainer.backend.get_array_module(x)
+    return xp.add(x.array, seen.x)
+"""
+    original, migrated = both(source, head=HEAD)
+    assert ".item()" not in migrated["__code__"]

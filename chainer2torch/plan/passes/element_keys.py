@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Kind, Method, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Kind, Lst, Method, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
@@ -20,6 +20,7 @@ _WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
 _COUNTING = frozenset(
     {"builtins.set", "builtins.frozenset", "builtins.dict", "collections.Counter", "collections.OrderedDict"}
 )
+_COUNTERS = frozenset(Ref(name) for name in _COUNTING)
 # methods of sets and dictionaries whose first argument is hashed, those that other objects have under the name last
 _OF_SETS = frozenset({"add", "discard"})
 _OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains__"})
@@ -66,12 +67,26 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _as_list(context, decisions, call.args[0])
     elif isinstance(call.func, ast.Attribute):
         receiver, name = context.kind(call.func.value), call.func.attr
-        if name in _ELEMENTS and not _is_array(receiver):
+        if name in _ELEMENTS and (isinstance(receiver, (Lst, Dct)) or receiver in _COUNTERS or receiver == UNKNOWN):
             _as_list(context, decisions, call.args[0])
-        elif name in _OF_SETS and not _is_array(receiver) or name in _OF_DICTIONARIES and isinstance(receiver, Dct):
+        elif name in _OF_SETS and _is_member(receiver, context.kind(call.args[0]), call):
+            _as_number(context, decisions, call.args[0])
+        elif name in _OF_DICTIONARIES and isinstance(receiver, Dct):
             _as_number(context, decisions, call.args[0])
         elif name == "get" and isinstance(callee, Method) and isinstance(callee.receiver, Dct):
             _as_number(context, decisions, call.args[0])
+
+
+def _is_member(receiver: Kind, added: Kind, call: ast.Call) -> bool:
+    """Whether `receiver.add(added)` puts one element into a set.
+
+    The analysis takes a set for a list, and a list has no such method. What is not known may be anything with a method
+    of that name: there only a value that is known to be one number is taken for an element.
+    """
+    if len(call.args) != 1 or call.keywords:
+        return False
+    one = all(isinstance(k, Tensor) and k.rank == 0 for k in options(added))
+    return isinstance(receiver, Lst) or receiver == UNKNOWN and one
 
 
 def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
