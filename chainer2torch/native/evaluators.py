@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,11 +32,11 @@ class Evaluator(Extension):
         self,
         iterator: Any,
         target: Any,
-        converter: Callable[..., Any] = collate_to,
+        converter: Any = collate_to,
         device: Any = None,
-        eval_hook: Callable[[Any], None] | None = None,
-        eval_func: Callable[..., Any] | None = None,
-    ) -> None:
+        eval_hook: Any = None,
+        eval_func: Any = None,
+    ):
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
         self.converter, self.eval_hook, self.eval_func = converter, eval_hook, eval_func
@@ -58,7 +57,8 @@ class Evaluator(Extension):
     def __call__(self, trainer: Any = None) -> Any:
         reporter = reporting.Reporter()
         for name, target in self._targets.items():
-            reporter.add_observers("", observers(target, "/".join(filter(None, (self.name, name)))).items())
+            for path, part in observers(target, "/".join(filter(None, (self.name, name)))).items():
+                reporter.add_observer(path, part)
         own = [*self._targets.values(), *vars(self).values(), getattr(self.eval_func, "__self__", None)]
         with reporter, evaluating(*(value for value in own if isinstance(value, nn.Module))):
             result = self.evaluate()

@@ -10,17 +10,18 @@ from pytorch_pfn_extras.training.trigger import Trigger
 from pytorch_pfn_extras.training.trigger import get_trigger as pfn_trigger
 
 
-class _CrossingTrigger(Trigger):
-    """Remembers where the training was when it was asked last."""
+class IntervalTrigger(triggers.IntervalTrigger):
+    """Fires when a multiple of the period is reached since it was asked last, in epochs or iterations of the updater.
 
-    def __init__(self, unit: str) -> None:
-        if unit not in ("epoch", "iteration"):
-            raise ValueError("Trigger unit must be either 'epoch' or 'iteration'.")
-        self.unit, self._last = unit, 0.0
+    pytorch-pfn-extras counts iterations: it takes all epochs to have the same number of them, where Chainer's iterators
+    fill the last batch of an epoch from the next one. Source: chainer.training.triggers.IntervalTrigger.
+    """
 
-    def _passed(self, manager: Any) -> tuple[float, float]:
-        last, self._last = self._last, getattr(manager.updater, "epoch_detail" if self.unit == "epoch" else "iteration")
-        return last, self._last
+    _last = 0.0
+
+    def __call__(self, manager: Any) -> bool:
+        last, self._last = self._last, getattr(manager, "epoch_detail" if self.unit == "epoch" else "iteration")
+        return last // self.period != self._last // self.period
 
     def state_dict(self) -> dict[str, Any]:
         return {"last": self._last}
@@ -29,37 +30,19 @@ class _CrossingTrigger(Trigger):
         self._last = state["last"]
 
 
-class IntervalTrigger(_CrossingTrigger):
-    """Fires when a multiple of the period is reached, in epochs or iterations.
-
-    That of pytorch-pfn-extras takes all epochs to have the same number of iterations, where Chainer's iterators fill
-    the last batch of an epoch from the next one. Source: chainer.training.triggers.IntervalTrigger.
-    """
-
-    def __init__(self, period: float, unit: str) -> None:
-        super().__init__(unit)
-        self.period = period
-
-    def __call__(self, manager: Any) -> bool:
-        last, now = self._passed(manager)
-        return last // self.period != now // self.period
-
-    def get_training_length(self) -> tuple[float, str]:
-        return self.period, self.unit
-
-
-class ManualScheduleTrigger(_CrossingTrigger):
+class ManualScheduleTrigger(IntervalTrigger):
     """Fires at given epochs or iterations. Source: chainer.training.triggers.ManualScheduleTrigger."""
 
-    def __init__(self, points: Any, unit: str) -> None:
-        super().__init__(unit)
+    finished = False
+
+    def __init__(self, points: Any, unit: str):
+        super().__init__(1, unit)
         self.points = points if isinstance(points, list) else [points]
-        self.finished = False
 
     def __call__(self, manager: Any) -> bool:
-        last, now = self._passed(manager)
-        self.finished = now >= max(self.points)
-        return any(last < point <= now for point in self.points)
+        last, _ = self._last, super().__call__(manager)
+        self.finished = self._last >= max(self.points)
+        return any(last < point <= self._last for point in self.points)
 
 
 def get_trigger(trigger: Any) -> Any:

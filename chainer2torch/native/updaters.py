@@ -45,9 +45,10 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
 
 
 class UpdaterBase:
-    """The base of updaters that make everything themselves. Source: chainer.training.Updater."""
+    """The base of updaters that make everything themselves; ``serialize`` says what is saved.
 
-    iteration = 0
+    Source: chainer.training.Updater.
+    """
 
     def connect_trainer(self, trainer: Any) -> None:
         pass
@@ -55,20 +56,26 @@ class UpdaterBase:
     def finalize(self) -> None:
         pass
 
+    def state_dict(self) -> dict[str, Any]:
+        return state_of(self)
 
-class Updater(UpdaterBase):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        load_state_of(self, state)
+
+
+class Updater:
     """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
 
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    def __init__(
-        self, iterator: Any, optimizer: Any, converter: Callable[..., Any] | None = None, device: Any = None
-    ) -> None:
+    iteration = 0
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter = converter or collate_to
-        self._device = self.device = None if device is None else get_device(device)
+        self.converter = converter
+        self.device = self._device = None if device is None else get_device(device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -79,12 +86,15 @@ class Updater(UpdaterBase):
     def get_all_optimizers(self) -> dict[str, Any]:
         return dict(self._optimizers)
 
-    def update_core(self) -> None:
-        raise NotImplementedError
+    def connect_trainer(self, trainer: Any) -> None:
+        pass
 
     def update(self) -> None:
         self.update_core()
         self.iteration += 1
+
+    def update_core(self) -> None:
+        raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         if name in ("epoch", "epoch_detail", "previous_epoch_detail", "is_new_epoch"):
@@ -96,17 +106,16 @@ class Updater(UpdaterBase):
             iterator.finalize()
 
     def state_dict(self) -> dict[str, Any]:
-        iterators = {name: state_of(iterator) for name, iterator in self._iterators.items()}
-        return {"iteration": self.iteration, "iterators": iterators}
+        return {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.iteration = state["iteration"]
-        for name, iterator in self._iterators.items():
-            load_state_of(iterator, state["iterators"][name])
+        for key, iterator in self._iterators.items():
+            iterator.load_state_dict(state[key])
 
 
 class StandardUpdater(Updater):
-    """One step on the next batch: ``optimizer.update(loss_func, *batch)``, the loss being that of the model by default.
+    """One step on the next batch: ``optimizer.update(loss_func, *batch)``; the loss is by default what the model gives.
 
     Source: chainer.training.updaters.StandardUpdater.
     """
@@ -115,22 +124,20 @@ class StandardUpdater(Updater):
         self,
         iterator: Any,
         optimizer: Any,
-        converter: Callable[..., Any] | None = None,
+        converter: Any = collate_to,
         device: Any = None,
-        loss_func: Callable[..., Any] | None = None,
+        loss_func: Any = None,
         auto_new_epoch: bool = True,
-        input_device: Any = None,
-    ) -> None:
+    ):
         super().__init__(iterator, optimizer, converter, device)
         self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
-        self.input_device = self.device if input_device is None else get_device(input_device)
         for each in self._optimizers.values():
             if device is not None:
                 each.target.to(self.device)
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
-        batch = converted(self.converter, iterator.next(), self.input_device)
+        batch = converted(self.converter, iterator.next(), self.device)
         call_with(functools.partial(optimizer.update, self.loss_func or optimizer.target), batch)
         if self.auto_new_epoch and iterator.is_new_epoch:
             optimizer.new_epoch()
