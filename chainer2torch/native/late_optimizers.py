@@ -16,16 +16,19 @@ import torch
 from chainer2torch.native.optimizers import (
     SMORMS3,
     Adam,
-    AdamW,
     MomentumSGD,
     NesterovAG,
     RMSpropGraves,
+    _decay_parameters,
     fill_missing_gradients,
 )
 
 
 class Setting:
-    """A value of all parameter groups as an attribute of the optimizer; ``place``: of a pair that is such a value."""
+    """A value of all parameter groups as an attribute of the optimizer; ``place``: of a pair that is such a value.
+
+    Source: chainer.optimizer.HyperparameterProxy.
+    """
 
     def __init__(self, key: str, place: int | None = None):
         self.key, self.place = key, place
@@ -98,17 +101,9 @@ class LateOptimizer(torch.optim.Optimizer):
             hook(self)
 
     def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
-        """One step; with ``lossfun`` the gradients of its value are computed first. Another loss may share the graph.
-
-        NumPy arrays that are given to a module become tensors.
-        """
+        """One step; with ``lossfun`` the gradients of its value are computed first."""
         if lossfun is not None:
-            is_module = isinstance(lossfun, torch.nn.Module)
-            if is_module:
-                args = tuple(torch.as_tensor(x) if isinstance(x, np.ndarray) else x for x in args)
-            loss = lossfun(*args, **kwds)
-            self.zero_grad()
-            loss.backward(retain_graph=not is_module)
+            self.compute_gradients(lossfun, *args, **kwds)
         fill_missing_gradients(self)
         self.call_hooks()
         self.t += 1
@@ -116,6 +111,18 @@ class LateOptimizer(torch.optim.Optimizer):
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()
         self.call_hooks("post")
+
+    def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
+        """The gradients of what a function gives. Another loss may share its graph, except that of a module.
+
+        NumPy arrays that are given to a module become tensors.
+        """
+        is_module = isinstance(lossfun, torch.nn.Module)
+        if is_module:
+            args = tuple(torch.as_tensor(x) if isinstance(x, np.ndarray) else x for x in args)
+        loss = lossfun(*args, **kwds)
+        self.zero_grad()
+        loss.backward(retain_graph=not is_module)
 
     def use_cleargrads(self, use: bool = True) -> None:
         """Says nothing here: gradients are always cleared."""
@@ -228,6 +235,11 @@ class LateAdam(LateOptimizer, Adam):
         """The rate with the correction of the biases, which counts from the first update on."""
         return float(self.alpha * (1 - self.beta2**self.t) ** 0.5 / (1 - self.beta1**self.t))
 
+    @property
+    def alpha_t(self) -> float:
+        """Newer name of ``lr``."""
+        return self.lr
+
 
 class LateAMSGrad(LateAdam):
     """Source: chainer.optimizers.AMSGrad."""
@@ -236,10 +248,9 @@ class LateAMSGrad(LateAdam):
         super().__init__(alpha, beta1, beta2, eps, amsgrad=True)
 
 
-class LateAdamW(LateOptimizer, AdamW):
+class LateAdamW(LateAdam):
     """Source: chainer.optimizers.AdamW."""
 
-    alpha, beta1, beta2, eps = Setting("lr"), Setting("betas", 0), Setting("betas", 1), Setting("epsilon")
     weight_decay_rate = Setting("weight_decay_rate")
 
     def __init__(
@@ -251,7 +262,9 @@ class LateAdamW(LateOptimizer, AdamW):
         *,
         weight_decay_rate: float = 0,
     ):
-        super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, weight_decay_rate=weight_decay_rate)
+        super().__init__(alpha, beta1, beta2, eps)
+        self.weight_decay_rate = weight_decay_rate
+        self.register_step_pre_hook(_decay_parameters)
 
 
 class OptimizersByName:
