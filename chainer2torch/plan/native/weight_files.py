@@ -10,7 +10,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
-from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.plan.native.optimizers import CONCERN, SAVED
+from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
@@ -60,7 +61,9 @@ def _template(name: str, bound: Bound) -> str:
 def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
     """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
     kind = context.kind(obj)
-    if objects.of(kind):
+    if made := objects.of(kind):
+        if len(made) == len(options(kind)) and all(objects.concern(k) is CONCERN for k in made):
+            return has_short_optimizers(context.analysis) or objects.is_native(kind)
         return objects.is_native(kind)
     return (
         all(k == UNKNOWN or _is_plain_link(context, k) for k in options(kind))
