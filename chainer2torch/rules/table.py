@@ -243,17 +243,25 @@ def load_rules(
                 seen[name] = label
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
     for path, label in native:
-        _add_native(rows, path, label, problems, lazy)
+        _add_native(rows, old, path, label, problems, lazy)
     if strict and problems:
         raise RulesError("\n".join(problems))
     packed = {name: Rows(pack) for name, pack in packs.items()}
     return Rules(Rows(rows), aliases, libraries, packed, Rows(old), Rows(python), style)
 
 
-def _add_native(rows: dict[str, Row | Later[Row]], path: Path, label: str, problems: list[str], lazy: bool) -> None:
-    """Puts the rows of a table of the native style over those of the same names."""
+def _add_native(
+    today: dict[str, Row | Later[Row]],
+    old: dict[str, Row | Later[Row]],
+    path: Path,
+    label: str,
+    problems: list[str],
+    lazy: bool,
+) -> None:
+    """Puts the rows of a table of the native style over those of the same names, of version 1 if it says so."""
     text = _text(path, label, problems)
     data = _read(text, label, problems)
+    rows = old if data.pop("era", None) else today
     prefix = _prefix(data.pop("module", ""))
     grouped: list[str] = []
     groups = list(rows_of_groups(data, grouped))
