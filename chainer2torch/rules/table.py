@@ -260,7 +260,7 @@ def load_rules(
                 seen[name] = label
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
     for path, label in native:
-        _add_native(rows, under, path, label, problems, lazy)
+        _add_native(rows, under, old, path, label, problems, lazy)
     if strict and problems:
         raise RulesError("\n".join(problems))
     packed = {name: Rows(pack) for name, pack in packs.items()}
@@ -269,19 +269,21 @@ def load_rules(
 
 
 def _add_native(
-    rows: dict[str, Row | Later[Row]],
+    today: dict[str, Row | Later[Row]],
     under: dict[str, dict[str, Row | Later[Row]]],
+    old: dict[str, Row | Later[Row]],
     path: Path,
     label: str,
     problems: list[str],
     lazy: bool,
 ) -> None:
-    """Puts the rows of a table of the native style over those of the same names.
+    """Puts the rows of a table of the native style over those of the same names, of version 1 if it says so.
 
     A table with ``unless`` leaves those beneath to projects about which the answer to this question is yes.
     """
     text = _text(path, label, problems)
     data = _read(text, label, problems)
+    rows = old if data.pop("era", None) else today
     prefix = _prefix(data.pop("module", ""))
     unless = data.pop("unless", "")
     grouped: list[str] = []
