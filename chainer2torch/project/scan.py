@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks, transaction
 from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.project.newer_syntax import newer_syntax
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.report.model import (
     CLEAN,
@@ -373,7 +374,9 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
             f"`reindent {path}` or `expand -t 8`, and run chainer2torch again",
             line,
         )
-    return FileError("C2T004", path, f"syntax error: {match[2] if match else message}", line)
+    said = match[2] if match else message
+    newer = newer_syntax(text, here, said)
+    return FileError("C2T004", path, newer or f"syntax error: {said}", line)
 
 
 def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
