@@ -40,7 +40,7 @@ class ImportStatements(Interpreter):
                 self._import_star(source, name, node.level)
                 continue
             if alias.name == HELPERS:
-                kind = Ref(HELPERS)
+                kind: Kind = Ref(HELPERS)
             elif source is not None:
                 kind = self.attribute(source, alias.name)
             elif node.level:
