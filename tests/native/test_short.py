@@ -21,12 +21,14 @@ LONGER = {
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "SerialIterator": (60, 1),
+    "ParallelUpdater": (165, 14),
+    "MultiprocessParallelUpdater": (175, 15),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {"LateOptimizer": 62, "Trainer": 50, "Evaluator": 45, "SerialIterator": 55, "Updater": 35}
-INTERFACES["MultiprocessIterator"] = 35
+INTERFACES |= {"MultiprocessIterator": 35, "ParallelUpdater": 36, "MultiprocessParallelUpdater": 42}
 LATE = (140, 9)
 
 
