@@ -282,6 +282,10 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.literal(name) is None if node is None else q.may_be_none(node)
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
+    if function == "ends_with":  # of a text that the call states
+        text = q.literal(name)
+        ending = args[1].value if len(args) > 1 and isinstance(args[1], ast.Constant) else ""
+        return text.endswith(str(ending)) if isinstance(text, str) else UNDECIDED
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)

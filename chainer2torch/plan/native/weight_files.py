@@ -69,7 +69,10 @@ def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr
         return False
     kind = context.kind(obj)
     if objects.of(kind):
-        short = has_short_optimizers(context.analysis) and all(_is_optimizer(context, k) for k in options(kind))
+        optimizers = any(_is_optimizer(context, k) for k in options(kind))
+        short = (
+            has_short_optimizers(context.analysis) if optimizers else not context.analysis.once(_links_with_protocol)
+        )
         return short or objects.is_native(kind)
     if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
         return False
