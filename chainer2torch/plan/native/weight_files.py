@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
@@ -68,7 +69,8 @@ def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr
         return False
     kind = context.kind(obj)
     if objects.of(kind):
-        return objects.is_native(kind) or all(_is_optimizer(context, k) for k in options(kind))
+        short = has_short_optimizers(context.analysis) and all(_is_optimizer(context, k) for k in options(kind))
+        return short or objects.is_native(kind)
     if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
         return False
     links_only = all(_is_link(context, k) for k in options(kind))
