@@ -76,6 +76,7 @@ class Question:
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
 
     def literal(self, name: str) -> Any:
@@ -262,6 +263,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.input_kind is None or q.input_kind != UNKNOWN
     if function == "walks_freely":
         return q.walks_freely()
+    if function == "names_asked":
+        return q.names_asked()
     if function in ("graph_shared", "graph_cut"):
         return getattr(q.graph(), function[6:])
     if function == "defined":

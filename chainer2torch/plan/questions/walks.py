@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.plan.context import Context
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Tensor, options
+from chainer2torch.analysis.source import Source
 
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 
@@ -16,11 +18,11 @@ def simple(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def walked(context: Context, node: ast.expr) -> str:
+def walked(source: Source, node: ast.expr) -> str:
     """Which walk over links a name is the loop variable of; 'skipself' where it leaves the first link out."""
     if not isinstance(node, ast.Name):
         return ""
-    for ancestor in context.source.ancestors(node):
+    for ancestor in source.ancestors(node):
         loops = (
             [(ancestor.target, ancestor.iter)]
             if isinstance(ancestor, (ast.For, ast.AsyncFor))
@@ -34,6 +36,41 @@ def walked(context: Context, node: ast.expr) -> str:
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
     return ""
+
+
+def walked_model(source: Source, node: ast.expr) -> ast.expr | None:
+    """The model in ``for p in model.params():``, of whose parameters ``p`` is one."""
+    if not isinstance(node, ast.Name):
+        return None
+    for ancestor in source.ancestors(node):
+        if isinstance(ancestor, ast.For):
+            target, walk = ancestor.target, ancestor.iter
+            if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
+                found = isinstance(target, ast.Name) and isinstance(walk, ast.Call) and not walk.args
+                owner = walk.func if found and isinstance(walk, ast.Call) else None
+                plain = isinstance(owner, ast.Attribute) and owner.attr == "params" and simple(owner.value)
+                return owner.value if plain and isinstance(owner, ast.Attribute) else None
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            break
+    return None
+
+
+def names_asked(analysis: Analysis) -> bool:
+    """Whether the project asks links or parameters for their names, other than in a walk over a model in sight.
+
+    The faithful walks tell the names to what they give; the short ones do not.
+    """
+    return any(
+        node.attr == "name"
+        and isinstance(node.ctx, ast.Load)
+        and walked_model(module.source, node.value) is None
+        and any(
+            isinstance(k, Tensor) or analysis.is_link(k) or k == UNKNOWN and bool(walked(module.source, node.value))
+            for k in options(analysis.kind(node.value))
+        )
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )
 
 
 def _walk_in(node: ast.expr) -> str:
