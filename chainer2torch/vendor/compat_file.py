@@ -64,7 +64,8 @@ def build(
 
 def helper_names(folder: Path | None = None, *, style: str = "faithful") -> frozenset[str]:
     """All public helpers that ``build`` knows."""
-    return frozenset(name for name in _module(folder, style).homes if name[0] != "_")
+    replaced = {FAITHFUL + name for name in SHORT_FORMS}  # nothing that is written today names them
+    return frozenset(name for name in _module(folder, style).homes if name[0] != "_" and name not in replaced)
 
 
 def is_ours(text: str) -> bool:
