@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from chainer2torch.project import files
 from chainer2torch.project.scan import Engine, Project, analyse, collect
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import Report
+
+if TYPE_CHECKING:  # only what writes needs it
+    from chainer2torch.project.output import Change
 
 _LONG_RUN = 20
 
@@ -98,6 +101,15 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
         return room.migrate_sources(texts, **settings)
 
     return engine
+
+
+def checked(project: Project, wanted: Sequence[Change], options: Settings) -> None:
+    """Migrates the output once more, in memory; that it would change is a problem of the project."""
+    if wanted and options.self_check:
+        from chainer2torch.project.self_check import self_check
+
+        options = dataclasses.replace(options, trace=None, style=project.trees[0].style)
+        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None)))
 
 
 def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:

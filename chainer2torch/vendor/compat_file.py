@@ -20,6 +20,7 @@ from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
 from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
+_FROM_PACKAGE = re.compile(rf"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+{MODULE_NAME}\b", re.MULTILINE)
 FILE_NAME = MODULE_NAME + ".py"
 _TOOL = Path(__file__).resolve().parents[1]
 _COMPAT = _TOOL / "compat"
@@ -81,6 +82,12 @@ def style_of(text: str) -> str:
 def is_helper_module(path: str, text: str) -> bool:
     """Whether a file is a ``chainer_compat.py`` of this tool's: nothing in it is ever rewritten."""
     return path.rpartition("/")[2] == FILE_NAME and is_ours(text)
+
+
+def package_named(text: str) -> str:
+    """The package from which a migrated file imports ``chainer_compat``; empty when it lies in the import root."""
+    found = _FROM_PACKAGE.search(text) if MODULE_NAME in text else None
+    return found[1] if found else ""
 
 
 def names_used(text: str, style: str = "faithful") -> frozenset[str]:
