@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chainer2torch.cli import completion, options
+from chainer2torch.cli import completion, options, progress
 from chainer2torch.cli.command import Command, Group
 from chainer2torch.cli.errors import DONE, Failure
 from chainer2torch.cli.options import PATH
@@ -143,12 +143,21 @@ def verify_rules(
 @click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Also the models that `chainer2torch trace` saw.")
+@click.option("--budget", type=float, metavar="SECONDS", help="For all: what is not reached then is not verified.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 100),
+    default=0,
+    metavar="PERCENT",
+    help="Exit 1 unless so many of the classes are proved (default: any number, if nothing differs).",
+)
 @options.both_sides
 def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **chosen: Any) -> int:
-    """Compare models from the same weights: those that SRC/pyproject.toml names, and others whose inputs the code tells."""  # noqa: E501
+    """Compare all links of SRC from the same weights. What they are made from is read from the code, searched, or named in SRC/pyproject.toml."""  # noqa: E501
     from chainer2torch import verify as room
 
-    result = room.verify_models(_folder(src), _folder(out), names, **chosen)
+    with progress.models() as tell:
+        result = room.verify_models(_folder(src), _folder(out), names, tell=tell, **chosen)
     return _verified(result, result.lines(verbose=True), report_file)
 
 

@@ -45,6 +45,7 @@ from chainer2torch.rewrite.suite_lines import (
     mark_each,
     missing_comments,
     pass_line,
+    without_self_assignments,
 )
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
@@ -140,6 +141,7 @@ class _Rewriter:
         self.updated: dict[Span, cst.BaseExpression] = {}
         self.failed: list[Edit] = []
         self.placed = False
+        self.in_class = False
         self.top: set[cst.CSTNode] = set()
         self.found: set[Span | int] = set()
 
@@ -155,6 +157,9 @@ class _Rewriter:
         """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""
         paths = self.located.paths
         changes: dict[str, Any] = {}
+        outside = self.in_class
+        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+            self.in_class = isinstance(node, cst.ClassDef)
         for name in fields(node.__class__):
             value = getattr(node, name)
             if isinstance(value, (tuple, list)):
@@ -167,6 +172,8 @@ class _Rewriter:
             elif id(value) in paths:
                 new = self.rebuild(value)
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
+        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+            self.in_class = outside
         updated = node.with_changes(**changes) if changes else node
         if changes and isinstance(node, cst.FormattedString):
             updated = self._in_braces(node, updated)
@@ -192,7 +199,11 @@ class _Rewriter:
             updated = keep_comments(original, updated)
         start = self.located.statements.get(original)
         edits = self.statements[start] if start is not None else []
-        if edits or isinstance(original, cst.SimpleStatementLine):
+        if isinstance(original, cst.SimpleStatementLine):
+            if not edits and not self.in_class and updated is not original:
+                updated = without_self_assignments(original, updated)
+            return self._statement(original, updated, edits)
+        if edits:
             return self._statement(original, updated, edits)
         if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
             return updated.with_changes(body=[*updated.body, pass_line()])

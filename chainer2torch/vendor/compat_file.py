@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.version import __version__
-from chainer2torch.vendor.trimming import trimmed
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
+from chainer2torch.vendor.short_forms import SHORT_FORMS
+from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
 _FROM_PACKAGE = re.compile(rf"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+{MODULE_NAME}\b", re.MULTILINE)
@@ -200,10 +201,16 @@ class _Module:
         targets = {room.resolve(definition, name) for name in names} - {None}
         for alias in room.room_imports & names:
             targets |= {(alias, name) for name in definition.attributes(alias, eager)}
-        for origin, original in sorted(target for target in targets if target is not None):
+        for origin, original in sorted(self._short_form(*target) for target in targets if target is not None):
             if (origin, original) not in self.definitions:
                 raise VendorError(f"{room.path}: uses {original} of {self.folder}.{origin}, which does not define it")
             yield self.definitions[origin, original]
+
+    def _short_form(self, room: str, name: str) -> tuple[str, str]:
+        """The short helper that takes the place of another one; any other helper itself."""
+        if name not in SHORT_FORMS or room.startswith(_NATIVE_ROOMS):
+            return room, name
+        return next((home for home in self.homes.get(name, ()) if home[0].startswith(_NATIVE_ROOMS)), (room, name))
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}

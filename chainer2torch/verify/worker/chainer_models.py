@@ -11,7 +11,17 @@ import os
 
 import numpy
 
-from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, missing, roots, wire
+from . import (
+    chainer_gpu,
+    chainer_legacy,
+    chainer_noise,
+    chainer_snippets,
+    definitions,
+    lockstep,
+    missing,
+    roots,
+    wire,
+)
 
 
 def work(job, folder):
@@ -27,7 +37,7 @@ def work(job, folder):
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            folders.enter(case["module"], case["root"])
+            folders.enter(case["module"], case["root"], case["file"])
             arrays = results.array_file(case["id"])
             record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]
@@ -66,6 +76,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(outputs)
             record["weights"] = weights
             record["missing"] = missing.names()
+            record["left_out"] = definitions.left_out()
             record["calls"] = [call for call, _ in calls.seen]
             for _, outputs in calls.seen:
                 arrays.update(outputs)

@@ -12,6 +12,7 @@ import torch
 
 from . import (
     compat_module,
+    definitions,
     half_migrated,
     lockstep,
     missing,
@@ -34,7 +35,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            folders.enter(case["module"], case["root"])
+            folders.enter(case["module"], case["root"], case["file"])
             # The project's own helpers keep its train mode: they must be there before the mode is set.
             with contextlib.suppress(ImportError):
                 importlib.import_module("chainer_compat")
@@ -73,6 +74,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
                     # What was computed until then tells where the difference begins.
                     record = wire.failure(phase, error)
             record["missing"] = missing.names()
+            record["left_out"] = definitions.left_out()
             record["names"] = named.how if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
