@@ -129,9 +129,16 @@ def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _rules(rule_dirs: tuple[Path, ...], style: str) -> Any:
-    from chainer2torch.rules.table import load_rules
+    from chainer2torch.rules.table import RulesError, load_rules
 
-    return load_rules(rule_dirs, lazy=True, style=style)
+    rules = load_rules(rule_dirs, lazy=True, style=style)
+    if rule_dirs:  # a table can name functions of chainer2torch, and no others
+        from chainer2torch.engine import HARD_CASES
+
+        for row in rules.rows.values():
+            if row.function and row.function not in HARD_CASES:
+                raise RulesError(f"{row.name}: chainer2torch has no function {row.function!r}; use a template")
+    return rules
 
 
 def write_report(path: Path, form: str, report: Report, extras: Extras) -> None:
