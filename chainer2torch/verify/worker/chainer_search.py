@@ -46,7 +46,7 @@ class Search(object):
         self.end = time.process_time() + seconds
         self.tried = self.farther = 0
         self.best = None
-        self.first = None
+        self.size = 0
 
     def run(self):
         """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
@@ -82,9 +82,10 @@ class Search(object):
         return {
             "status": "ok",
             "arguments": self._arguments(found),
-            "method": found.method if found.method not in ("forward", "__call__") else "",
+            "method": found.method,
             "inputs": dict(zip(names, found.inputs.values())),
             "tried": self.tried,
+            "size": self.size,
         }
 
     # -- what is tried -----------------------------------------------------------------------------------------------
@@ -105,25 +106,22 @@ class Search(object):
 
     def _methods(self, cls):
         """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
-        names = ["forward", "__call__"] if "forward" in self.hints["methods"] else ["__call__", "forward"]
-        for name in names:
-            method = getattr(cls, name, None)
-            owner = getattr(method, "__module__", "")
-            if method is None or (name == "__call__" and owner == "chainer.link"):
-                continue
-            yield name, self._parameters(method)
-            break
+        call = inspect.getattr_static(cls, "__call__", None)
+        if call is None or getattr(call, "__module__", "") == "chainer.link":
+            call = getattr(cls, "forward", None)
+        if call is not None:
+            yield "", self._parameters(call)
         for name in self.hints["methods"]:
             method = getattr(cls, name, None)
-            if name.startswith("_") or name in _NO_MODEL or name == "forward" or not inspect.isfunction(method):
+            if name.startswith("_") or name in _NO_MODEL or not inspect.isfunction(method):
                 continue
             parameters = self._parameters(method)
-            if parameters or name.startswith(("sample", "generate", "make", "get")):
+            if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
                 yield name, parameters
 
     def _of_method(self, cls, constructor, method, end):
         name, parameters = method
-        known = self.hints["inputs"] if name in ("forward", "__call__") else {}
+        known = self.hints["inputs"] if not name else {}
         waiting, seen = [], set()
         for arguments in self._makers(constructor):
             for names in self._names(parameters):
@@ -140,7 +138,7 @@ class Search(object):
     def _starts(self, names, known):
         """Inputs to begin with: what the code tells of them, the others of one sort."""
         open_ = [name for name in names if not known.get(name)]
-        for sort in search_values.sorts(open_):
+        for sort in search_values.sorts(open_, self.hints["first"]):
             given = dict(zip(open_, sort))
             yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
@@ -237,15 +235,14 @@ class Search(object):
         return "{}({}){} of {}".format(
             self.target.partition(":")[2],
             self._arguments(attempt),
-            "" if attempt.method in ("forward", "__call__") else "." + attempt.method,
+            "." + attempt.method if attempt.method else "",
             ", ".join(_shown(spec) for spec in attempt.inputs.values()) or "nothing",
         )
 
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
-        method = "" if attempt.method in ("forward", "__call__") else attempt.method
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = model_text.text(self.target, self._arguments(attempt), method, names)
+        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
         reach = _Reach(self.tree)
         phase = "build"
         try:
@@ -256,6 +253,7 @@ class Search(object):
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise TypeError("output: holds no array that can be compared")
+            self.size = size_of(namespace["model"])
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             return phase, error, reach.score()
@@ -290,6 +288,11 @@ class _Reach(object):
     def _line(self, frame, event, arg):
         self._lines.add((frame.f_code.co_filename, frame.f_lineno))
         return self._line
+
+
+def size_of(model):
+    """How many values the parameters of a model have."""
+    return sum(param.data.size for param in model.params() if param.data is not None)
 
 
 def drawn(spec):

@@ -73,14 +73,17 @@ def inputs_for(name):
     return first + [value for value in _ANY if value not in first] + [None]
 
 
-def sorts(names):
-    """Inputs of one sort for all names, labels and numbers apart: how an attempt begins."""
+def sorts(names, first="images"):
+    """Inputs of one sort for all names, labels and numbers apart: how an attempt begins. ``first`` is what the layers
+    of the model take.
+    """
     if not names:
         yield []
         return
     special = [_LABELS, _STATES, _NUMBERS, _FLAGS, _RATES]
     open_ = [not any(p.search(name) for p in special) or len(names) == 1 for name in names]
-    for sort, labels in (
+    begin = {"images": IMAGE, "vectors": VECTOR, "words": WORDS, "sequences": SENTENCES, "signals": SIGNAL}[first]
+    pairs = (
         (IMAGE, LABEL),
         (VECTOR, LABEL),
         (WORDS, LABEL),
@@ -92,7 +95,8 @@ def sorts(names):
         (SIGNAL, LABEL),
         (SPEECH, LABEL_LISTS),
         (STEPS, LABEL),
-    ):
+    )
+    for sort, labels in sorted(pairs, key=lambda pair: pair[0] is not begin):
         yield [
             sort if free else labels if _LABELS.search(name) and not _FLAGS.search(name) else inputs_for(name)[0]
             for name, free in zip(names, open_)
