@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ def run(
             for tree in project.trees:
                 tree.pin = pinned(tree) if tree.sources else None
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
-            analyse(project, _engine(options, rewrite, kinds, progress))
+            known = [entry.relative for tree in project.trees for entry in tree.entries]
+            analyse(project, _engine(options, rewrite, kinds, progress, known))
     if any(tree.place for tree in project.trees):
         from chainer2torch.project import dependencies
 
@@ -67,8 +68,10 @@ def _style(project: Project, asked: str) -> str:
     return found.pop() if len(found) == 1 else asked
 
 
-def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
+def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known: Collection[str]) -> Engine:
+    """The engine with these options; ``known`` are all files of the project, also those that are not read."""
     from chainer2torch import engine as room
+    from chainer2torch.python2 import engine as python2
 
     rules = _rules(options.rules, options.style)
     if options.trace is not None:
@@ -93,9 +96,15 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
                 modernize=options.modernize,
             ),
         }
-        if options.trace is not None:
-            return trace.migrate_with_trace(texts, hints, **settings)
-        return room.migrate_sources(texts, **settings)
+
+        def run(texts: Mapping[str, str]) -> Mapping[str, Any]:
+            if options.trace is not None:
+                return trace.migrate_with_trace(texts, hints, **settings)
+            return room.migrate_sources(texts, **settings)
+
+        if not options.modernize:
+            return run(texts)
+        return python2.migrate(texts, run, functools.partial(room.facts, rules=rules, pinned=pinned), known)
 
     return engine
 
