@@ -2,6 +2,8 @@
 
 import io
 
+import chainer
+
 import numpy as np
 import pytest
 import pytorch_pfn_extras.training as ppe_training
@@ -9,6 +11,7 @@ import pytorch_pfn_extras.training.extensions as ppe_extensions
 import pytorch_pfn_extras.training.triggers as ppe_triggers
 import torch
 
+from chainer2torch.native.parallel_updaters import ParallelUpdater
 from chainer2torch.native import evaluators, iterators, shifts, states, trainer, triggers, updaters
 from tests.compat import test_trainer as programs
 from tests.compat.test_trainer import Theirs
@@ -318,3 +321,35 @@ def test_converters_get_numbers_or_devices():
     assert [type(x) for x in updaters.converted(Own(), batch, cpu)] == [torch.Tensor, torch.Tensor]
     modern(batch, -1)
     assert given == [-1, None, cpu, cpu, cpu]
+
+
+# -- several devices -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss_func", [False, True])
+def test_a_batch_is_split_over_copies(tmp_path, loss_func):
+    for api, updater in ((Theirs, chainer.training.updaters.ParallelUpdater), (Light, ParallelUpdater)):
+        model = api.Classifier()
+        stream = io.BytesIO()
+        np.savez(stream, **programs.WEIGHTS)
+        stream.seek(0)
+        api.load(stream, model)
+        opt = api.optimizers.MomentumSGD(0.1).setup(model)
+        np.random.seed(0)
+        data = api.datasets.TupleDataset(programs.X, programs.T)
+        options = {"loss_func": lambda x, t, model=model: model(x, t)} if loss_func else {}
+        made = updater(api.SerialIterator(data, 7), opt, devices={"second": -1, "main": -1}, **options)
+        made = api.Trainer(made, (2, "epoch"), out=str(tmp_path / api.__name__))
+        made.extend(api.extensions.LogReport(trigger=(1, "iteration")))
+        made.run()
+        assert opt.epoch == 2
+    programs.same_log(*(programs.log_of(tmp_path / api.__name__) for api in BOTH))
+
+
+def test_what_cannot_be_split(monkeypatch):
+    opt = Light.optimizers.SGD().setup(torch.nn.Linear(1, 1))
+    with pytest.raises(ValueError, match="either models or devices"):
+        ParallelUpdater(None, opt)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    with pytest.raises(RuntimeError, match="instead of torchrun"):
+        ParallelUpdater(None, opt, devices={"main": -1})
