@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.questions.walks import simple, walked, walked_model
 from chainer2torch.rules.table import Row
 
@@ -30,7 +31,8 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         model = walked_model(context.source, node.value) if context.choices.style == "native" else None
         template = row.cases[0].torch
         if model is not None:
-            operands["model"], template = context.operand(model), "native.parameter_name(model, self)"
+            operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
+            template = "native.parameter_name(model, self)"
         decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
 

@@ -22,6 +22,12 @@ def walked(source: Source, node: ast.expr) -> str:
     """Which walk over links a name is the loop variable of; 'skipself' where it leaves the first link out."""
     if not isinstance(node, ast.Name):
         return ""
+    loop = _loop_of(source, node)
+    return _walk_in(loop[1]) if loop is not None else ""
+
+
+def _loop_of(source: Source, node: ast.Name) -> tuple[ast.expr, ast.expr] | None:
+    """The target and the iterable of the loop or comprehension that gives a name its value."""
     for ancestor in source.ancestors(node):
         loops = (
             [(ancestor.target, ancestor.iter)]
@@ -32,27 +38,24 @@ def walked(source: Source, node: ast.expr) -> str:
         )
         for target, walk in loops:
             if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
-                return _walk_in(walk)
+                return target, walk
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
-    return ""
+    return None
 
 
 def walked_model(source: Source, node: ast.expr) -> ast.expr | None:
     """The model in ``for p in model.params():``, of whose parameters ``p`` is one."""
     if not isinstance(node, ast.Name):
         return None
-    for ancestor in source.ancestors(node):
-        if isinstance(ancestor, ast.For):
-            target, walk = ancestor.target, ancestor.iter
-            if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
-                found = isinstance(target, ast.Name) and isinstance(walk, ast.Call) and not walk.args
-                owner = walk.func if found and isinstance(walk, ast.Call) else None
-                plain = isinstance(owner, ast.Attribute) and owner.attr == "params" and simple(owner.value)
-                return owner.value if plain and isinstance(owner, ast.Attribute) else None
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            break
-    return None
+    target, walk = _loop_of(source, node) or (node, node)
+    if not isinstance(target, ast.Name) or not isinstance(walk, ast.Call) or walk.args or walk.keywords:
+        return None
+    method = walk.func
+    if not isinstance(method, ast.Attribute) or method.attr != "params" or not simple(method.value):
+        return None
+    in_expression = isinstance(source.parents.get(walk), ast.comprehension)  # only a name may be written twice there
+    return method.value if isinstance(method.value, ast.Name) or not in_expression else None
 
 
 def names_asked(analysis: Analysis) -> bool:
