@@ -40,3 +40,16 @@ def test_what_is_read_alike_of_all_asks_nobody(member):
     result = migrated(text)
     assert f"return x.{member}" in result.code and "TODO" not in result.code
     assert all(site.state == "exact" for site in result.sites)
+
+
+def test_a_model_that_is_not_known_is_moved_plainly():
+    text = "def run(model, gpu):\n    model.to_gpu()\n    model.to_gpu(gpu)\n"
+    assert "    model.cuda()\n    model.cuda(gpu)\n" in migrated(text).code
+    own = "class Own(object):\n    def to_gpu(self, device=None):\n        return device\n\n\n"
+    assert "compat.move_to_gpu(model, gpu)" in migrated(own + text).code
+
+
+def test_an_array_module_that_goes_elsewhere_is_compared_with_numpy():
+    text = "def run(x, f):\n    xp = chainer.backend.get_array_module(x)\n    return f(xp) if xp is np else xp\n"
+    code = migrated(text).code
+    assert "compat.array_module(x)" in code and "if xp == np else xp" in code
