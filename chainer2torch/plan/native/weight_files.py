@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
