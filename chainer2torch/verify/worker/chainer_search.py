@@ -31,6 +31,7 @@ _NO_MODEL = frozenset(
     "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
     "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
 )
+_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
 
 Attempt = collections.namedtuple("Attempt", "arguments method inputs")
 
@@ -44,7 +45,8 @@ class Search(object):
         self.made = made
         self.tree = os.path.abspath(tree) + os.sep
         self.end = time.process_time() + seconds
-        self.tried = self.farther = 0
+        self.tried = self.farther = self.begun = 0
+        self.score = (-1, 0)
         self.best = None
         self.size = 0
 
@@ -62,7 +64,8 @@ class Search(object):
                     "trace": "", "tried": 0}  # fmt: skip
         for number, method in enumerate(methods):
             share = (self.end - time.process_time()) / (len(methods) - number)
-            self.farther = self.tried
+            self.begun = self.tried
+            self.farther, self.score = self.tried, (-1, 0)
             found = self._of_method(cls, constructor, method, time.process_time() + share)
             if found is not None:
                 return self._record(found)
@@ -113,7 +116,7 @@ class Search(object):
             yield "", self._parameters(call)
         for name in self.hints["methods"]:
             method = getattr(cls, name, None)
-            if name.startswith("_") or name in _NO_MODEL or not inspect.isfunction(method):
+            if name.startswith(_NO_METHOD) or name in _NO_MODEL or not inspect.isfunction(method):
                 continue
             parameters = self._parameters(method)
             if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
@@ -190,7 +193,11 @@ class Search(object):
         return None
 
     def _over(self, end):
-        return self.tried >= _MOST or self.tried - self.farther > _PATIENCE or time.process_time() > min(end, self.end)
+        return (
+            self.tried - self.begun >= _MOST
+            or self.tried - self.farther > _PATIENCE
+            or time.process_time() > min(end, self.end)
+        )
 
     def _evaluate(self, attempt, seen, ranked):
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
@@ -201,9 +208,11 @@ class Search(object):
         phase, error, score = self._attempt(attempt)
         if error is None:
             return True
-        if self.best is None or score > self.best[0]:
-            self.best = score, error, phase, attempt
+        if score > self.score:
+            self.score = score
             self.farther = self.tried
+            if self.best is None or not attempt.method or self.best[3].method:
+                self.best = score, error, phase, attempt
         ranked.append((score, self.tried, attempt, error))
         return False
 

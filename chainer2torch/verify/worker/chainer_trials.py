@@ -42,7 +42,7 @@ def work(job, folder):
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
                 found = chainer_search.Search(case, job["tree"], made, job["seconds"]).run()
-            _add(results, found if found["status"] == "ok" or found["tried"] or record is None else record, case, made)
+            _add(results, record if found["tried"] == 0 and record.get("tried") else found, case, made)
     results.close()
 
 
