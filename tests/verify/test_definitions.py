@@ -90,9 +90,9 @@ def test_what_fails_costs_what_it_would_bind(tree):
 
 
 def test_imports_that_start_in_another_folder(tree):
-    tree(lib__deep__part="VALUE = 4\n", lib__net="import part\nfrom deep2 import OTHER\n", far__deep2="OTHER = 5\n").enter(
-        "lib.net"
-    )
+    tree(
+        lib__deep__part="VALUE = 4\n", lib__net="import part\nfrom deep2 import OTHER\n", far__deep2="OTHER = 5\n"
+    ).enter("lib.net")
     module = _imported("lib.net")
     assert (module.part.VALUE, module.OTHER) == (4, 5)
 

@@ -105,7 +105,7 @@ def report(tmp_path_factory):
         ("Configured", "found by trying: Configured(config=types.SimpleNamespace(n_in=8, n_units=8)) of f32[4,8]"),
         ("Wrapper", "found by trying: Wrapper(predictor=L.Linear(8, 8)) of f32[4,8], f32[4,8]"),
         ("Scale", "found by trying: Scale().encode of f32[4,8]"),
-        ("Counter", "inferred from the code: Counter() of f32[4,8]"),
+        ("Counter", "found by trying: Counter() of f32[4,8]"),
     ],
 )
 def test_what_is_compared_and_with_what(report, name, note):
