@@ -327,6 +327,8 @@ def plain_spec(spec: Any) -> Any:
     """An input as the worker draws it."""
     if isinstance(spec, (list, tuple)):
         return [plain_spec(item) for item in spec]
+    if not isinstance(spec, str):
+        return spec
     parsed = given.parse(spec)
     return {"dtype": parsed.dtype, "shape": list(parsed.shape), "below": int(parsed.high or 10)}
 

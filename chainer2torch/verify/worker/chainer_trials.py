@@ -11,7 +11,7 @@ import os
 import re
 import time
 
-from . import chainer_legacy, chainer_search, chainer_snippets, first_version, model_text, roots, wire
+from . import chainer_legacy, chainer_search, chainer_snippets, first_version, model_text, roots, search_room, wire
 
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
@@ -28,7 +28,7 @@ def work(job, folder):
     old.install()
     results = wire.Results(folder)
     made, open_ = {}, []
-    with chainer_search.cheap_weights():
+    with search_room.cheap_weights():
         for case in job["cases"]:
             old.is_meant = case["is_first_version"]
             record = run_case(case, job, defaults, folders, made)
@@ -42,7 +42,7 @@ def work(job, folder):
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
                 found = chainer_search.Search(case, job["tree"], made, job["seconds"]).run()
-            _add(results, found if found["status"] == "ok" or found["tried"] or record is None else record, case, made)
+            _add(results, record if found["tried"] == 0 and record.get("tried") else found, case, made)
     results.close()
 
 

@@ -34,10 +34,22 @@ _PLACES = {
 
 
 class FirstVersion(object):
-    """The patches; ``is_meant`` says whether the models that run now are of version 1."""
+    """The patches."""
 
     def __init__(self):
-        self.is_meant = False
+        self._is_meant = False
+        self._gru = getattr(L, "GRU", None)
+
+    @property
+    def is_meant(self):
+        """Whether the models that run now are of version 1."""
+        return self._is_meant
+
+    @is_meant.setter
+    def is_meant(self, value):
+        self._is_meant = bool(value)
+        if hasattr(L, "StatelessGRU"):  # the name of which was GRU
+            L.GRU = L.StatelessGRU if value else self._gru
 
     def install(self):
         """Patches Chainer's functions and links."""
