@@ -71,6 +71,9 @@ class PinLike(Protocol):
     @property
     def major(self) -> int: ...
 
+    @property
+    def path(self) -> str: ...
+
     def hint(self) -> str: ...
 
 
