@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import torch
-
-
-def load_state(file: Any) -> Any:
-    """``torch.load`` for ``load_state_dict``; a file that Chainer wrote raises, and says how to convert it.
-
-    Source: chainer.serializers.load_npz.
-    """
-    try:
-        return torch.load(file, map_location="cpu", weights_only=True)
-    except (RuntimeError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{file} is no file of torch.save; `chainer2torch weights` converts Chainer's") from error
 
 
 def state_part(file: Any, path: str) -> dict[str, Any]:
@@ -25,7 +13,7 @@ def state_part(file: Any, path: str) -> dict[str, Any]:
     'updater/model:main/predictor/' is that part of the model in a trainer's snapshot. Raises KeyError where there is
     nothing. Source: chainer.serializers.load_npz with ``path``.
     """
-    state, path = load_state(file), path.strip("/")
+    state, path = torch.load(file, map_location="cpu"), path.strip("/")
     if path.startswith("updater/model:"):
         name, _, path = path.removeprefix("updater/model:").partition("/")
         state = state["models"][name]
