@@ -48,6 +48,11 @@ class Model(chainer.Chain):
         return loss
 
 
+class Weighted(Model):
+    def forward(self, x, t, factor=0.5):
+        return super().forward(x, t) * factor
+
+
 def convert(batch, device):
     x, t = zip(*batch)
     return np.stack(x), np.array(t, 'i')
@@ -105,6 +110,12 @@ USUAL = {
 VARIANTS = {
     "usual": {},
     "own model": {"model": "Model(net)"},
+    "parts that the run tells": {"model": "Weighted(net)"},
+    "parts that the run tells, on a device": {
+        "model": "Weighted(net)",
+        "updater": ", device=device",
+        "evaluator": ", device=device",
+    },
     "a device": {"updater": ", device=device", "iterator": "SerialIterator(data(20, 0), 5)"},
     "short batches at the end": {"iterator": "SerialIterator(data(20, 0), 10)", "stop": "(2, 'epoch')"},
     "in order": {"iterator": "SerialIterator(data(20, 0), 4, shuffle=False)"},
