@@ -74,6 +74,9 @@ def either(batch, device, by_name=True):
     return named(batch, device)
 
 
+chosen = eval('dict(own=named)')
+
+
 def data(n, seed):
     rng = np.random.RandomState(seed)
     return chainer.datasets.TupleDataset(rng.randn(n, 3).astype('f'), rng.randint(0, 2, n).astype('i'))
@@ -145,6 +148,13 @@ VARIANTS = {
         "evaluator": ", converter=send, device=device",
     },
     "names": {"model": "Model(net)", "updater": ", converter=named", "evaluator": ", converter=named"},
+    "one that is looked up": {
+        "model": "Model(net)",
+        "updater": ", converter=chosen['own']",
+        "evaluator": ", converter=chosen['own']",
+        "more": "",
+    },
+    "one of two models": {"model": "Model(net) if net is not None else print(net)"},
     "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
     "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
     "snapshots": {
@@ -326,7 +336,6 @@ ESCAPES = {
         {"updater": ", converter=lambda batch, device: convert(batch, device)"},
         "what the converter returns is not known",
     ),
-    "one of two models": ({"model": "Model(net) if net else print(net)"}, "how many parts a batch has"),
     "a shift of something else": (
         {"more": "trainer.extend(extensions.ExponentialShift('eps', 0.5))"},
         "a shift of something that is not known to be the rate",
