@@ -69,7 +69,9 @@ def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr
         return False
     kind = context.kind(obj)
     if objects.of(kind):
-        short = has_short_optimizers(context.analysis) and all(_is_optimizer(context, k) for k in options(kind))
+        short = has_short_optimizers(context.analysis, context.module) and all(
+            _is_optimizer(context, k) for k in options(kind)
+        )
         return short or objects.is_native(kind)
     if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
         return False
