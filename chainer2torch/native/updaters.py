@@ -69,13 +69,13 @@ class Updater:
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    iteration = 0
+    iteration, loss_scale = 0, None
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
-        self.device = self._device = None if device is None else get_device(device)
+        self.device = self.input_device = self._device = None if device is None else get_device(device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]

@@ -22,6 +22,7 @@ _SAVE = "torch.save(obj.state_dict(), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
+_STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
 _ONLY = frozenset({"file", "filename", "obj", "compression", "strict"})
 
@@ -69,18 +70,20 @@ def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr
         return False
     kind = context.kind(obj)
     if objects.of(kind):
-        short = has_short_optimizers(context.analysis, context.module) and all(
-            _is_optimizer(context, k) for k in options(kind)
-        )
-        return short or objects.is_native(kind)
+        return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
     if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
         return False
     links_only = all(_is_link(context, k) for k in options(kind))
     return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
 
 
-def _is_optimizer(context: Context, kind: Kind) -> bool:
-    return isinstance(kind, Inst) and context.analysis.derives(kind.cls, "chainer.Optimizer")
+def _has_state(context: Context, kind: Kind) -> bool:
+    """Whether an object that keeps Chainer's form has a ``state_dict`` in this style."""
+    if not isinstance(kind, Inst) or not any(context.analysis.derives(kind.cls, base) for base in _STATES):
+        return False
+    if context.analysis.derives(kind.cls, "chainer.Optimizer"):
+        return has_short_optimizers(context.analysis, context.module)
+    return not context.analysis.once(_links_with_protocol)
 
 
 def _is_link(context: Context, kind: Kind) -> bool:
