@@ -27,7 +27,14 @@ LONGER = {
     "MultiprocessIterator": (100, 2),
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
-INTERFACES = {"Communicator": 50, "LateOptimizer": 62, "Trainer": 50, "Evaluator": 45, "SerialIterator": 55, "Updater": 35}
+INTERFACES = {
+    "Communicator": 50,
+    "LateOptimizer": 62,
+    "Trainer": 50,
+    "Evaluator": 45,
+    "SerialIterator": 55,
+    "Updater": 35,
+}
 INTERFACES["MultiprocessIterator"] = 35
 LATE = (140, 9)
 
