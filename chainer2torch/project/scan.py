@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks, transaction
 from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.project.imported import add_imported
+from chainer2torch.project.newer_syntax import newer_syntax
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.report.model import (
     CLEAN,
@@ -23,9 +25,10 @@ from chainer2torch.report.model import (
     PARTIAL,
     FileRow,
     Report,
+    modernised,
 )
 
-STDIN = Path("-")
+STDIN, STDIN_NAME = Path("-"), "stdin.py"
 Item = TypeVar("Item", Site, Mention)
 
 
@@ -39,6 +42,7 @@ class ResultLike(Protocol):
     error: str | None
     defect: bool
     kinds: list[str]
+    python2: bool
 
     @property
     def changed(self) -> bool: ...
@@ -66,6 +70,9 @@ class PinLike(Protocol):
 
     @property
     def major(self) -> int: ...
+
+    @property
+    def path(self) -> str: ...
 
     def hint(self) -> str: ...
 
@@ -128,13 +135,14 @@ class Project:
             if moved.sites
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
+        notes += modernised(rows)
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
 
 
 def collect(
-    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = "stdin.py"
+    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = STDIN_NAME
 ) -> Project:
     """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
 
@@ -161,18 +169,24 @@ def collect(
             project.problems.append(error)
     for tree in by_base.values():
         project.trees.append(tree)
-        _load(tree, {entry.relative: entry.path for entry in tree.entries}, project.problems, context=True)
+        _load(tree, {entry.relative: entry.path for entry in tree.entries}, project.problems, context={})
     return project
 
 
 def _standard_input(name: str) -> Tree:
-    relative = Path(name).name
-    tree = Tree(Path(name).parent, name[: len(name) - len(relative)], reported=[relative])
-    raw = sys.stdin.buffer.read()
-    if candidates.mentions_chainer(raw):
-        tree.sources[relative] = _decode(raw, name)
-    else:
+    """The text of an editor; where it has a file of this name, what it imports from its project is known, too."""
+    path, raw = Path(name), sys.stdin.buffer.read()
+    relative = path.name
+    tree = Tree(path.parent, name[: len(name) - len(relative)], reported=[relative])
+    if not candidates.mentions_chainer(raw):
         tree.unread[relative] = raw
+        return tree
+    if name != STDIN_NAME and path.is_file():
+        base = _import_base(path)
+        relative = path.resolve().relative_to(base).as_posix()
+        tree = Tree(base, _prefix(path, base), reported=[relative])
+        _load(tree, {}, [], context={relative: raw})
+    tree.sources[relative] = _decode(raw, name)
     return tree
 
 
@@ -197,22 +211,25 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
         for entry in tree.entries
         if entry.kind == "special"
     )
-    _load(tree, python, problems, context=False)
+    _load(tree, python, problems, context=None)
     return tree
 
 
-def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], context: bool) -> None:
-    raws: dict[str, bytes] = {}
+def _load(
+    tree: Tree, python: Mapping[str, Path], problems: list[FileError], context: Mapping[str, bytes] | None
+) -> None:
+    """Reads the files; with ``context`` (texts that are here already) what they import as well."""
+    raws = dict(context or {})
     for relative, path in python.items():
         try:
             raws[relative] = files.read(path)
         except FileError as error:
             tree.broken.add(relative)
             problems.append(error)
-    if context:
-        _add_imported(tree.base, raws)
+    if context is not None:
+        add_imported(tree.base, raws)
     texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
-    for relative in sorted(candidates.linked(texts)):
+    for relative in sorted(candidates.to_read(texts)):
         try:
             tree.sources[relative] = _decode(raws[relative], python.get(relative, tree.base / relative))
         except FileError as error:
@@ -223,25 +240,6 @@ def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], con
 
 def _decode(raw: bytes, path: str | Path) -> Source:
     return notebooks.read(raw, path) if notebooks.is_notebook(path) else files.decode(raw, path)
-
-
-def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
-    """Adds what files that were named one by one import from their own project: kinds come from there."""
-    stack = list(raws) if any(candidates.mentions_chainer(raw) for raw in raws.values()) else []
-    while stack:
-        relative = stack.pop()
-        folders = {base, (base / relative).parent}
-        raw = notebooks.plain(raws[relative]) if notebooks.is_notebook(relative) else raws[relative]
-        for word in sorted(candidates.imported_words(raw)):
-            name = os.fsdecode(word)
-            for path in (folder / ending for folder in folders for ending in (f"{name}.py", f"{name}/__init__.py")):
-                key = path.relative_to(base).as_posix()
-                if key not in raws and path.is_file():
-                    try:
-                        raws[key] = files.read(path)
-                    except FileError:
-                        continue
-                    stack.append(key)
 
 
 def base_of(path: Path) -> Path:
@@ -361,19 +359,21 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
             return FileError(
                 "C2T005",
                 path,
-                f"is Python 2 ({name}); convert it first, "
-                f"`2to3 -w -n {path}` (part of Python up to 3.12), and run chainer2torch again",
+                f"is Python 2 ({name}), and more than the converter can do, or it was told not to (--no-modernize); "
+                "convert it by hand, and run chainer2torch again",
                 line,
             )
     if "tab" in message.lower():
         return FileError(
             "C2T005",
             path,
-            "mixes tabs and spaces as only Python 2 allows; convert it first, "
-            f"`reindent {path}` or `expand -t 8`, and run chainer2torch again",
+            "mixes tabs and spaces as only Python 2 allows, and has more than the converter can do, or it was told not "
+            f"to (--no-modernize); `reindent {path}` or `expand -t 8`, and run chainer2torch again",
             line,
         )
-    return FileError("C2T004", path, f"syntax error: {match[2] if match else message}", line)
+    said = match[2] if match else message
+    newer = newer_syntax(text, here, said)
+    return FileError("C2T004", path, newer or f"syntax error: {said}", line)
 
 
 def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
@@ -389,13 +389,14 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
         sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
         before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
-        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions, kept=kept)
+        status = LEFT if sites else CLEAN
+        return FileRow(shown, status, sites, None, before, None, mentions, kept, result.python2)
     unfinished = result.left > 0 or any(site.open for site in sites)
     if result.changed:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
+    return FileRow(shown, status, sites, result.left, before, after, mentions, kept, result.python2)
 
 
 def _site(site: Site) -> Site:

@@ -73,6 +73,8 @@ def render(report: Report, extras: Extras) -> str:
         notes=[*report.notes, *declared(report)],
         mentions=report.mentions,
         comparison=extras.comparison,
+        facts=extras.facts,
+        steps=extras.steps,
         checks=[
             {
                 "check": check,
