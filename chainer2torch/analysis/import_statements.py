@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import UNKNOWN, Folder, Kind, Mod, Ref
+from chainer2torch.analysis.libraries import HELPERS
 from chainer2torch.analysis.module_index import ModuleInfo
 
 
@@ -16,7 +17,7 @@ class ImportStatements(Interpreter):
         for alias in node.names:
             found = self.project.find(alias.name, self.module)
             if alias.asname:
-                kind = self.module_kind(found) if found is not None else Ref(self.rules.canonical(alias.name))
+                kind = self.module_kind(found) if found is not None else self._outside(alias.name)
                 self.store(alias.asname, kind)
             else:
                 top = alias.name.split(".")[0]
@@ -38,14 +39,21 @@ class ImportStatements(Interpreter):
             if alias.name == "*":
                 self._import_star(source, name, node.level)
                 continue
-            if source is not None:
+            if alias.name == HELPERS:
+                kind: Kind = Ref(HELPERS)
+            elif source is not None:
                 kind = self.attribute(source, alias.name)
             elif node.level:
                 kind = UNKNOWN
             else:
-                kind = Ref(self.rules.canonical(f"{name}.{alias.name}"))
+                kind = self._outside(f"{name}.{alias.name}")
             self.bindings[alias] = kind
             self.store(alias.asname or alias.name, kind)
+
+    def _outside(self, name: str) -> Ref:
+        """A name outside the project. The helpers of an earlier run are the same wherever they lie."""
+        parts = name.split(".")
+        return Ref(".".join(parts[parts.index(HELPERS) :]) if HELPERS in parts else self.rules.canonical(name))
 
     def _import_star(self, source: Kind | None, name: str, level: int) -> None:
         if isinstance(source, Mod):

@@ -17,8 +17,10 @@ ADAPTERS = frozenset(
         "as_chainer_report",
     }
 )
+# the module with the helpers of an earlier run
+HELPERS = "chainer_compat"
 # the helper that stands for a name of Chainer's where that cannot be imported
-STAND_IN = "chainer_compat.not_migrated"
+STAND_IN = f"{HELPERS}.not_migrated"
 
 
 def adapted(name: str) -> bool:

@@ -30,6 +30,7 @@ class Config:
     style: str = "native"
     parallel_updater: str = "ddp"
     modernize: bool = True
+    self_check: bool = True
     chainer_version: int | None = None
     baseline: Path | None = None
     fail_under: float | None = None
@@ -47,6 +48,7 @@ _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "baseline": (str, "a path"),
     "parallel-updater": (str, "'ddp' or 'single'"),
     "fail-under": ((int, float), "a number from 0 to 100"),
+    "self-check": (bool, "true or false"),
 }
 _KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 

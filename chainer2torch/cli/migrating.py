@@ -13,7 +13,7 @@ from chainer2torch.cli import completion, config, options
 from chainer2torch.cli.command import Command
 from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
-from chainer2torch.cli.running import exit_code, extras_of, format_for, run, show_problems, write_report
+from chainer2torch.cli.running import checked, exit_code, extras_of, format_for, run, show_problems, write_report
 from chainer2torch.cli.settings import Goal, Settings
 from chainer2torch.project.scan import STDIN
 
@@ -55,6 +55,11 @@ from chainer2torch.project.scan import STDIN
     help="Leave names that today's Python and NumPy have dropped (np.float, collections.Callable).",
 )
 @click.option(
+    "--no-self-check",
+    is_flag=True,
+    help="Leave out the check that a second run would not change the output again.",
+)
+@click.option(
     "--only",
     multiple=True,
     metavar="STAGE",
@@ -81,6 +86,7 @@ def migrate(
     only: tuple[str, ...],
     parallel_updater: str | None,
     no_modernize: bool,
+    no_self_check: bool,
     trace: Path | None,
 ) -> int:
     """Migrate files or folders to PyTorch. The code is read, never run or imported."""
@@ -93,6 +99,7 @@ def migrate(
         only=config.stages(only) or settings.only,
         parallel_updater=parallel_updater or settings.parallel_updater,
         modernize=settings.modernize and not no_modernize,
+        self_check=settings.self_check and not no_self_check,
     )
     if settings.only:  # what stays Chainer meets what is migrated in Chainer's own interfaces
         settings = dataclasses.replace(settings, style="faithful")
@@ -124,6 +131,7 @@ def _migrate(
         return _filter(settings, report_file, form)
     project = run(paths, settings, writing=write)
     wanted = output.changes(project)
+    checked(project, wanted, settings)
     if out is not None:
         output.write_out(project, wanted, out, force)
     elif write:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chainer2torch.cli import completion, options
+from chainer2torch.cli import completion, options, progress
 from chainer2torch.cli.command import Command, Group
 from chainer2torch.cli.errors import DONE, Failure
 from chainer2torch.cli.options import PATH
@@ -43,9 +43,17 @@ from chainer2torch.rules.stage_names import STYLES
     help="The part of IN to load, such as updater/model:main/ of a trainer's snapshot.",
 )
 @click.option("--allow-extra", is_flag=True, help="Leave out what IN has and the model has no place for.")
-def weights(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool) -> int:
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0),
+    default=16,
+    show_default=True,
+    metavar="GIB",
+    help="Refuse a file that holds more than this when it is unpacked.",
+)
+def weights(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool, limit: float) -> int:
     """Turn Chainer's weights (IN: .npz, .h5) into PyTorch's, or back (IN: .pt). Imports and runs the model's module."""
-    return _convert(source, model, args, out, prefix, allow_extra)
+    return _convert(source, model, args, out, prefix, allow_extra, int(limit * 2**30))
 
 
 @click.command(
@@ -135,12 +143,21 @@ def verify_rules(
 @click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Also the models that `chainer2torch trace` saw.")
+@click.option("--budget", type=float, metavar="SECONDS", help="For all: what is not reached then is not verified.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 100),
+    default=0,
+    metavar="PERCENT",
+    help="Exit 1 unless so many of the classes are proved (default: any number, if nothing differs).",
+)
 @options.both_sides
 def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **chosen: Any) -> int:
-    """Compare models from the same weights: those that SRC/pyproject.toml names, and others whose inputs the code tells."""  # noqa: E501
+    """Compare all links of SRC from the same weights. What they are made from is read from the code, searched, or named in SRC/pyproject.toml."""  # noqa: E501
     from chainer2torch import verify as room
 
-    result = room.verify_models(_folder(src), _folder(out), names, **chosen)
+    with progress.models() as tell:
+        result = room.verify_models(_folder(src), _folder(out), names, tell=tell, **chosen)
     return _verified(result, result.lines(verbose=True), report_file)
 
 
@@ -194,7 +211,7 @@ def record(script: tuple[str, ...], out: Path, **chosen: Any) -> int:
     return DONE
 
 
-def _convert(source: Path, model: str, args: str, out: Path, prefix: str = "", allow_extra: bool = False) -> int:
+def _convert(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool, limit: int) -> int:
     """Imports the migrated model (this runs its module), loads the file into it, writes its weights."""
     try:
         given = json.loads(args)
@@ -207,7 +224,7 @@ def _convert(source: Path, model: str, args: str, out: Path, prefix: str = "", a
     except ImportError as error:
         raise Failure(f"weights needs PyTorch ({error}): pip install 'chainer2torch[torch]'") from None
     try:
-        keys = room.convert(source, model, given, out, prefix=prefix, allow_extra=allow_extra)
+        keys = room.convert(source, model, given, out, prefix=prefix, allow_extra=allow_extra, limit=limit)
     except (room.WeightsError, OSError) as error:
         text = " ".join(str(error).split())
         text = text.replace("pass allow_extra=True", "give --allow-extra")

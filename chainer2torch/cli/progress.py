@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import TextIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TextIO
 
 Progress = Callable[[int, int], object]
 _EVERY = 0.1
+_REASON = 200
 
 
 @contextlib.contextmanager
@@ -28,6 +29,36 @@ def shown(files: int, *, wanted: bool, stream: TextIO | None = None) -> Iterator
         yield line.done
     finally:
         line.write("")
+
+
+class ReportLike(Protocol):
+    """What is read of a report on models."""
+
+    def classes(self) -> Mapping[str, str]: ...
+
+    def reason(self, row: str) -> str: ...
+
+
+@contextlib.contextmanager
+def models(stream: TextIO | None = None) -> Iterator[Callable[[ReportLike, int], None]]:
+    """Gives a function that says what came of each class as it is known, and on a terminal how many are left."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(file=stream or sys.stderr, soft_wrap=True, highlight=False, markup=False)
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("classes", total=None)
+        shown: set[str] = set()
+
+        def tell(report: ReportLike, left: int) -> None:
+            for row, state in report.classes().items():
+                if row not in shown:
+                    shown.add(row)
+                    why = report.reason(row) if state != "proved" else ""
+                    console.print(f"{state:<12}  {row}" + (f": {why[:_REASON]}" if why else ""), soft_wrap=True)
+            bar.update(task, completed=len(shown), total=len(shown) + left)
+
+        yield tell
 
 
 class _Line:

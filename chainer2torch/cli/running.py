@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from chainer2torch.project import files
 from chainer2torch.project.scan import Engine, Project, analyse, collect
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import Report
+
+if TYPE_CHECKING:  # only what writes needs it
+    from chainer2torch.project.output import Change
 
 _LONG_RUN = 20
 
@@ -109,6 +112,16 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
     return engine
 
 
+def checked(project: Project, wanted: Sequence[Change], options: Settings) -> None:
+    """Migrates the output once more, in memory; that it would change is a problem of the project."""
+    if wanted and options.self_check:
+        from chainer2torch.project.self_check import self_check
+
+        options = dataclasses.replace(options, trace=None, style=project.trees[0].style)
+        known = [entry.relative for tree in project.trees for entry in tree.entries]
+        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None, known)))
+
+
 def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:
     """What the report can say beside the sites, as far as it was asked for."""
     from chainer2torch.report import baseline, verification
@@ -126,9 +139,16 @@ def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _rules(rule_dirs: tuple[Path, ...], style: str) -> Any:
-    from chainer2torch.rules.table import load_rules
+    from chainer2torch.rules.table import RulesError, load_rules
 
-    return load_rules(rule_dirs, lazy=True, style=style)
+    rules = load_rules(rule_dirs, lazy=True, style=style)
+    if rule_dirs:  # a table can name functions of chainer2torch, and no others
+        from chainer2torch.engine import HARD_CASES
+
+        for row in rules.rows.values():
+            if row.function and row.function not in HARD_CASES:
+                raise RulesError(f"{row.name}: chainer2torch has no function {row.function!r}; use a template")
+    return rules
 
 
 def write_report(path: Path, form: str, report: Report, extras: Extras) -> None:

@@ -46,6 +46,7 @@ class Settings:
     style: str = "native"
     parallel_updater: str = "ddp"
     modernize: bool = True
+    self_check: bool = True
     goal: Goal = Goal()
 
 
@@ -84,6 +85,7 @@ def settings(
         style=base.style,
         parallel_updater=base.parallel_updater,
         modernize=base.modernize,
+        self_check=base.self_check,
         goal=Goal(base.baseline, base.fail_under),
     )
 

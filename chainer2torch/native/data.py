@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, StackDataset, Subset
 
+from chainer2torch.native.devices import to_device
+
 
 class Batches:
     """The batches of a DataLoader without end, one at a time, with the counters that Chainer's iterators have.
@@ -131,17 +133,7 @@ def collate_to(examples: list[Any], device: Any = None) -> Any:
 
     Source: chainer.dataset.concat_examples.
     """
-    if isinstance(device, int):
-        device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-    return _moved(collate(examples), device)
-
-
-def _moved(batch: Any, device: Any) -> Any:
-    if isinstance(batch, tuple):
-        return tuple(_moved(part, device) for part in batch)
-    if isinstance(batch, dict):
-        return {key: _moved(part, device) for key, part in batch.items()}
-    return batch.to(device) if isinstance(batch, torch.Tensor) else batch
+    return to_device(device, collate(examples))
 
 
 def collate_padded(examples: list[Any], padding: float) -> torch.Tensor:

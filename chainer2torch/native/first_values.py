@@ -53,12 +53,12 @@ def _fill(layer: nn.Module) -> None:
                 param[layer.hidden_size : 2 * layer.hidden_size] = 1
 
 
-def initialized(layer: _Model, weight: Any = None, bias: Any = None) -> _Model:
-    """A layer with first values of its own: an initializer, a number or an array each; None: Chainer's.
+def initialized(layer: _Model, **values: Any) -> _Model:
+    """A layer with first values of its own, by name: an initializer, a number or an array each; None: Chainer's.
 
     A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
     """
-    _fill_or_wait(layer, functools.partial(_fill_with, layer, weight, bias))
+    _fill_or_wait(layer, functools.partial(_fill_with, layer, values))
     return layer
 
 
@@ -81,11 +81,12 @@ def _fill_or_wait(layer: Any, fill: functools.partial[None]) -> None:
 
 
 @torch.no_grad()
-def _fill_with(layer: nn.Module, weight: Any, bias: Any) -> None:
+def _fill_with(layer: nn.Module, values: dict[str, Any]) -> None:
     vars(layer).pop("reset_parameters", None)
     if isinstance(layer, _LAYERS):
         _fill(layer)
-    for param, value in ((layer.weight, weight), (getattr(layer, "bias", None), bias)):
+    for name, value in values.items():
+        param = getattr(layer, name)
         if isinstance(param, torch.Tensor) and callable(value):
             value(param)
         elif isinstance(param, torch.Tensor) and value is not None:

@@ -71,11 +71,17 @@ def conv_transpose(dims: int, in_channels: int | None, *args: Any, **options: An
 class BatchNorm(_BatchNorm):
     """nn.BatchNorm1d, 2d or 3d, as its input wants; it may have a weight or a bias alone.
 
-    Source: chainer.links.BatchNormalization.
+    Source: chainer.links.BatchNormalization; up to version 4 the running variance began at 0.
     """
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, weight: bool = True, bias: bool = True
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        weight: bool = True,
+        bias: bool = True,
+        running_var: float = 1,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine=weight or bias)
         if not weight:
@@ -83,6 +89,7 @@ class BatchNorm(_BatchNorm):
         if not bias:
             self.bias = None  # type: ignore[assignment]
         self.affine = weight and bias
+        nn.init.constant_(self.running_var, running_var)  # type: ignore[arg-type]
 
     def _check_input_dim(self, input: torch.Tensor) -> None:
         """Any number of axes from two on."""

@@ -72,7 +72,7 @@ def _decay_parameters(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) 
 
 
 class _Optimizer(torch.optim.Optimizer):
-    """The loop over parameters: ``update`` changes one by its gradient, its state and its group's options."""
+    """The loop over parameters: ``change`` changes one by its gradient, its state and its group's options."""
 
     def __init__(self, params: Any, weight_decay: float, **options: float | bool):
         super().__init__(params, dict(options, weight_decay=weight_decay))
@@ -85,10 +85,10 @@ class _Optimizer(torch.optim.Optimizer):
             for param in group["params"]:
                 if param.grad is not None:
                     grad = param.grad.add(param, alpha=group["weight_decay"])
-                    self.update(param, grad, self.state[param], group)
+                    self.change(param, grad, self.state[param], group)
         return loss
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
 
 
@@ -102,7 +102,7 @@ class MomentumSGD(_Optimizer):
     def __init__(self, params: Any, lr: float = 0.01, momentum: float = 0.9, weight_decay: float = 0):
         super().__init__(params, weight_decay, lr=lr, momentum=momentum)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         v = state.setdefault("velocity", torch.zeros_like(param))
         v.mul_(group["momentum"]).sub_(group["lr"] * grad)
         param.add_(v)
@@ -117,7 +117,7 @@ class NesterovAG(_Optimizer):
     def __init__(self, params: Any, lr: float = 0.01, momentum: float = 0.9, weight_decay: float = 0):
         super().__init__(params, weight_decay, lr=lr, momentum=momentum)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         v = state.setdefault("velocity", torch.zeros_like(param))
         v.mul_(group["momentum"]).sub_(group["lr"] * grad)
         param.add_(group["momentum"] ** 2 * v - (1 + group["momentum"]) * group["lr"] * grad)
@@ -132,7 +132,7 @@ class RMSpropInside(_Optimizer):
     def __init__(self, params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0):
         super().__init__(params, weight_decay, lr=lr, alpha=alpha, eps=eps)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         square = state.setdefault("square", torch.zeros_like(param))
         square.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad * grad)
         param.sub_(group["lr"] * grad / (square + group["eps"]).sqrt())
@@ -155,7 +155,7 @@ class RMSpropGraves(_Optimizer):
     ):
         super().__init__(params, weight_decay, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         n, g, delta = (state.setdefault(name, torch.zeros_like(param)) for name in ("n", "g", "delta"))
         n.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad * grad)
         g.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad)
@@ -169,7 +169,7 @@ class SMORMS3(_Optimizer):
     def __init__(self, params: Any, lr: float = 0.001, eps: float = 1e-16, weight_decay: float = 0):
         super().__init__(params, weight_decay, lr=lr, eps=eps)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         memory = state.setdefault("memory", torch.ones_like(param))
         g, g2 = (state.setdefault(name, torch.zeros_like(param)) for name in ("g", "g2"))
         r = 1 / (memory + 1)
@@ -191,7 +191,7 @@ class MSVAG(_Optimizer):
     ):
         super().__init__(params, weight_decay, lr=lr, beta=beta, weight_decay_rate=weight_decay_rate)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         m, v = (state.setdefault(name, torch.zeros_like(param)) for name in ("m", "v"))
         state["step"] = state.get("step", 0) + 1
         beta, power = group["beta"], group["beta"] ** state["step"]
@@ -230,7 +230,7 @@ class AdaBound(_Optimizer):
             group.setdefault("amsgrad", amsgrad)
             group.setdefault("weight_decay_rate", weight_decay_rate)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         m, v, largest = (state.setdefault(name, torch.zeros_like(param)) for name in ("m", "v", "largest"))
         t = state["step"] = state.get("step", 0) + 1
         (beta1, beta2), final = group["betas"], group["final_lr"] * group["lr"] / group["first_lr"]

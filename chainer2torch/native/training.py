@@ -11,9 +11,6 @@ import torch.nn.functional as F
 from pytorch_pfn_extras import reporting
 import torch.nn as nn
 
-from chainer2torch.native.data import collate_to
-from chainer2torch.native.devices import get_device
-
 
 def observers(model: nn.Module, name: str = "main") -> dict[str, nn.Module]:
     """A model and its parts under the names that Chainer reports them by: main, main/predictor, main/predictor/fc.
@@ -89,40 +86,3 @@ def corrected_rate(optimizer: torch.optim.Optimizer) -> float:
     first, second = (1 - beta ** steps[0] for beta in group["betas"])
     rate: float = group["lr"] * second**0.5 / first
     return rate
-
-
-class Updater:
-    """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
-
-    Source: chainer.training.updaters.StandardUpdater.
-    """
-
-    def __init__(
-        self, iterator: Any, optimizer: Any, converter: Callable[..., Any] | None = None, device: Any = None
-    ) -> None:
-        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter = converter or collate_to
-        self.device = get_device(device)
-        self.iteration = 0
-
-    def get_iterator(self, name: str) -> Any:
-        return self._iterators[name]
-
-    def get_optimizer(self, name: str) -> Any:
-        return self._optimizers[name]
-
-    def get_all_optimizers(self) -> dict[str, Any]:
-        return dict(self._optimizers)
-
-    def update_core(self) -> None:
-        raise NotImplementedError
-
-    def update(self) -> None:
-        self.update_core()
-        self.iteration += 1
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("epoch", "epoch_detail", "is_new_epoch"):
-            return getattr(self.get_iterator("main"), name)
-        raise AttributeError(name)

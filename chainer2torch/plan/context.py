@@ -14,6 +14,7 @@ from chainer2torch.plan.file_names import FileNames
 from chainer2torch.plan.match import UNDECIDED, Undecided
 from chainer2torch.plan.native.train_flags import flag_at
 from chainer2torch.plan.options import Options
+from chainer2torch.plan.project_rules import rules_for
 from chainer2torch.plan.skips import Skipped
 from chainer2torch.plan.stages import MODELS, Stages
 
@@ -26,7 +27,7 @@ class Context(FileNames):
 
     def __init__(self, analysis: Analysis, module: ModuleInfo, choices: Options):
         self.analysis = analysis
-        self.rules = analysis.rules
+        self.rules = analysis.once(rules_for)
         self.module = module
         self.source = module.source
         self.choices = choices

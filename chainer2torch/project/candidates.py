@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -62,6 +63,19 @@ def _closure(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> set
 def imported_words(raw: bytes) -> set[bytes]:
     """Every part of every module and name that a file imports."""
     return {word for match in _IMPORT.finditer(raw) for part in match.groups() if part for word in _WORD.findall(part)}
+
+
+def imported_modules(raw: bytes) -> set[tuple[int, str]]:
+    """Every module that a file may import, and the packages that it lies in, with ``/``; and the number of dots."""
+    found: set[tuple[int, str]] = set()
+    for start, names, plain in _IMPORT.findall(raw):
+        dots = len(start) - len(start.lstrip(b"."))
+        for word in [start[dots:]] if start else plain.split(b","):
+            parts = os.fsdecode(word).split(" as ")[0].strip().split(".")
+            found.update((dots, "/".join(parts[:end])) for end in range(1, len(parts) + 1) if parts[0])
+            below = "/".join(part for part in parts if part)
+            found.update((dots, posixpath.join(below, os.fsdecode(name))) for name in _WORD.findall(names))
+    return found
 
 
 def _stem(path: str) -> bytes:

@@ -146,10 +146,12 @@ def _clean(root: str) -> str:
 
 
 def _root_of_migrated(tree: Tree, path: str) -> str:
+    """Where the helpers of a file lie that an earlier run migrated: where its import finds them."""
+    package = compat_file.package_named(tree.sources[path].text).replace(".", "/")
     folder = posixpath.dirname(path)
-    while folder and not (tree.base / folder / compat_file.FILE_NAME).is_file():
+    while folder and not (tree.base / folder / package / compat_file.FILE_NAME).is_file():
         folder = posixpath.dirname(folder)
-    return folder
+    return posixpath.join(folder, package)
 
 
 def write_out(project: Project, wanted: Iterable[Change], out: Path, force: bool) -> None:

@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks, transaction
 from chainer2torch.project.files import Entry, FileError, Source
+from chainer2torch.project.imported import add_imported
+from chainer2torch.project.newer_syntax import newer_syntax
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.report.model import (
     CLEAN,
@@ -26,7 +28,7 @@ from chainer2torch.report.model import (
     modernised,
 )
 
-STDIN = Path("-")
+STDIN, STDIN_NAME = Path("-"), "stdin.py"
 Item = TypeVar("Item", Site, Mention)
 
 
@@ -140,7 +142,7 @@ class Project:
 
 
 def collect(
-    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = "stdin.py"
+    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = STDIN_NAME
 ) -> Project:
     """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
 
@@ -167,18 +169,24 @@ def collect(
             project.problems.append(error)
     for tree in by_base.values():
         project.trees.append(tree)
-        _load(tree, {entry.relative: entry.path for entry in tree.entries}, project.problems, context=True)
+        _load(tree, {entry.relative: entry.path for entry in tree.entries}, project.problems, context={})
     return project
 
 
 def _standard_input(name: str) -> Tree:
-    relative = Path(name).name
-    tree = Tree(Path(name).parent, name[: len(name) - len(relative)], reported=[relative])
-    raw = sys.stdin.buffer.read()
-    if candidates.mentions_chainer(raw):
-        tree.sources[relative] = _decode(raw, name)
-    else:
+    """The text of an editor; where it has a file of this name, what it imports from its project is known, too."""
+    path, raw = Path(name), sys.stdin.buffer.read()
+    relative = path.name
+    tree = Tree(path.parent, name[: len(name) - len(relative)], reported=[relative])
+    if not candidates.mentions_chainer(raw):
         tree.unread[relative] = raw
+        return tree
+    if name != STDIN_NAME and path.is_file():
+        base = _import_base(path)
+        relative = path.resolve().relative_to(base).as_posix()
+        tree = Tree(base, _prefix(path, base), reported=[relative])
+        _load(tree, {}, [], context={relative: raw})
+    tree.sources[relative] = _decode(raw, name)
     return tree
 
 
@@ -203,20 +211,23 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
         for entry in tree.entries
         if entry.kind == "special"
     )
-    _load(tree, python, problems, context=False)
+    _load(tree, python, problems, context=None)
     return tree
 
 
-def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], context: bool) -> None:
-    raws: dict[str, bytes] = {}
+def _load(
+    tree: Tree, python: Mapping[str, Path], problems: list[FileError], context: Mapping[str, bytes] | None
+) -> None:
+    """Reads the files; with ``context`` (texts that are here already) what they import as well."""
+    raws = dict(context or {})
     for relative, path in python.items():
         try:
             raws[relative] = files.read(path)
         except FileError as error:
             tree.broken.add(relative)
             problems.append(error)
-    if context:
-        _add_imported(tree.base, raws)
+    if context is not None:
+        add_imported(tree.base, raws)
     texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
     for relative in sorted(candidates.to_read(texts)):
         try:
@@ -229,25 +240,6 @@ def _load(tree: Tree, python: Mapping[str, Path], problems: list[FileError], con
 
 def _decode(raw: bytes, path: str | Path) -> Source:
     return notebooks.read(raw, path) if notebooks.is_notebook(path) else files.decode(raw, path)
-
-
-def _add_imported(base: Path, raws: dict[str, bytes]) -> None:
-    """Adds what files that were named one by one import from their own project: kinds come from there."""
-    stack = list(raws) if any(candidates.mentions_chainer(raw) for raw in raws.values()) else []
-    while stack:
-        relative = stack.pop()
-        folders = {base, (base / relative).parent}
-        raw = notebooks.plain(raws[relative]) if notebooks.is_notebook(relative) else raws[relative]
-        for word in sorted(candidates.imported_words(raw)):
-            name = os.fsdecode(word)
-            for path in (folder / ending for folder in folders for ending in (f"{name}.py", f"{name}/__init__.py")):
-                key = path.relative_to(base).as_posix()
-                if key not in raws and path.is_file():
-                    try:
-                        raws[key] = files.read(path)
-                    except FileError:
-                        continue
-                    stack.append(key)
 
 
 def base_of(path: Path) -> Path:
@@ -379,7 +371,9 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
             f"to (--no-modernize); `reindent {path}` or `expand -t 8`, and run chainer2torch again",
             line,
         )
-    return FileError("C2T004", path, f"syntax error: {match[2] if match else message}", line)
+    said = match[2] if match else message
+    newer = newer_syntax(text, here, said)
+    return FileError("C2T004", path, newer or f"syntax error: {said}", line)
 
 
 def _row(tree: Tree, path: str, migrated: bool) -> FileRow:

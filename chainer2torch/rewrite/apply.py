@@ -31,6 +31,7 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
+from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
@@ -44,6 +45,7 @@ from chainer2torch.rewrite.suite_lines import (
     mark_each,
     missing_comments,
     pass_line,
+    without_self_assignments,
 )
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
@@ -139,6 +141,7 @@ class _Rewriter:
         self.updated: dict[Span, cst.BaseExpression] = {}
         self.failed: list[Edit] = []
         self.placed = False
+        self.in_class = False
         self.top: set[cst.CSTNode] = set()
         self.found: set[Span | int] = set()
 
@@ -154,6 +157,9 @@ class _Rewriter:
         """The node that takes the place of ``node``, or a list of nodes when it stands in a sequence."""
         paths = self.located.paths
         changes: dict[str, Any] = {}
+        outside = self.in_class
+        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+            self.in_class = isinstance(node, cst.ClassDef)
         for name in fields(node.__class__):
             value = getattr(node, name)
             if isinstance(value, (tuple, list)):
@@ -166,7 +172,21 @@ class _Rewriter:
             elif id(value) in paths:
                 new = self.rebuild(value)
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
-        return self._leave(node, node.with_changes(**changes) if changes else node)
+        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+            self.in_class = outside
+        updated = node.with_changes(**changes) if changes else node
+        if changes and isinstance(node, cst.FormattedString):
+            updated = self._in_braces(node, updated)
+        return self._leave(node, updated)
+
+    def _in_braces(self, original: cst.FormattedString, updated: cst.FormattedString) -> cst.FormattedString:
+        """An f-string, as it was where what its edits need cannot stand inside of one."""
+        result = fitted(updated)
+        if result is None:
+            spans = {span for node, span in self.located.expressions.items() if is_inside(node, original)}
+            for edits in (self.replaces, self.wraps, self.keywords):
+                self.failed.extend(edit for span, edit in edits.items() if span in spans)
+        return result or original
 
     def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
         span = self.located.expressions.get(original)
@@ -179,7 +199,11 @@ class _Rewriter:
             updated = keep_comments(original, updated)
         start = self.located.statements.get(original)
         edits = self.statements[start] if start is not None else []
-        if edits or isinstance(original, cst.SimpleStatementLine):
+        if isinstance(original, cst.SimpleStatementLine):
+            if not edits and not self.in_class and updated is not original:
+                updated = without_self_assignments(original, updated)
+            return self._statement(original, updated, edits)
+        if edits:
             return self._statement(original, updated, edits)
         if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
             return updated.with_changes(body=[*updated.body, pass_line()])

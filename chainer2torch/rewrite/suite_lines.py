@@ -25,6 +25,24 @@ def line_of(original: Any, node: Any) -> list[Any]:
     return [node]
 
 
+def without_self_assignments(original: Any, node: Any) -> Any:
+    """A line without what has become ``x = x``: of ``x = Variable(x)`` nothing is left to do.
+
+    In the body of a class it would not be nothing: there it makes an attribute.
+    """
+    if len(original.body) != len(node.body):
+        return node
+    pairs = zip(original.body, node.body, strict=True)
+    return node.with_changes(body=[new for old, new in pairs if new is old or not _assigns_itself(new)])
+
+
+def _assigns_itself(statement: Any) -> bool:
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target, value = statement.targets[0].target, statement.value
+    return isinstance(target, cst.Name) and isinstance(value, cst.Name) and target.value == value.value
+
+
 def comments_above(node: Any) -> list[cst.EmptyLine]:
     """What stays of a statement that is removed."""
     return [line for line in node.leading_lines if line.comment]

@@ -11,6 +11,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.vendor.compat_file import FAITHFUL
+from chainer2torch.vendor.short_forms import SHORT_FORMS
 
 COMPAT = "chainer_compat"
 # module -> the name under which people import it
@@ -83,12 +84,13 @@ class Names:
     def spell(self, dotted: str) -> str:
         """The spelling of a dotted name, with the needed import noted.
 
-        ``native.name`` and ``compat.name`` are helpers of one module. Where both exist, the second has another name.
+        ``native.name`` and ``compat.name`` are helpers of one module. Where both exist, the second has another name,
+        unless the first takes its place.
         """
         parts = dotted.split(".")
         if parts[0] == "native":
             parts[0] = "compat"
-        elif parts[0] == "compat" and len(parts) > 1 and parts[1] in self.helpers.native:
+        elif parts[0] == "compat" and len(parts) > 1 and parts[1] in self.helpers.native - SHORT_FORMS:
             parts[1] = FAITHFUL + parts[1]
         for length in range(len(parts), 0, -1):
             module = ".".join(parts[:length])

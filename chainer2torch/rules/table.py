@@ -70,6 +70,7 @@ class Rules:
         old: Mapping[str, Row] | None = None,
         python: Mapping[str, Row] | None = None,
         style: str = "faithful",
+        under: Mapping[str, Mapping[str, Row]] | None = None,
     ):
         self.style = style
         self.rows = _as_rows(rows)
@@ -77,7 +78,9 @@ class Rules:
         self.python = _as_rows(python or {})  # what begins in Python: a pass decides that such a row applies
         self.libraries = dict(libraries or {})
         self.packs = dict(packs or {})
+        self.under = dict(under or {})  # by a question about the project: the rows that stand if its answer is yes
         self._aliases_given = dict(module_aliases)
+        self.without = functools.lru_cache(maxsize=None)(self._without)
         self.with_packs = functools.lru_cache(maxsize=None)(self._with_packs)
         self._module_aliases = tuple(
             (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items()
@@ -97,13 +100,26 @@ class Rules:
         rows = self.rows
         for pack in packs:
             rows = rows.merged(pack)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, self.python, self.style)
+        return self._with(rows)
+
+    def _without(self, question: str) -> Rules:
+        """These rules with the rows that lie under those of the native tables that have this ``unless``."""
+        return self._with(_as_rows(self.under[question]).merged(self.rows))
+
+    def _with(self, rows: Rows[Row]) -> Rules:
+        return Rules(
+            rows, self._aliases_given, self.libraries, self.packs, self.old, self.python, self.style, self.under
+        )
 
     def replacing(self, row: Row) -> Rules:
         """These rules with another row in the place of the one of its name."""
         one = Rows({row.name: row})
         rows, python = (self.rows, one.merged(self.python)) if row.kind else (one.merged(self.rows), self.python)
-        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, python, self.style)
+        under = {
+            question: {name: below for name, below in _as_rows(rows_of).items() if name != row.name}
+            for question, rows_of in self.under.items()
+        }
+        return Rules(rows, self._aliases_given, self.libraries, self.packs, self.old, python, self.style, under)
 
     def _canonical(self, name: str) -> str:
         """The one spelling of a dotted Chainer name: old import paths and deep paths become the public name."""
@@ -209,6 +225,7 @@ def load_rules(
     old: dict[str, Row | Later[Row]] = {}
     python: dict[str, Row | Later[Row]] = {}
     native: list[tuple[Path, str]] = []
+    under: dict[str, dict[str, Row | Later[Row]]] = {}
     problems: list[str] = []
     aliases: dict[str, str] = {}
     shipped = rules_dir()
@@ -243,18 +260,32 @@ def load_rules(
                 seen[name] = label
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
     for path, label in native:
-        _add_native(rows, path, label, problems, lazy)
+        _add_native(rows, under, old, path, label, problems, lazy)
     if strict and problems:
         raise RulesError("\n".join(problems))
     packed = {name: Rows(pack) for name, pack in packs.items()}
-    return Rules(Rows(rows), aliases, libraries, packed, Rows(old), Rows(python), style)
+    lower = {question: Rows(found) for question, found in under.items()}
+    return Rules(Rows(rows), aliases, libraries, packed, Rows(old), Rows(python), style, lower)
 
 
-def _add_native(rows: dict[str, Row | Later[Row]], path: Path, label: str, problems: list[str], lazy: bool) -> None:
-    """Puts the rows of a table of the native style over those of the same names."""
+def _add_native(
+    today: dict[str, Row | Later[Row]],
+    under: dict[str, dict[str, Row | Later[Row]]],
+    old: dict[str, Row | Later[Row]],
+    path: Path,
+    label: str,
+    problems: list[str],
+    lazy: bool,
+) -> None:
+    """Puts the rows of a table of the native style over those of the same names, of version 1 if it says so.
+
+    A table with ``unless`` leaves those beneath to projects about which the answer to this question is yes.
+    """
     text = _text(path, label, problems)
     data = _read(text, label, problems)
+    rows = old if data.pop("era", None) else today
     prefix = _prefix(data.pop("module", ""))
+    unless = data.pop("unless", "")
     grouped: list[str] = []
     groups = list(rows_of_groups(data, grouped))
     problems.extend(f"{label}: {problem}" for problem in grouped)
@@ -263,6 +294,8 @@ def _add_native(rows: dict[str, Row | Later[Row]], path: Path, label: str, probl
         if name not in rows:
             problems.append(f"{label} [{key}]: the native style changes a row that there is, and there is none")
             continue
+        if unless:
+            under.setdefault(unless, {})[name] = rows[name]
         make = functools.partial(_native_row, rows[name], name, label, fields)
         if lazy:
             rows[name] = Later(functools.partial(make, []))

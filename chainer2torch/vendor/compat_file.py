@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.version import __version__
-from chainer2torch.vendor.trimming import trimmed
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
+from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
+from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
+_FROM_PACKAGE = re.compile(rf"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+{MODULE_NAME}\b", re.MULTILINE)
 FILE_NAME = MODULE_NAME + ".py"
 _TOOL = Path(__file__).resolve().parents[1]
 _COMPAT = _TOOL / "compat"
@@ -57,12 +59,14 @@ def build(
     """
     module = _module(folder, style)
     wanted = sorted(set(names))
+    module = module.with_long(long_where({*wanted, *(said or ())}))
     return (module if said is None else module.trimmed(wanted, said)).render(wanted)
 
 
 def helper_names(folder: Path | None = None, *, style: str = "faithful") -> frozenset[str]:
     """All public helpers that ``build`` knows."""
-    return frozenset(name for name in _module(folder, style).homes if name[0] != "_")
+    replaced = {FAITHFUL + name for name in SHORT_FORMS}  # nothing that is written today names them
+    return frozenset(name for name in _module(folder, style).homes if name[0] != "_" and name not in replaced)
 
 
 def is_ours(text: str) -> bool:
@@ -78,6 +82,12 @@ def style_of(text: str) -> str:
 def is_helper_module(path: str, text: str) -> bool:
     """Whether a file is a ``chainer_compat.py`` of this tool's: nothing in it is ever rewritten."""
     return path.rpartition("/")[2] == FILE_NAME and is_ours(text)
+
+
+def package_named(text: str) -> str:
+    """The package from which a migrated file imports ``chainer_compat``; empty when it lies in the import root."""
+    found = _FROM_PACKAGE.search(text) if MODULE_NAME in text else None
+    return found[1] if found else ""
 
 
 def names_used(text: str, style: str = "faithful") -> frozenset[str]:
@@ -144,6 +154,18 @@ class _Module:
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)
 
+    def with_long(self, names: frozenset[str]) -> _Module:
+        """The same without the short forms of some helpers."""
+        if not names & self.native:
+            return self
+        rooms = [
+            dataclasses.replace(room, definitions=tuple(d for d in room.definitions if not names & set(d.names)))
+            if name.startswith(_NATIVE_ROOMS)
+            else room
+            for name, room in self.rooms.items()
+        ]
+        return _Module(self.folder, tuple(rooms), self.native - names)
+
     def _check(self, names: list[str]) -> None:
         for name in names:
             if name not in self.homes:
@@ -193,10 +215,16 @@ class _Module:
         targets = {room.resolve(definition, name) for name in names} - {None}
         for alias in room.room_imports & names:
             targets |= {(alias, name) for name in definition.attributes(alias, eager)}
-        for origin, original in sorted(target for target in targets if target is not None):
+        for origin, original in sorted(self._short_form(*target) for target in targets if target is not None):
             if (origin, original) not in self.definitions:
                 raise VendorError(f"{room.path}: uses {original} of {self.folder}.{origin}, which does not define it")
             yield self.definitions[origin, original]
+
+    def _short_form(self, room: str, name: str) -> tuple[str, str]:
+        """The short helper that takes the place of another one; any other helper itself."""
+        if name not in SHORT_FORMS or room.startswith(_NATIVE_ROOMS):
+            return room, name
+        return next((home for home in self.homes.get(name, ()) if home[0].startswith(_NATIVE_ROOMS)), (room, name))
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}

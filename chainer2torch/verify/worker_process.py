@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ _LAST_LINES = 15
 _LAST_BYTES = 100_000
 # A worker that died so often is not started again.
 _MOST_DEATHS = 5
+# Seconds after which a worker that is stopped ends.
+_LISTEN = 0.2
 _STDOUT, _STDERR = "stdout.txt", "stderr.txt"
 
 
@@ -60,6 +63,7 @@ def run_worker(
     timeout: float = 600,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    stop: threading.Event | None = None,
 ) -> WorkerResult:
     """Writes the job, runs the worker on it and reads its results; what was done before it died is kept.
 
@@ -69,6 +73,7 @@ def run_worker(
         job: Plain JSON data; its ``kind`` says what to do.
         python: The interpreter, default this one.
         timeout: Seconds after which the worker is ended. The processes that it started end with it in any case.
+        stop: Ends the worker, too, when it is set.
 
     Raises:
         WorkerError: The interpreter cannot be started.
@@ -78,7 +83,7 @@ def run_worker(
     command = [python or sys.executable, "-u", str(worker), str(folder)]
     name = "Chainer" if worker == CHAINER_WORKER else "PyTorch"
     started = time.monotonic()
-    status = _call(command, timeout, _environment(env), cwd, name, folder)
+    status = _call(command, timeout, _environment(env), cwd, name, folder, stop)
     out, err = (_end_of(folder / file) for file in (_STDOUT, _STDERR))
     problem = None
     if status is None:
@@ -95,7 +100,13 @@ def run_worker(
 
 
 def run_cases(
-    worker: Path, folder: Path, job: Mapping[str, Any], *, python: str | None = None, timeout: float = 600
+    worker: Path,
+    folder: Path,
+    job: Mapping[str, Any],
+    *,
+    python: str | None = None,
+    timeout: float = 600,
+    stop: threading.Event | None = None,
 ) -> WorkerResult:
     """:func:`run_worker` for a job with ``cases``: where a worker dies, those after the one it died of run in a new
     one. The case itself gets a record with the error. A worker that dies before its first case, that has used up its
@@ -103,7 +114,7 @@ def run_cases(
     """
     problems: list[str] = []
     while True:
-        result = run_worker(worker, folder, job, python=python, timeout=timeout)
+        result = run_worker(worker, folder, job, python=python, timeout=timeout, stop=stop)
         left = [case for case in job["cases"] if case["id"] not in result.records]
         timeout -= result.seconds
         gpu_lost = result.status == wire.BROKEN_DEVICE and len(left) < len(job["cases"])
@@ -136,7 +147,13 @@ def _died(folder: Path, case: str, status: int) -> None:
 
 
 def _call(
-    command: Sequence[str], timeout: float, env: Mapping[str, str], cwd: Path | None, name: str, folder: Path
+    command: Sequence[str],
+    timeout: float,
+    env: Mapping[str, str],
+    cwd: Path | None,
+    name: str,
+    folder: Path,
+    stop: threading.Event | None,
 ) -> int | None:
     """The exit status, None after ``timeout``. What is printed goes to files: it may be more than fits into memory,
     and a process that the worker left behind would keep a pipe open.
@@ -155,12 +172,21 @@ def _call(
         except OSError as error:
             raise WorkerError(f"cannot start the {name} worker: {command[0]}: {error.strerror or error}") from None
         try:
-            return process.wait(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return None
+            return _wait(process, timeout, stop)
         finally:
             _end(process)
             process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, stop: threading.Event | None) -> int | None:
+    """The exit status; None after ``timeout``, or when it was stopped."""
+    end = time.monotonic() + timeout
+    while (left := end - time.monotonic()) > 0 and not (stop is not None and stop.is_set()):
+        try:
+            return process.wait(timeout=left if stop is None else min(left, _LISTEN))
+        except subprocess.TimeoutExpired:
+            continue
+    return None
 
 
 def _end_of(path: Path) -> str:
@@ -191,7 +217,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     env = dict(os.environ)
     env.setdefault("OMP_NUM_THREADS", "1")
-    env.update({"MPLBACKEND": "Agg", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"})
+    # Modules that protoc has made in Chainer's time are refused by protobuf's other implementation.
+    env.setdefault("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "python")
+    env.update(
+        {
+            "MPLBACKEND": "Agg",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONWARNINGS": "ignore",
+        }
+    )
     env.update(extra or {})
     return env
 

@@ -8,7 +8,21 @@ import chainer
 import pytest
 import torch
 
-from chainer2torch.compat.variable import modes
+from chainer2torch.compat.variable import modes as long_modes
+from chainer2torch.native import modes as short_modes
+
+modes = long_modes
+
+
+@pytest.fixture(autouse=True, params=[long_modes, short_modes], ids=["compat", "native"])
+def _both(request, monkeypatch):
+    """Each test is run with the helpers of both styles."""
+    monkeypatch.setitem(globals(), "modes", request.param)
+
+
+def unnamed():
+    """The option that switches modules without a name, too: in the native style they always are."""
+    return {"called": True} if modes is long_modes else {}
 
 
 def _model():
@@ -41,7 +55,7 @@ def switch():
     """``set_train``, which is in train mode again afterwards."""
     yield modes.set_train
     modes.set_train(True)
-    assert modes._mode.follower is None
+    assert (modes._mode.follower if modes is long_modes else modes._mode.block) is None
 
 
 def test_the_switch_of_all_modules(switch):
@@ -57,7 +71,7 @@ def test_the_switch_reaches_modules_that_are_made_later(switch):
     model, x = _model(), torch.randn(3, 2)
     model(x)
     assert not any(_states(model))
-    with modes.train_mode(called=True):
+    with modes.train_mode(**unnamed()):
         model(x)
         assert all(_states(model))
     model(x)
@@ -81,14 +95,14 @@ def test_modules_without_a_name_are_switched_when_they_are_called(train):
     models = {"a": _model().train(not train), "b": _model().train(not train)}
     x, seen = torch.randn(3, 2), []
     models["a"].register_forward_hook(lambda *_: seen.append(_states(models["a"])))
-    with modes.using_train(train, called=True):
+    with modes.using_train(train, **unnamed()):
         models["a"](x)
         assert _states(models["b"]) == [not train] * 5
     assert seen == [[train] * 5]
     assert _states(models["a"]) == [not train] * 5  # and have their own modes again
     models["a"](x)
     assert seen[1] == [not train] * 5
-    with pytest.raises(ZeroDivisionError), modes.using_train(train, called=True):
+    with pytest.raises(ZeroDivisionError), modes.using_train(train, **unnamed()):
         models["b"](x)
         raise ZeroDivisionError
     assert _states(models["b"]) == [not train] * 5
@@ -96,8 +110,8 @@ def test_modules_without_a_name_are_switched_when_they_are_called(train):
 
 def test_blocks_inside_blocks_give_each_call_its_mode():
     model, x = _model(), torch.randn(3, 2)
-    with modes.eval_mode(called=True):
-        with modes.train_mode(called=True):
+    with modes.eval_mode(**unnamed()):
+        with modes.train_mode(**unnamed()):
             model(x)
             assert all(_states(model))
         model(x)
@@ -110,7 +124,7 @@ def test_blocks_inside_blocks_give_each_call_its_mode():
 
 def test_modules_that_another_thread_calls_are_its_own():
     model, x = _model(), torch.randn(3, 2)
-    with modes.eval_mode(called=True):
+    with modes.eval_mode(**unnamed()):
         thread = threading.Thread(target=model, args=(x,))
         thread.start()
         thread.join()
@@ -122,7 +136,7 @@ def test_unnamed_modules_compute_what_they_compute_in_chainer():
     layer = torch.nn.BatchNorm1d(2, eps=2e-5)
     x = torch.randn(5, 2)
     nets = {"theirs": [link], "ours": [layer]}
-    with chainer.using_config("train", False), modes.eval_mode(called=True):
+    with chainer.using_config("train", False), modes.eval_mode(**unnamed()):
         assert torch.allclose(nets["ours"][0](x), torch.tensor(nets["theirs"][0](x.numpy()).array), atol=1e-6)
     assert layer.num_batches_tracked == 0
 
@@ -248,4 +262,4 @@ def test_modules_that_are_not_registered_are_switched_and_restored():
         assert not any(training for part in parts for training in _states(part))
     finally:
         modes.set_train(True, model)
-    assert layer.training
+    assert layer.training or modes is short_modes  # put into test mode by hand, which Chainer does not have

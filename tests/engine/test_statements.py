@@ -4,6 +4,8 @@ import textwrap
 
 import pytest
 
+from chainer2torch.rules.table import load_rules
+
 UNWRAPPED = [
     # comments before, behind, inside and at the end of the block stay
     (
@@ -350,3 +352,21 @@ def test_members_are_set_through_helpers_on_shared_lines_too(body):
 def test_other_ways_to_set_a_member_are_left_under_a_marker(body, statement):
     code = body(f"v = F.relu(np.zeros(3, dtype=np.float32))\n{statement}\n")
     assert f"\n{statement}\n" in code and "# TODO(chainer2torch C2T3" in code
+
+
+VARIABLES = [
+    ("def f(x):\n    # the input\n    x = Variable(x)\n    return x\n", "def f(x):\n    # the input\n    return x\n"),
+    ("def f(x):\n    a = 1; x = Variable(x); b = 2\n", "def f(x):\n    a = 1; b = 2\n"),
+    ("def f(x):\n    if x.ndim:\n        x = Variable(x)\n", "def f(x):\n    if x.ndim:\n        pass\n"),
+    ("def f(x):\n    x = x\n", "def f(x):\n    x = x\n"),
+    ("class A:\n    x = Variable(x)\n", "class A:\n    x = x\n"),  # there it makes an attribute
+]
+
+
+@pytest.mark.parametrize(("before", "after"), VARIABLES)
+def test_what_would_assign_a_name_to_itself_goes(migrate, before, after):
+    head = "from chainer import Variable\nimport chainer.functions as F\nx = F.relu(y)\n"
+    uses = "\nx = F.relu(y)\n" if "class" in before else "\nx = F.relu(y)\nf(x.detach())\n"
+    call = "" if "class" in before else "f(x.array)\n"
+    migrated = migrate(head + call + before, rules=load_rules(style="native"))
+    assert migrated.code.split(uses)[1] == after

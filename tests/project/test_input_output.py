@@ -1,11 +1,15 @@
 """Nothing is lost and nothing half-written: bytes, modes, links and everything that can be wrong with a file."""
 
+import contextlib
 import dataclasses
+import encodings.aliases
 import os
+import pkgutil
 import signal
 import stat
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -142,7 +146,7 @@ def test_no_engine_at_all_without_chainer(tmp_path):
         (b"# -*- coding: klingon -*-\nimport chainer\n", "C2T003", None, "klingon"),
         *[
             (b"# -*- coding: %b -*-\nimport chainer\n" % name.encode(), "C2T003", None, "coding line")
-            for name in ("rot13", "base64", "zlib", "hex", "bz2", "uu", "undefined")
+            for name in ("rot13", "base64", "zlib", "hex", "bz2", "uu", "undefined", "punycode")
         ],
     ],
 )
@@ -154,6 +158,19 @@ def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, wo
     assert (tmp_path / "out/bad.py").read_bytes() == raw, "it is copied as it is"
     assert (tmp_path / "out/a.py").read_bytes() == NEW, "the others are done"
     assert {row.path[-6:]: row.status for row in found.report(True).files}["bad.py"] == "error"
+
+
+def test_no_codec_makes_more_than_an_error_of_one_file():
+    names = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
+    read = set()
+    for name in sorted(names):
+        raw = b"# -*- coding: " + name.encode() + b" -*-\nimport chainer\nx = 1 - 2\n"
+        with contextlib.suppress(files.FileError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            source = files.decode(raw, "a.py")
+            assert source.encode(source.text) == raw
+            read.add(source.encoding)
+    assert {"utf-8", "iso8859-1", "shift_jis", "euc_jp"} <= read and not read & {"punycode", "rot13", "undefined"}
 
 
 def test_missing_path_and_the_rest_done(src, tmp_path):

@@ -9,11 +9,10 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.distributed.communicators import Communicator
-from chainer2torch.compat.optimizers.optimizer_base import GradientMethod
 
 
 def create_multi_node_optimizer(
-    actual_optimizer: GradientMethod, communicator: Communicator, double_buffering: bool = False, zero_fill: bool = True
+    actual_optimizer: Any, communicator: Communicator, double_buffering: bool = False, zero_fill: bool = True
 ) -> MultiNodeOptimizer:
     """An optimizer whose ``update`` averages the gradients of all processes first.
 
@@ -45,7 +44,7 @@ class MultiNodeOptimizer:
     zero_fill: bool
     _known_params: list[tuple[str, bool]]
 
-    def __init__(self, actual_optimizer: GradientMethod, communicator: Communicator, zero_fill: bool) -> None:
+    def __init__(self, actual_optimizer: Any, communicator: Communicator, zero_fill: bool) -> None:
         vars(self).update(
             actual_optimizer=actual_optimizer, communicator=communicator, zero_fill=zero_fill, _known_params=[]
         )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ class SerializableState:
 
 
 def serialize_part(serializer: Any, part: Any) -> None:
-    """Stores or restores a part of an object: one with ``serialize``, or a module.
+    """Stores or restores a part of an object: one with ``serialize``, a module, or an optimizer of torch's.
 
     A module takes the keys that are its own; a missing one is an error, others are ignored, as in Chainer.
     """
@@ -57,3 +58,15 @@ def serialize_part(serializer: Any, part: Any) -> None:
     elif isinstance(part, torch.nn.Module):
         for key, value in chainer_entries(part).items():
             serializer(key, value)
+    elif isinstance(part, torch.optim.Optimizer):
+        _serialize_optimizer(serializer, part)
+
+
+def _serialize_optimizer(serializer: Any, optimizer: torch.optim.Optimizer) -> None:
+    """Stores or restores the state of an optimizer of torch's, as the bytes of a file of torch's."""
+    file = io.BytesIO()
+    torch.save(optimizer.state_dict(), file)
+    stored = serializer("state_dict", np.frombuffer(file.getvalue(), dtype=np.uint8))
+    if isinstance(serializer, StateReader):
+        state = torch.load(io.BytesIO(np.asarray(stored, dtype=np.uint8).tobytes()), weights_only=True)
+        optimizer.load_state_dict(state)

@@ -12,7 +12,7 @@ from pytorch_pfn_extras import reporting
 
 from chainer2torch.compat.dataset.convert import _call_converter, concat_examples
 from chainer2torch.compat.links.copies import deepcopy
-from chainer2torch.compat.backend.devices import _send, get_device, using_device
+from chainer2torch.compat.backend.devices import get_device, to_device, using_device
 from chainer2torch.compat.links.link_tree import addgrads, copyparams
 from chainer2torch.compat.distributed.process_group import launched_rank
 from chainer2torch.compat.training.trainer import add_model_observers
@@ -108,10 +108,10 @@ class ParallelUpdater(StandardUpdater):
     def _update_in_job(self, job: TrainingJob, batch: Any) -> None:
         part = job.scatter([batch[first :: job.size] for first in self._first_examples])
         device = self._device_of(self._name)
-        inputs = _send(_call_converter(self.converter, part, device), device)
+        inputs = to_device(device, _call_converter(self.converter, part, device))
         with using_device(-1 if device is None else device):
             job.compute_gradients(inputs, self.loss_scale)
-        self.get_optimizer("main")._gradients_are_scaled(self.loss_scale)
+        _say_scaled(self.get_optimizer("main"), self.loss_scale)
         job.report(sorted(range(job.size), key=self._first_examples.__getitem__))
         job.update(self.get_optimizer("main"))
 
@@ -122,7 +122,7 @@ class ParallelUpdater(StandardUpdater):
         losses = []
         for i, (name, model) in enumerate(self._models.items()):
             device = self._device_of(name)
-            inputs = _send(_call_converter(self.converter, batch[i :: len(self._models)], device), device)
+            inputs = to_device(device, _call_converter(self.converter, batch[i :: len(self._models)], device))
             with using_device(-1 if device is None else device):
                 losses.append(call_with(self.loss_func or model, inputs))
         for model in self._models.values():
@@ -132,7 +132,7 @@ class ParallelUpdater(StandardUpdater):
         others = [model for model in self._models.values() if model is not optimizer.target]
         for model in others:
             addgrads(optimizer.target, model)
-        optimizer._gradients_are_scaled(self.loss_scale)
+        _say_scaled(optimizer, self.loss_scale)
         optimizer.update()
         for model in others:
             copyparams(model, optimizer.target)
@@ -197,7 +197,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         optimizer = self.get_optimizer("main")
         main = optimizer.target
         for iterator, device, model in self._shares:
-            inputs = _send(_call_converter(self.converter, iterator.next(), device), device)
+            inputs = to_device(device, _call_converter(self.converter, iterator.next(), device))
             if self._job is not None:
                 self._job.compute_gradients(inputs)
                 self._job.report()
@@ -236,6 +236,12 @@ def _place_in_job(devices: int) -> tuple[int, int]:
     return rank, processes
 
 
+def _say_scaled(optimizer: Any, loss_scale: float | None) -> None:
+    """Tells an optimizer by what it has to divide; those that cannot get gradients as they are."""
+    if loss_scale is not None or hasattr(optimizer, "_gradients_are_scaled"):
+        optimizer._gradients_are_scaled(loss_scale)
+
+
 def _refuse_own_update(updater: StandardUpdater, base: type[StandardUpdater]) -> None:
     if type(updater).update_core is not base.update_core:
         raise RuntimeError(
@@ -263,7 +269,7 @@ def _devices_in_order(devices: Sequence[Any] | Mapping[str, Any] | None) -> list
 
 def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
     """Chainer's correction: the gradients are summed, and each of them is a mean over its own batch."""
-    kind = type(optimizer).__name__
+    kind = type(optimizer).__name__.removeprefix("faithful_").removeprefix("Late")  # names of the native style
     if kind in ("Adam", "AdaGrad", "RMSprop"):
         changed, value = "eps", optimizer.eps * count
     elif kind in ("RMSpropGraves", "AdaDelta"):

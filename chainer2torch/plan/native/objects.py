@@ -125,6 +125,11 @@ class Objects:
         """Why an object does not become native; "": it does. Of one whose site is not known, ask for a use of it."""
         return self.reasons.get(self._root(inst.site), "") if inst.site else _UNKNOWN_SITE
 
+    def any_file_seen_from(self, context: Context, question: Callable[[ModuleInfo], bool]) -> bool:
+        """Whether the answer is yes for a file that imports connect with this one."""
+        group = self._files[context.module]
+        return any(question(module) for module, other in self._files.items() if other == group)
+
     def reason_at(self, use: Use) -> str:
         """Why the object of a use does not become native; "": it does."""
         return self.reasons.get(self._root(self._key(use.inst, use.context)), "")

@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS, HOOKS, Form, unrefused
+from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.rules.signature import BindError, Bound
 
 SAVED = frozenset(
@@ -150,6 +151,8 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
         return "its class is chosen at run time"
     if len(objects.of(context.kind(call))) != 1:
         return "its class is one of several"
+    if objects.any_file_seen_from(context, changes_rules):
+        return "the project changes how single parameters are updated"
     found = placement(objects, inst)
     return found if isinstance(found, str) else ""
 

@@ -1,4 +1,8 @@
-"""``save_npz(path, model)`` becomes ``torch.save(model.state_dict(), path)``: the difference ``weight-files``."""
+"""``save_npz(path, model)`` becomes ``torch.save(model.state_dict(), path)``: the difference ``weight-files``.
+
+``load_npz`` becomes ``load_state_dict(torch.load(path, map_location="cpu"))``: Chainer, too, reads into host memory
+first, and a file that Chainer wrote raises.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
-_LOAD = "obj.load_state_dict(native.load_state(file))"
-_LOAD_SOME = "obj.load_state_dict(native.load_state(file), strict=strict)"
+_LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
+_LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
+_STATES = ("chainer.Optimizer", "chainer.training.Trainer")
+_PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
 _ONLY = frozenset({"file", "filename", "obj", "compression", "strict"})
 
 
@@ -59,23 +66,40 @@ def _template(name: str, bound: Bound) -> str:
 
 def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
     """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
+    if _is_buffer(context, path):
+        return False
     kind = context.kind(obj)
     if objects.of(kind):
-        return objects.is_native(kind)
-    return (
-        all(k == UNKNOWN or _is_plain_link(context, k) for k in options(kind))
-        and not _is_buffer(context, path)
-        and not context.analysis.once(_own_protocols)
-    )
+        return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
+    if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
+        return False
+    links_only = all(_is_link(context, k) for k in options(kind))
+    return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
 
 
-def _is_plain_link(context: Context, kind: Kind) -> bool:
+def _has_state(context: Context, kind: Kind) -> bool:
+    """Whether an object that keeps Chainer's form has a ``state_dict`` in this style."""
+    if not isinstance(kind, Inst) or not any(context.analysis.derives(kind.cls, base) for base in _STATES):
+        return False
+    if context.analysis.derives(kind.cls, "chainer.Optimizer"):
+        return has_short_optimizers(context.analysis)
+    return not context.analysis.once(_links_with_protocol)
+
+
+def _is_link(context: Context, kind: Kind) -> bool:
     return isinstance(kind, Inst) and context.analysis.is_link(kind)
 
 
+def _links_with_protocol(analysis: Analysis) -> bool:
+    """Whether a link of the project says itself what is saved of it."""
+    own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
+    return any(analysis.derives(cls, "chainer.Link") for cls in own)
+
+
 def _own_protocols(analysis: Analysis) -> bool:
-    """Whether a class of the project says itself what is saved of it."""
-    return any("serialize" in cls.methods for cls in analysis.classes.values())
+    """The same of any object that may be saved by itself; extensions and iterators are saved as parts of a trainer."""
+    own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
+    return any(not any(analysis.derives(cls, base) for base in _PARTS) for cls in own)
 
 
 def _is_buffer(context: Context, path: ast.expr) -> bool:

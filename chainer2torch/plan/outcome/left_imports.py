@@ -145,14 +145,14 @@ def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
         and all(
             isinstance(s, ast.Pass)
             or isinstance(s, ast.Assign)
-            and (isinstance(s.value, ast.Constant) or _is_stand_in(s.value))
+            and (isinstance(s.value, ast.Constant) or _is_short_form(s.value))
             and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
             for s in handler.body
         )
     )
 
 
-def _is_stand_in(node: ast.expr) -> bool:
+def _is_short_form(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == STAND_IN.rpartition(".")[2]
 
 

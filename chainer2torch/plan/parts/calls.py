@@ -18,6 +18,7 @@ from chainer2torch.plan.questions.xp_devices import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
+_TORCH_WORDS = frozenset({"dim", "keepdim"})
 # helpers that ask a module for its own method first: `super()` itself tells them where to begin
 _ASK_SUPER = frozenset({"addgrads", "copyparams", "namedparams", "params", "zerograds"})
 
@@ -39,6 +40,8 @@ def emit_call(
     try:
         reading = read(context, call, row, receiver)
     except BindError as error:
+        if receiver is not None and _is_torchs(call):
+            return None
         message = f"the call does not fit Chainer's signature: {error}"
         decisions.mark(site, row, symbol, "manual", message, "C2T010")
         return None
@@ -73,6 +76,11 @@ def emit_call(
     message = row.note if row.state != "exact" else ""
     decisions.mark(site, row, symbol, row.state, message, difference=choice.difference)
     return choice
+
+
+def _is_torchs(call: ast.Call) -> bool:
+    """Whether a method is called in PyTorch's words, as an earlier run wrote it: NumPy and Chainer say ``axis``."""
+    return any(keyword.arg in _TORCH_WORDS for keyword in call.keywords)
 
 
 def _without_case(

@@ -8,12 +8,9 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Unwrap
 from chainer2torch.plan.questions.init_scopes import init_scope_of
-from chainer2torch.plan.questions.layers import (
-    init_like_chainer,
-    layers_of_scope,
-    lines_of_values,
-    needs_first_values,
-)
+from chainer2torch.plan.questions.layer_values import lines_of_layers
+from chainer2torch.plan.questions.layers import layers_of_scope
+from chainer2torch.plan.questions.sequentials import in_sequential
 from chainer2torch.rules.table import Row
 
 
@@ -23,14 +20,19 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     if scope is None:
         decisions.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
         return
-    layers, lines = layers_of_scope(context, scope), []
-    if context.choices.init != "torch" and any(needs_first_values(context, layer) for layer in layers):
-        receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
-        lines.append(f"{init_like_chainer(context)}({receiver})")
+    layers = [(call, _target(context, call)) for call in layers_of_scope(context, scope)]
+
+    def is_made(call: ast.Call) -> bool:
+        return context.source.statement(call) in scope.body and not in_sequential(context, call)
+
     operands: dict[str, Operand] = {}
-    for layer in layers:
-        statement = context.source.statement(layer)
-        assert isinstance(statement, ast.Assign)
-        lines += lines_of_values(context, layer, ast.unparse(statement.targets[0]), operands)
+    receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
+    lines = lines_of_layers(context, layers, receiver, is_made, operands)
     decisions.edit(scope, Unwrap(context.source.start(scope), append="\n".join(lines), operands=operands))
     decisions.mark(node, row, row.name, row.state)
+
+
+def _target(context: Context, layer: ast.Call) -> str:
+    statement = context.source.statement(layer)
+    assert isinstance(statement, ast.Assign)
+    return ast.unparse(statement.targets[0])

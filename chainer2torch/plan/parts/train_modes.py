@@ -126,7 +126,7 @@ def _replace(
     operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
     if train is not None:
         target, names, operands = "compat.using_train", ["train", *names], {"train": train, **operands}
-    names += ["called=True"] if called else []
+    names += ["called=True"] if called and context.choices.style != "native" else []
     decisions.replace(call, target if target.endswith(")") else f"{target}({', '.join(names)})", operands)
     decisions.use(site)
     decisions.mark(site, row, row.name, "exact")

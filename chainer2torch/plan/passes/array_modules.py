@@ -41,6 +41,8 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
         positive = isinstance(node.ops[0], (ast.Is, ast.Eq)) is (reference.name == "numpy")
         if is_device(context, module):
             template = "xp.type == 'cpu'" if positive else "xp.type != 'cpu'"
+        elif context.choices.style == "native":  # the short array module on the CPU equals NumPy
+            template = "xp == numpy" if positive else "xp != numpy"
         else:
             template = "compat.on_cpu(xp)" if positive else "not compat.on_cpu(xp)"
         decisions.replace(node, template, {"xp": context.operand(module)})

@@ -14,7 +14,8 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import next_constructor, takes_no_more
-from chainer2torch.plan.questions.layers import init_like_chainer, lines_of_values, needs_first_values
+from chainer2torch.plan.questions.layer_values import lines_of_layers
+from chainer2torch.plan.questions.layers import init_like_chainer, needs_first_values
 from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.sequentials import outermost
 
@@ -83,11 +84,9 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
             shapes = ", ".join(f"{k.arg}=_{i}" for i, k in enumerate(node.keywords))
             lines.append(f"compat.add_params({self_name}, {shapes})")
         plain = [k.value for k in node.keywords if needs_first_values(context, k.value)]
-        if plain and context.choices.init != "torch":
-            lines.append(f"{init_like_chainer(context)}({self_name})")
-        for k in node.keywords:
-            if is_chain and isinstance(k.value, ast.Call):
-                lines += lines_of_values(context, k.value, f"{self_name}.{k.arg}", operands)
+        made = [(k.value, f"{self_name}.{k.arg}") for k in node.keywords if is_chain and isinstance(k.value, ast.Call)]
+        always = all(k.arg is not None for k in node.keywords)
+        lines += lines_of_layers(context, made, self_name, lambda call: always, operands)  # noqa: B023
         initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")

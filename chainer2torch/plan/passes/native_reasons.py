@@ -9,6 +9,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 
 _KEPT = "keeps Chainer's own form: {}"
+ONE_PROCESS = "; one process works for all devices"
+_PARALLEL = "chainer.training.updaters.ParallelUpdater"
 
 
 def run(context: Context) -> Decisions:
@@ -25,8 +27,9 @@ def run(context: Context) -> Decisions:
         made = [i for i in objects.of(context.kind(call)) if objects.analysis.makers.get(i.site) is call]
         reason = next((r for r in map(objects.reason, made) if r), "")
         if reason:
-            decisions.refine(call.func, row, row.state, _KEPT.format(reason), of=row.name)
+            message = _KEPT.format(reason) + ONE_PROCESS * (row.name == _PARALLEL)
+            decisions.refine(call.func, row, row.state, message, of=row.name)
     return decisions
 
 
-__all__ = ["run"]
+__all__ = ["ONE_PROCESS", "run"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.context import Context
@@ -23,9 +23,18 @@ _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FirstValues:
-    """The first values of a layer that statements set: the expressions, by the name of torch's parameter."""
+    """The first values of a layer that statements set, by the name of torch's parameter.
+
+    ``given``: expressions of the call; ``computed``: expressions of the row, over parameters of the call.
+    """
 
     given: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
+    computed: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of torch's parameters."""
+        return frozenset((*self.given, *self.computed))
 
 
 def first_values(
@@ -43,12 +52,25 @@ def first_values(
         if isinstance(keyword.value, ast.Name) and keyword.value.id in given
     }
     stated = {name: value for name, value in stated.items() if not _is_none(value)}
-    if not stated:
+    computed = {str(keyword.arg): keyword.value for keyword in tree.keywords if not isinstance(keyword.value, ast.Name)}
+    if not stated and not computed:
         return layer, FirstValues()
-    if _MAY_BE_LAZY.match(layer) or not _have_lines(context, call, stated.values()):
-        given_here = [keyword for keyword in tree.keywords if keyword.arg in stated]
+    scope = _scope_of_lines(context, call)
+    if (
+        _MAY_BE_LAZY.match(layer)
+        or scope is None
+        or not all(_can_be_stated(context, value, scope) for value in stated.values())
+        or not all(_stays(context, value, scope) for value in _operands(computed, given))
+    ):
+        given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
         return ast.unparse(ast.Call(tree.func, tree.args, given_here)), FirstValues()
-    return layer, FirstValues(stated)
+    return layer, FirstValues(stated, computed)
+
+
+def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
+    """The arguments of the call that expressions of its row name."""
+    for value in computed.values():
+        yield from (given[n.id] for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in given)
 
 
 def is_number(node: ast.expr) -> bool:
@@ -58,16 +80,16 @@ def is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-def _have_lines(context: Context, call: ast.Call, values: Iterable[ast.expr]) -> bool:
-    """Whether lines behind the layer's own can set its values."""
+def _scope_of_lines(context: Context, call: ast.Call) -> Sequence[ast.stmt] | None:
+    """The statements behind which lines of their own can set the values of a layer; None: there are no such lines."""
     if is_assigned_by_constructor(context, call):
-        return all(_can_be_stated(context, value, ()) for value in values)
+        return ()
     scope, statement = initialized_by_scope(context, call), context.source.statement(call)
     if scope is None or context.source.parents.get(statement) is not scope:
-        return False
+        return None
     if not isinstance(statement, ast.Assign) or statement.value is not call:  # in an nn.Sequential
-        return False
-    return all(_can_be_stated(context, value, scope.body) for value in values)
+        return None
+    return scope.body
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -82,7 +104,12 @@ def _can_be_stated(context: Context, value: ast.expr, body: Sequence[ast.stmt]) 
         isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, "chainer.Initializer")
         for k in options(context.kind(value))
     )
-    if not initializer or any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in ast.walk(value)):
+    return initializer and _stays(context, value, body)
+
+
+def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
+    """Whether an expression means the same behind some statements."""
+    if any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in ast.walk(value)):
         return False
     read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     inside = [n for statement in body for n in ast.walk(statement)]

@@ -21,11 +21,58 @@ def may_be_none(context: Context, node: ast.expr) -> bool:
     if any(k == NONE for k in options(context.kind(node))):
         return True
     if isinstance(node, ast.IfExp):
-        return may_be_none(context, node.body) or may_be_none(context, node.orelse)
+        sides = (("orelse", node.orelse), ("body", node.body))
+        return any(may_be_none(context, side) for name, side in sides if not _excludes(node.test, side, name))
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return may_be_none(context, node.values[-1])
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    return (function, node.id) in context.analysis.once(_parameters_of_none)
+    if (function, node.id) not in context.analysis.once(_parameters_of_none):
+        return False
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return not _is_replaced(context, function, node)
+
+
+def _excludes(test: ast.expr, value: ast.expr, branch: str) -> bool:
+    """Whether a value is not None in a branch of ``if value is None``."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Is if branch == "orelse" else ast.IsNot)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+        and isinstance(value, ast.Name)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == value.id
+    )
+
+
+def _is_replaced(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Name) -> bool:
+    """Whether a statement before gives a parameter a value in place of None: ``n = m if n is None else n``."""
+    for statement in function.body:
+        if node in ast.walk(statement):
+            return False
+        if isinstance(statement, ast.If) and len(statement.body) == 1 and not statement.orelse:
+            if not _excludes(statement.test, node, "orelse"):
+                continue
+            (statement,) = statement.body
+        if (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.targets[0], ast.Name)
+            and statement.targets[0].id == node.id
+            and not may_be_none(context, statement.value)
+        ):
+            return not _stored_again(function, statement, node.id)
+    return False
+
+
+def _stored_again(function: ast.AST, statement: ast.Assign, name: str) -> bool:
+    stored = [
+        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    return stored != statement.targets
 
 
 def _parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:

@@ -54,6 +54,11 @@ def outermost(context: Context, call: ast.Call) -> ast.Call:
     return call
 
 
+def in_sequential(context: Context, call: ast.Call) -> bool:
+    """Whether a layer is made in an nn.Sequential."""
+    return outermost(context, call) is not call
+
+
 def follows_linear(context: Context, call: ast.Call) -> bool:
     """Whether a layer stands in a Sequential behind an L.Linear, with nothing but elementwise functions between."""
     parent = context.source.parents.get(call)

@@ -60,6 +60,7 @@ def judge(
     for side, record in (("Chainer", x), ("PyTorch", y)):
         if record["status"] != "ok":
             outcome.fail(f"{side}: {_error(record)}\n{_last_frame(record)}")
+            outcome.raised = True
     if outcome.status == FAILED:
         return
     if pair.compare == "moments":

@@ -14,8 +14,17 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from chainer2torch.verify.worker import model_text
+
 _KEYS = frozenset({"target", "args", "kwargs", "inputs", "modes"})
 _TABLES = frozenset({"model", "names"})
+
+
+class Code(str):
+    """A text of Python that stands for a value."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class ModelsError(Exception):
@@ -36,19 +45,27 @@ class ModelEntry:
     # Whether they were found by trying what Chainer takes.
     tried: bool = False
 
-    def call(self) -> str:
-        """The call that makes the model: ``MLP(8, n_out=10)``."""
-        arguments = ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
-        return f"{self.target.partition(':')[2]}({arguments})"
+    # The method that is called; empty: the model itself.
+    method: str = ""
+    # Inputs that are arrays where the others are variables.
+    plain: Sequence[str] = ()
+    # Whether its file is of Chainer 1: calls without ``train`` or ``test`` are those of training.
+    is_first_version: bool = False
+    # How many values its parameters have, where that is known.
+    size: int = 0
 
-    def text(self) -> str:
-        """The snippet that makes the model and calls it; the same on both sides."""
-        module = self.target.partition(":")[0]
-        given = ", ".join(self.inputs)
-        return (
-            f"import importlib\n\n\nmodel = importlib.import_module({module!r}).{self.call()}\n\n\n"
-            f"def run({given}):\n    return model({given})\n"
-        )
+    def arguments(self) -> str:
+        """What the model is made from, as text."""
+        return ", ".join([*map(repr, self.args), *(f"{key}={value!r}" for key, value in self.kwargs.items())])
+
+    def call(self) -> str:
+        """The call that makes the model: ``MLP(8, n_out=10)``; with the method that is called then."""
+        made = f"{self.target.partition(':')[2]}({self.arguments()})"
+        return f"{made}.{self.method}" if self.method else made
+
+    def text(self, torch: bool = False) -> str:
+        """The snippet that makes the model and calls it."""
+        return str(model_text.text(self.target, self.arguments(), self.method, list(self.inputs), torch))
 
 
 def _settings(src: Path) -> Mapping[str, Any]:

@@ -19,34 +19,40 @@ from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
 from chainer2torch.verify.models.entries import ModelEntry
-from chainer2torch.verify.models.trials import Left, attempts, variants
+from chainer2torch.verify.models.hints import Hints
+from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
+from chainer2torch.verify.worker import model_text
 
-_HARMLESS_CALLS = ("sys.path.", "matplotlib.use", "warnings.", "logging.")
+_LINKS = ("chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential")
 
 
-def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[list[ModelEntry]], list[Left]]:
-    """Models for the Chains of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
+def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], list[Left]]:
+    """Models for the links of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
     a trial, and those whose arguments or inputs the code does not tell, with what may be tried.
     """
     analysis = _analysis(src, out)
     reader, calls = Reader(analysis), Calls(analysis)
-    found, left = [], []
+    hints = Hints(analysis, reader, calls, src)
+    found: list[Open] = []
+    left: list[Left] = []
     for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
-        if not (analysis.derives(cls, "chainer.Chain") or analysis.derives(cls, "chainer.ChainList")):
+        if not any(analysis.derives(cls, base) for base in _LINKS):
             continue
-        target = f"{_module(cls.module.path)}:{cls.name}"
+        target = model_text.target_of(cls.module.path, cls.name)
         if target in known:
             continue
+        known = {*known, target}  # of two classes of one name in one file the last one stands
         try:
             _must_be_importable(cls, out)
         except Unclear as why:
             left.append(Left(target, str(why)))
             continue
+        searched = hints.of(cls)
         try:
             arguments = reader.arguments(cls)
             inputs = reader.inputs(cls, arguments)
         except Unclear as why:
-            left.append(_left(reader, calls, cls, target, str(why)))
+            left.append(_left(reader, calls, cls, target, str(why), searched))
             continue
         entry = ModelEntry(
             target,
@@ -55,7 +61,8 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[list[Model
             ["train", "eval"],
             inferred=True,
         )
-        found.append(variants(entry, _side(cls)))
+        searched["inputs"] = {name: plain_spec(array) for name, array in inputs.items()}
+        found.append(Open(variants(entry, _side(cls)), searched))
     return found, left
 
 
@@ -69,7 +76,7 @@ def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tupl
     return args, {name: value for name, value in arguments.items() if name not in places[:first]}
 
 
-def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -> Left:
+def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str, hints: dict[str, Any]) -> Left:
     """A Chain that the code does not tell all about, with what may be tried."""
     parameters = reader.constructor(cls)
     required = [name for name, default in parameters if default is None]
@@ -86,11 +93,12 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str) -
     try:
         inputs = reader.open_inputs(cls, made[0] if made else {})
     except Unclear as also:
-        return Left(target, str(also), required, settled_by_table=True)
+        inputs, why = {}, str(also)
+    hints["inputs"] = {name: plain_spec(array) for name, array in inputs.items() if array}
     if not made or not inputs:
-        return Left(target, why, required, list(inputs), settled_by_table=True)
+        return Left(target, why, required, list(inputs), settled_by_table=True, hints=hints)
     tries = attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
-    return Left(target, why, required, list(inputs), tries, settled_by_table=True)
+    return Left(target, why, required, list(inputs), tries, settled_by_table=True, hints=hints)
 
 
 def _side(cls: ClassInfo) -> int | None:
@@ -114,19 +122,10 @@ def _analysis(src: Path, out: Path) -> Analysis:
     return Analysis(Project(trees), load_rules(lazy=True)).run()
 
 
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
 def _must_be_importable(cls: ClassInfo, out: Path) -> None:
-    """Raises Unclear unless the class can be had by importing its module, here and in ``out``, and nothing runs."""
+    """Raises Unclear unless the class can be had by importing its module, here and in ``out``."""
     if cls.module.source.enclosing(cls.node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) is not None:
         raise Unclear("it is defined inside of a function or class")
-    if "." in cls.module.path.removesuffix(".py"):
-        raise Unclear("its file cannot be imported by its name")
-    line = _first_action(cls.module.tree.body)
-    if line is not None:
-        raise Unclear(f"its module does something when it is imported, in line {line}")
     port = out / cls.module.path
     if not port.is_file():
         raise Unclear(f"{out.name} has no {cls.module.path}")
@@ -141,28 +140,3 @@ def _must_be_importable(cls: ClassInfo, out: Path) -> None:
     ]
     if cls.name not in bound:
         raise Unclear(f"{cls.module.path} of {out.name} has no class of this name")
-
-
-def _first_action(body: list[ast.stmt]) -> int | None:
-    """The first line of a module that does more than define something; what it does as a script apart."""
-    for node in body:
-        if isinstance(node, (ast.For, ast.While, ast.With)):
-            return node.lineno
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Call)
-            and not ast.unparse(node.value.func).startswith(_HARMLESS_CALLS)
-        ):
-            return node.lineno
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Call)
-            and ast.unparse(node.value.func).endswith(("parse_args", "parse_known_args", "input"))
-        ):
-            return node.lineno
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            continue
-        line = _first_action([*node.body, *node.orelse]) if isinstance(node, (ast.If, ast.Try)) else None
-        if line is not None:
-            return line
-    return None

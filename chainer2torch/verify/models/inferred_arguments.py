@@ -48,6 +48,15 @@ class Calls:
                 self._by_class.setdefault(id(kind.cls), []).append(call)
         self._defaults: dict[int, Mapping[str, Any]] = {}
 
+    def that_make(self, cls: ClassInfo) -> Sequence[ast.Call]:
+        """The calls that make a class."""
+        return self._by_class.get(id(cls), ())
+
+    def value(self, node: ast.expr) -> Any:
+        """A number, text or list that an expression stands for; ``...`` where that cannot be read."""
+        module = next((m for m in self._analysis.project.modules.values() if node in m.source.parents), None)
+        return ... if module is None else self._value(node, self._argparse(module.tree))
+
     def of(self, cls: ClassInfo, required: Sequence[str], positional: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Arguments by name of calls that make ``cls``; those of them that cannot be read have a default. ``required``
         are the parameters without one, ``positional`` all that may be given by place.

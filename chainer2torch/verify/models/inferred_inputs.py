@@ -20,6 +20,7 @@ from chainer2torch.verify.models.own_parameters import bind, bound, defaults, pa
 
 _SIZE, _CLASSES, _CHANNELS = 8, 10, 3
 _MAX_DEPTH = 6
+_BATCH = "4"
 _SAY_NOTHING = frozenset({"shape", "ndim", "dtype", "size"})
 
 
@@ -96,8 +97,7 @@ class Reader:
                 raise Unclear(f"input {name}: {why}") from None
         if not arrays:
             raise Unclear("its forward takes no input that the code tells of")
-        batch = 2 if any(array.endswith("32,32]") for array in arrays.values()) else 4
-        return {name: array.replace("{batch}", str(batch)) for name, array in arrays.items()}
+        return {name: array.replace("{batch}", _BATCH) for name, array in arrays.items()}
 
     def open_inputs(self, cls: ClassInfo, arguments: Mapping[str, Any]) -> dict[str, str | None]:
         """As :meth:`inputs`, with None for what the code does not tell. Raises Unclear without a ``forward``."""
@@ -109,7 +109,7 @@ class Reader:
         arrays: dict[str, str | None] = {}
         for name, default in parameters(forward):
             try:
-                arrays[name] = self._array(scope, forward, name).replace("{batch}", "2")
+                arrays[name] = self._array(scope, forward, name).replace("{batch}", _BATCH)
             except Unclear:
                 if default is not None:
                     break

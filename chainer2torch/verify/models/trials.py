@@ -10,22 +10,26 @@ import dataclasses
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.verify.rules import given
 from chainer2torch.verify import worker_process
-from chainer2torch.verify.models.entries import ModelEntry
+from chainer2torch.verify.models.entries import Code, ModelEntry
+from chainer2torch.verify.worker import model_text
 
 # For one model: no new attempt is begun after this.
 SECONDS = 20
 _MOST = 60
+_LARGE = 128
 _SIDES = (32, 28, 64, 96, 128, 224, 227, 256)
 _IMAGE = re.compile(r",32,32\]$")
 _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
+_FLAGS = re.compile(r"^(train|test|is_\w+|use_\w+)$")
 _SEQUENCES = re.compile(r"s$|seq|sent|word|token|hx")
 _LENGTHS = (4, 6, 4)
 
@@ -44,6 +48,8 @@ class Left:
     package: str = ""
     # Whether a table in pyproject.toml would help: it can be imported, by its name.
     settled_by_table: bool = False
+    # What the search begins with; None: nothing is searched.
+    hints: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"
@@ -64,6 +70,19 @@ class Left:
         ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Open:
+    """A link whose arguments and inputs the code tells: the entry with its variants, and what a search begins with."""
+
+    entries: Sequence[ModelEntry]
+    hints: Mapping[str, Any] | None = None
+
+    @property
+    def target(self) -> str:
+        """``module:Class``."""
+        return self.entries[0].target
+
+
 def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
     """An entry with inputs of other shapes: images of several sizes (``side`` first: the size that its class names),
     words one by one instead of in rows, rows of vectors instead of vectors. How often a model halves an image, or which
@@ -82,13 +101,21 @@ def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
             dataclasses.replace(
                 entry,
                 inputs={
-                    name: _IMAGE.sub(f",{side},{side}]", array) if isinstance(array, str) else array
+                    name: _of_side(array, side) if isinstance(array, str) else array
                     for name, array in entry.inputs.items()
                 },
             )
             for side in sides
         ]
     return [entry, *changed(_ROWS, r"i32[\1]<"), *changed(_VECTORS, r"f32[2,\1]")]
+
+
+def _of_side(array: str, side: int) -> str:
+    """An image of another size; of large ones fewer, but never two: batch normalization makes 1 and -1 of those."""
+    if not _IMAGE.search(array):
+        return array
+    batch = 3 if side >= _LARGE else 4
+    return re.sub(r"\[4,", f"[{batch},", _IMAGE.sub(f",{side},{side}]", array))
 
 
 def attempts(
@@ -119,16 +146,16 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
         yield list(known.values())
         return
     sorts: list[tuple[Any, list[Any]]] = [
-        ("f32[2,3,32,32]", ["i32[2]<2", "i32[2,32,32]<2"]),
+        ("f32[4,3,32,32]", ["i32[4]<2", "i32[4,32,32]<2"]),
         ("f32[4,8]", ["i32[4]<2"]),
         ("i32[4,5]<5", ["i32[4]<2", "i32[4,5]<2"]),
         ([f"i32[{n}]<5" for n in _LENGTHS], [[f"i32[{n}]<2" for n in _LENGTHS], ["i32[1]<2" for _ in _LENGTHS]]),
-        ("f32[2,3,32]", ["i32[2]<2"]),
+        ("f32[4,3,32]", ["i32[4]<2"]),
         ([f"f32[{n},8]" for n in _LENGTHS], [["i32[1]<2" for _ in _LENGTHS]]),
     ]
     floats = [array for array in known.values() if array and array.startswith("f32")]
     if floats:
-        sorts.insert(0, (floats[0], ["i32[2]<2"]))
+        sorts.insert(0, (floats[0], ["i32[4]<2"]))
     elif all(_SEQUENCES.search(name) for name in open_):
         sorts = [*sorts[3:4], *sorts[5:], *sorts[:3], sorts[4]]
     batch = next((match[1] for array in known.values() if array and (match := re.match(r"\w+\[(\d+)", array))), None)
@@ -139,19 +166,26 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
             if batch is not None and isinstance(label, str):
                 label = re.sub(r"\[\d+", f"[{batch}", label)
             yield [
-                array if array is not None else label if _LABELS.search(name) and len(known) > 1 else other
+                array
+                if array is not None
+                else False
+                if _FLAGS.search(name)
+                else label
+                if _LABELS.search(name) and len(known) > 1
+                else other
                 for name, array in known.items()
             ]
 
 
 def choose(
-    found: Sequence[Sequence[ModelEntry]],
+    found: Sequence[Open],
     left: Sequence[Left],
     src: Path,
     out: Path,
     *,
     python: str | None = None,
     timeout: float = 600,
+    stop: threading.Event | None = None,
 ) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
@@ -161,39 +195,100 @@ def choose(
         src: The tree of the original; its modules are imported.
         out: The migrated tree, whose helpers lie where the project's imports start.
         python, timeout: As of ``verify models``.
+        stop: Ends the attempts when it is set.
     """
-    groups: list[tuple[str, Sequence[ModelEntry], Left | None]] = [(some[0].target, some, None) for some in found]
-    groups += [(what.target, what.attempts, what) for what in left if what.attempts]
+    groups: list[tuple[str, Sequence[ModelEntry], Left | None, Mapping[str, Any] | None]] = [
+        (some.target, some.entries, None, some.hints) for some in found
+    ]
+    groups += [(what.target, what.attempts, what, what.hints) for what in left if _is_tried(what)]
     if not groups:
         return [], list(left)
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
-        cases = [_case(f"m{i}", target, entries, out) for i, (target, entries, _) in enumerate(groups)]
+        cases = [_case(f"m{i}", target, entries, hints, out) for i, (target, entries, _, hints) in enumerate(groups)]
         job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": cases}
-        result = worker_process.run_cases(worker_process.CHAINER_WORKER, root, job, python=python, timeout=timeout)
+        result = worker_process.run_cases(
+            worker_process.CHAINER_WORKER, root, job, python=python, timeout=timeout, stop=stop
+        )
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    chosen, still = [], [what for what in left if not what.attempts]
-    for i, (target, entries, what) in enumerate(groups):
+    chosen, still = [], [what for what in left if not _is_tried(what)]
+    for i, (target, entries, what, hints) in enumerate(groups):
         record = result.records.get(f"m{i}")
         if record is None or record["status"] != "ok":
-            tried = Left(target, "", list(map(repr, entries[0].args)), list(entries[0].inputs), settled_by_table=True)
-            still.append(_refused(what or tried, entries, record))
-            continue
-        entry = entries[record["attempt"]]
-        inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
-        chosen.append(dataclasses.replace(entry, inputs=inputs, tried=inputs != entries[0].inputs or what is not None))
+            arguments, inputs = (list(map(repr, entries[0].args)), list(entries[0].inputs)) if entries else ([], [])
+            still.append(_refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record))
+        else:
+            chosen.append(_taken(target, entries, record, what, hints))
     return chosen, still
 
 
-def _case(key: str, target: str, entries: Sequence[ModelEntry], out: Path) -> dict[str, Any]:
+def _is_tried(what: Left) -> bool:
+    return bool(what.attempts) or what.hints is not None
+
+
+def _taken(
+    target: str,
+    entries: Sequence[ModelEntry],
+    record: Mapping[str, Any],
+    what: Left | None,
+    hints: Mapping[str, Any] | None,
+) -> ModelEntry:
+    """The entry that Chainer took."""
+    inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
+    size = record.get("size", 0)
+    is_old = bool(hints and hints["is_first_version"])
+    if "attempt" in record:
+        entry: ModelEntry = entries[record["attempt"]]
+        tried = inputs != entries[0].inputs or what is not None
+        return dataclasses.replace(entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size)
+    return ModelEntry(
+        target,
+        [Code(record["arguments"])] if record["arguments"] else [],
+        {},
+        inputs,
+        ["train", "eval"],
+        inferred=True,
+        tried=True,
+        method=record["method"],
+        is_first_version=is_old,
+        size=size,
+        plain=[name for name, spec in record["inputs"].items() if _is_plain(spec)],
+    )
+
+
+def _is_plain(spec: Any) -> bool:
+    if isinstance(spec, list):
+        return any(map(_is_plain, spec))
+    return isinstance(spec, dict) and bool(spec.get("plain"))
+
+
+def _case(
+    key: str, target: str, entries: Sequence[ModelEntry], hints: Mapping[str, Any] | None, out: Path
+) -> dict[str, Any]:
     """The attempts at one model, as the worker reads them."""
-    module = target.partition(":")[0]
     attempts = [
-        {"source": entry.text(), "inputs": {name: _plain(spec) for name, spec in entry.inputs.items()}}
+        {
+            "source": entry.text(),
+            "arguments": entry.arguments(),
+            "inputs": {name: plain_spec(spec) for name, spec in entry.inputs.items()},
+        }
         for entry in entries
     ]
-    return {"id": key, "module": module, "root": helpers_root(out, module), "attempts": attempts}
+    return {
+        "id": key,
+        "target": target,
+        **place_of(out, target),
+        "attempts": attempts,
+        "hints": hints,
+        "is_first_version": bool(hints and hints["is_first_version"]),
+    }
+
+
+def place_of(out: Path, target: str) -> dict[str, str]:
+    """Where a model's module is imported from, as the workers read it."""
+    folder, module, file = model_text.place(target)
+    return {"module": module, "root": folder or helpers_root(out, module), "file": file}
 
 
 def helpers_root(out: Path, module: str) -> str:
@@ -209,21 +304,31 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
     """Why nothing that was tried is taken."""
     if record is None:
         return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
+    if "attempt" in record:
+        said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
+        said += f" ({record['tried']} attempts, the best: {record['attempt']})"
+        record = {**record, "said": said}
     missing = re.search(r"No module named '([\w.]+)'", record["message"])
     if missing and record["type"] in ("ImportError", "ModuleNotFoundError"):
         return dataclasses.replace(
             what, package=missing[1], settled_by_table=False, why=f"Chainer's side lacks a package: {record['message']}"
         )
+    if "said" in record:
+        return dataclasses.replace(what, why=record["said"])
+    if not entries:
+        return dataclasses.replace(what, why=f"Chainer: {record['type']} in {record['phase']}: {record['message']}")
     arrays = ", ".join(map(str, entries[0].inputs.values()))
     said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
     said += f" (attempt 1 of {record.get('tried', 1)}: {entries[0].call()} of {arrays})"
     return dataclasses.replace(what, why=f"{what.why}; {said}" if what.why else said)
 
 
-def _plain(spec: Any) -> Any:
+def plain_spec(spec: Any) -> Any:
     """An input as the worker draws it."""
     if isinstance(spec, (list, tuple)):
-        return [_plain(item) for item in spec]
+        return [plain_spec(item) for item in spec]
+    if not isinstance(spec, str):
+        return spec
     parsed = given.parse(spec)
     return {"dtype": parsed.dtype, "shape": list(parsed.shape), "below": int(parsed.high or 10)}
 
@@ -232,6 +337,8 @@ def _text(spec: Any) -> Any:
     """An input of a record, as it is written in pyproject.toml."""
     if isinstance(spec, list):
         return [_text(item) for item in spec]
-    short = {"float32": "f32", "int32": "i32"}[spec["dtype"]]
-    below = "" if short == "f32" else f"<{spec['below']}"
+    if not isinstance(spec, dict):
+        return spec
+    short = {"float32": "f32", "int32": "i32", "bool": "bool"}[spec["dtype"]]
+    below = f"<{spec['below'] or 2}" if short == "i32" else ""
     return f"{short}[{','.join(map(str, spec['shape']))}]{below}"

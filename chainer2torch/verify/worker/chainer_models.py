@@ -9,9 +9,22 @@ import contextlib
 import gc
 import os
 
+import chainer
 import numpy
 
-from . import chainer_gpu, chainer_legacy, chainer_noise, chainer_snippets, lockstep, missing, roots, wire
+from . import (
+    chainer_gpu,
+    chainer_legacy,
+    chainer_noise,
+    chainer_snippets,
+    definitions,
+    first_version,
+    kept_state,
+    lockstep,
+    missing,
+    roots,
+    wire,
+)
 
 
 def work(job, folder):
@@ -22,12 +35,15 @@ def work(job, folder):
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    old = first_version.FirstVersion()
+    old.install()
     calls = _Calls(job["tree"])
     noise = chainer_noise.private_streams(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
-            folders.enter(case["module"], case["root"])
+            folders.enter(case["module"], case["root"], case["file"])
+            old.is_meant = case["is_first_version"]
             arrays = results.array_file(case["id"])
             record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]
@@ -61,11 +77,13 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
+            before = kept_state.Kept(links["model"].links(), _has_graph)
             with calls.of(links["model"]):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
             record["weights"] = weights
             record["missing"] = missing.names()
+            record["left_out"] = definitions.left_out()
             record["calls"] = [call for call, _ in calls.seen]
             for _, outputs in calls.seen:
                 arrays.update(outputs)
@@ -73,7 +91,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
-            arrays.update(_steps(case, inputs, namespace, links["model"]))
+            arrays.update(_steps(case, inputs, namespace, links["model"], before))
             return record
     except Exception as error:
         return wire.failure(phase, error)
@@ -87,7 +105,11 @@ def _widen(namespace, dtype):
                 param.data = param.data.astype(dtype)
 
 
-def _steps(case, inputs, namespace, model):
+def _has_graph(value):
+    return isinstance(value, chainer.Variable) and value.creator is not None
+
+
+def _steps(case, inputs, namespace, model, before):
     """Plain gradient descent: the outputs after each step, and the parameters at the end.
 
     No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
@@ -99,6 +121,7 @@ def _steps(case, inputs, namespace, model):
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:
             param.data -= case["rate"] / largest * param.grad
+        before.restore()
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         for key, value in arrays.items():
             if key.startswith("out"):

@@ -11,10 +11,7 @@ import os
 import re
 import time
 
-import chainer
-import numpy
-
-from . import chainer_legacy, chainer_snippets, roots, wire
+from . import chainer_legacy, chainer_search, chainer_snippets, first_version, model_text, roots, search_room, wire
 
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
@@ -27,27 +24,52 @@ def work(job, folder):
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    old = first_version.FirstVersion()
+    old.install()
     results = wire.Results(folder)
-    for case in job["cases"]:
-        folders.enter(case["module"], case["root"])
-        record = run_case(case, job["seconds"], defaults)
-        record["id"] = case["id"]
-        results.add(record)
+    made, open_ = {}, []
+    with search_room.cheap_weights():
+        for case in job["cases"]:
+            old.is_meant = case["is_first_version"]
+            record = run_case(case, job, defaults, folders, made)
+            if record["status"] == "ok" or not case["hints"]:
+                _add(results, record, case, made)
+            else:
+                open_.append((case, record))
+        # Those that need others come after them.
+        for case, record in open_:
+            old.is_meant = case["is_first_version"]
+            folders.enter(case["module"], case["root"], case["file"])
+            with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
+                found = chainer_search.Search(case, job["tree"], made, job["seconds"]).run()
+            _add(results, record if found["tried"] == 0 and record.get("tried") else found, case, made)
     results.close()
 
 
-def run_case(case, seconds, defaults):
+def _add(results, record, case, made):
+    """Writes a record; how the model was made is there for the others."""
+    if record["status"] == "ok" and not model_text.place(case["target"])[0]:
+        arguments = case["attempts"][record["attempt"]]["arguments"] if "attempt" in record else record["arguments"]
+        made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
+    record["id"] = case["id"]
+    results.add(record)
+
+
+def run_case(case, job, defaults, folders, made):
     """The record of one model: the place of the attempt that runs and its inputs, or the error of the first."""
-    first = None
+    first = {"status": "error", "phase": "search", "type": "Error", "message": "nothing was tried", "trace": ""}
     started = time.process_time()
+    folders.enter(case["module"], case["root"], case["file"])
     with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
         for number, attempt in enumerate(case["attempts"]):
-            if number and time.process_time() - started > seconds:
+            if number and time.process_time() - started > job["seconds"]:
                 break
             try:
-                return {"status": "ok", "attempt": number, "inputs": _accepted(attempt, started + seconds)}
+                inputs, size = _accepted(attempt, started + job["seconds"])
+                return {"status": "ok", "attempt": number, "inputs": inputs, "size": size}
             except Exception as error:
-                first = first or wire.failure("first forward", error)
+                if not number:
+                    first = wire.failure("first forward", error)
                 first["tried"] = number + 1
                 if isinstance(error, ImportError):  # its module needs what is not here
                     break
@@ -56,7 +78,9 @@ def run_case(case, seconds, defaults):
 
 
 def _accepted(attempt, end):
-    """The inputs with which an attempt runs: as they are, or with numbers of channels that Chainer asked for."""
+    """The inputs with which an attempt runs (as they are, or with numbers of channels that Chainer asked for), and the
+    size of its parameters.
+    """
     waiting, seen = [attempt["inputs"]], []
     first = None
     while waiting and len(seen) < _REPAIRS:
@@ -64,10 +88,10 @@ def _accepted(attempt, end):
         seen.append(inputs)
         try:
             namespace = chainer_snippets.execute({"source": attempt["source"]})
-            result = namespace["run"](**{name: drawn(spec) for name, spec in inputs.items()})
+            result = namespace["run"](**{name: chainer_search.drawn(spec) for name, spec in inputs.items()})
             if not wire.flat_arrays("out", result, chainer_snippets.array_of):
                 raise TypeError("output: holds no array that can be compared")
-            return inputs
+            return inputs, chainer_search.size_of(namespace["model"])
         except Exception as error:
             first = first or error
             if time.process_time() < end:
@@ -90,15 +114,3 @@ def _repaired(inputs, error):
             and (0 < wanted <= _LARGEST)
         ):
             yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [wanted] + spec["shape"][2:])})
-
-
-def drawn(spec):
-    """Any array of this dtype and shape, integers below a bound; lists of them; other values as they are."""
-    if isinstance(spec, list):
-        return [drawn(item) for item in spec]
-    if not isinstance(spec, dict):
-        return spec
-    rng = numpy.random.RandomState(0)
-    if spec["dtype"][0] == "f":
-        return chainer.Variable(rng.standard_normal(spec["shape"]).astype(spec["dtype"]))
-    return rng.randint(0, spec["below"], spec["shape"]).astype(spec["dtype"])

@@ -17,6 +17,8 @@ from typing import Any
 import numpy
 import torch
 
+from chainer2torch.vendor.short_forms import SHORT_FORMS
+
 
 def install(*folders: str) -> None:
     """Puts a module ``chainer_compat`` in ``sys.modules`` that finds every helper of the rooms in some folders.
@@ -45,6 +47,16 @@ def install(*folders: str) -> None:
 
     module.__getattr__ = lookup  # type: ignore[method-assign]
     sys.modules["chainer_compat"] = module
+    for name in sorted(SHORT_FORMS):
+        if f"faithful_{name}" in rooms:
+            _replace(lookup(f"faithful_{name}"), lookup(name), name)
+
+
+def _replace(long: Any, short: Any, name: str) -> None:
+    """Has all rooms use a helper that takes the place of another one, as they do when they are vendored."""
+    for room in [room for path, room in sys.modules.items() if path.startswith("chainer2torch.compat.")]:
+        if getattr(room, name, None) is long:
+            setattr(room, name, short)
 
 
 def _files(compat_dir: str) -> list[str]:

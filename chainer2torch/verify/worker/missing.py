@@ -17,9 +17,23 @@ import types
 _NEVER = frozenset({"chainer", "chainermn", "chainerx", "chainer_compat", "numpy", "torch"})
 
 
-def install(tree):
-    """Lets the imports of a project's modules find stand-ins; see :func:`importing`."""
-    sys.meta_path.append(_Finder(os.path.abspath(tree)))
+def install(tree, own=None):
+    """Lets the imports of a project's modules find stand-ins; see :func:`importing`.
+
+    ``own(top, path)`` is asked for a name of the project's that an import did not find, with the file that imports it:
+    whether there is a place to look for it now.
+    """
+    sys.meta_path.append(_Finder(os.path.abspath(tree), own))
+
+
+def take(error, path=""):
+    """Whether an import that failed in a file can be tried again."""
+    return any(finder.take(error, path) for finder in _finders())
+
+
+def not_run(name, why):
+    """Stands for what a statement would have bound that was left out: every use raises."""
+    return _NotRun(name, why)
 
 
 def importing(make):
@@ -28,7 +42,7 @@ def importing(make):
         try:
             return make()
         except ImportError as error:
-            if not any(finder.take(error) for finder in _finders()):
+            if not take(error):
                 raise
 
 
@@ -44,16 +58,19 @@ def _finders():
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds a stand-in for every package in ``names``, and for what is below it."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, own=None):
         self.tree = tree
+        self.own = own
         self.names = set()
 
-    def take(self, error):
+    def take(self, error, path=""):
         """Whether an import that failed can be tried again: with a stand-in for what it lacked."""
         name = getattr(error, "name", None) or ""
         top = name.partition(".")[0]
-        if not top or top in _NEVER or top in sys.builtin_module_names or self._is_own(top):
+        if not top or top in _NEVER or top in sys.builtin_module_names:
             return False
+        if self._is_own(top):
+            return self.own is not None and top not in sys.modules and self.own(top, path)
         part = re.match(r"cannot import name '(\w+)' from '", str(error))
         module = sys.modules.get(name)
         if part and isinstance(module, types.ModuleType):
@@ -115,6 +132,28 @@ class _Missing(object):
     def _raises(self, *_, **__):
         package = self._name_.partition(".")[0]
         raise ModuleNotFoundError("No module named '{}': {} is needed here".format(package, self._name_), name=package)
+
+    __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
+    __setattr__ = __delattr__ = __instancecheck__ = __subclasscheck__ = __eq__ = __ne__ = __lt__ = __gt__ = _raises
+    __int__ = __float__ = __index__ = __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = _raises
+    __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __pow__ = __str__ = __repr__ = _raises
+    __hash__ = object.__hash__
+
+
+class _NotRun(_Missing):
+    """What a statement would have bound that was left out when its module was imported."""
+
+    def __init__(self, name, why, *_):
+        self.__dict__["_name_"] = name
+        self.__dict__["_why_"] = why
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _NotRun(self._name_ + "." + name, self._why_)
+
+    def _raises(self, *_, **__):
+        raise RuntimeError("{} is needed here, and was not made: {}".format(self._name_, self._why_))
 
     __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
     __setattr__ = __delattr__ = __instancecheck__ = __subclasscheck__ = __eq__ = __ne__ = __lt__ = __gt__ = _raises

@@ -43,7 +43,7 @@ def train(model):
 def test_training_goes_on(kind: str, make: str) -> None:
     code = check(RESUMED.format(kind=kind, make=make))
     assert "torch.save(optimizer.state_dict(), os.path.join(folder, 'state'))" in code
-    assert "other.load_state_dict(compat.load_state(os.path.join(folder, 'model')))" in code
+    assert "other.load_state_dict(torch.load(os.path.join(folder, 'model'), map_location='cpu'))" in code
 
 
 def test_the_difference_is_declared() -> None:

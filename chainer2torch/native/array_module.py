@@ -1,0 +1,156 @@
+"""``xp``, where a program hands its array module on: NumPy's functions on tensors of one device."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from chainer2torch.native.devices import device_of
+
+
+def _each(change: Callable[[Any], Any], x: Any) -> Any:
+    if isinstance(x, dict):
+        return {key: _each(change, value) for key, value in x.items()}
+    if not isinstance(x, (list, tuple)):
+        return change(x)
+    items = [_each(change, item) for item in x]
+    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+
+
+def _on_host(x: Any) -> Any:
+    if isinstance(x, torch.dtype):
+        return torch.empty(0, dtype=x).numpy().dtype
+    return x.detach().cpu().numpy() if isinstance(x, Tensor) else x
+
+
+_PLAIN = (np.generic, np.dtype, np.finfo, np.iinfo)
+
+
+class ArrayModule:
+    """NumPy computes, on the host, and what comes out goes to the device: NumPy's dtypes, promotion and errors hold.
+
+    On the CPU tensors and arrays share their memory. On a GPU a function that writes into its argument raises, and
+    what is a view in NumPy may be a copy. ``random`` draws from NumPy's generator. Source: numpy; cupy.
+    """
+
+    ndarray = torch.Tensor
+    bool, int, float = bool, int, float
+
+    def __init__(self, device: Any, part: str = ""):
+        self.device, self.part = torch.device(device), part  # part: random, linalg
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(getattr(np, self.part) if self.part else np, name)
+        if isinstance(found, types.ModuleType):
+            return ArrayModule(self.device, name)
+        if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _PLAIN):
+            return found
+        if not callable(found) or isinstance(found, type):
+            raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
+        call = functools.partial(self._call, found)
+        if isinstance(found, np.ufunc):
+            call.at = functools.partial(self._call, found.at)  # type: ignore[attr-defined]
+        return call
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, ArrayModule):
+            return (self.device, self.part) == (other.device, other.part)
+        return other is np and not self.part and self.device.type == "cpu"
+
+    def __hash__(self) -> Any:
+        return hash(self.device)
+
+    def _call(self, function: Any, *args: Any, **options: Any) -> Any:
+        out = options.get("out")
+        writes = function.__name__ in ("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+        if (writes or out is not None) and self.device.type != "cpu":
+            raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
+        # CuPy's generators take a dtype, NumPy's do not
+        drawn = options.pop("dtype", None) if self.part == "random" and function.__name__ != "randint" else None
+        y = function(*_each(_on_host, args), **_each(_on_host, options))
+        if out is not None:
+            return out[0] if isinstance(out, tuple) else out
+        if isinstance(y, np.generic) and all(np.isscalar(arg) for arg in args):
+            return y  # of numbers alone
+        return _each(self._tensor, y) if drawn is None else self._tensor(np.asarray(y, _on_host(drawn)))
+
+    def _tensor(self, y: Any) -> Any:
+        if not isinstance(y, (np.ndarray, np.generic)) or y.dtype.kind not in "biufc":
+            return y
+        y = np.asarray(y, np.int64 if y.dtype == np.uint64 else None)
+        shared = y.flags.writeable and min(y.strides, default=0) >= 0
+        return torch.as_tensor(y if shared else y.copy(), device=self.device)
+
+    def asarray(self, a: Any, dtype: Any = None) -> Any:
+        if isinstance(a, Tensor) and dtype is None:
+            return a.to(self.device)
+        return self._call(np.asarray, a, dtype=dtype)
+
+    def asnumpy(self, a: Any) -> Any:
+        return _on_host(a)
+
+    def get_array_module(self, *args: Any) -> Any:
+        return array_module(*args)
+
+    def reshape(self, a: Any, shape: Any) -> Any:
+        return self.asarray(a).reshape(shape)
+
+    def ravel(self, a: Any) -> Any:
+        return self.asarray(a).ravel()
+
+    def transpose(self, a: Any, axes: Any = None) -> Any:
+        x = self.asarray(a)
+        return x.permute(tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
+
+    def swapaxes(self, a: Any, axis1: Any, axis2: Any) -> Any:
+        return self.asarray(a).swapaxes(axis1, axis2)
+
+    def expand_dims(self, a: Any, axis: Any) -> Any:
+        return self.asarray(a).unsqueeze(axis)
+
+    def broadcast_to(self, array: Any, shape: Any) -> Any:
+        return self.asarray(array).broadcast_to(shape)
+
+    def shuffle(self, x: Any) -> None:
+        """Reorders the first axis in place. Source: numpy.random.shuffle."""
+        if isinstance(x, Tensor):
+            x.copy_(x[torch.from_numpy(np.random.permutation(len(x))).to(x.device)])
+        else:
+            np.random.shuffle(x)
+
+    def scatter_add(self, a: Tensor, slices: Any, value: Any) -> None:
+        """Adds in place, several times where a position is named several times. Source: cupyx.scatter_add."""
+        positions = torch.arange(a.numel(), device=a.device).reshape(a.shape)[slices]
+        added = torch.as_tensor(value, device=a.device).to(a.dtype).expand(positions.shape)
+        a.copy_(a.reshape(-1).index_add(0, positions.reshape(-1), added.reshape(-1)).reshape(a.shape))
+
+
+def array_module(*args: Any) -> Any:
+    """``xp`` of the first tensor, module, device or name of a device among the arguments; NumPy if there is none.
+
+    Source: chainer.backend.get_array_module, chainer.Link.xp.
+    """
+    for arg in args:
+        if isinstance(arg, (Tensor, torch.nn.Module, torch.device)):
+            return ArrayModule(device_of(arg))
+        if isinstance(arg, str):
+            return ArrayModule(arg)
+    return np
+
+
+def on_cpu(xp: Any) -> bool:
+    """Whether ``xp`` is NumPy, or an array module on the CPU: what ``xp is numpy`` asks in Chainer."""
+    return bool(xp == np)
+
+
+def xp_of(x: Any) -> Any:
+    """``x.xp`` of a tensor, module or device as :func:`array_module`; of any other object its own."""
+    return array_module(x) if isinstance(x, (Tensor, torch.nn.Module, torch.device)) else x.xp

@@ -1,0 +1,276 @@
+"""Optimizers that get their model after they were made, and compute the loss themselves: Chainer's interface.
+
+They are optimizers of torch.optim, so ``param_groups``, ``state_dict`` and schedulers work. They are for programs in
+which an optimizer is made in one place and set up in another one; where both are seen, torch.optim needs no helper.
+Settings have Chainer's names and defaults. Counters are kept in the parameter groups, so ``state_dict`` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from chainer2torch.native.optimizers import (
+    SMORMS3,
+    Adam,
+    MomentumSGD,
+    NesterovAG,
+    RMSpropGraves,
+    _decay_parameters,
+    fill_missing_gradients,
+)
+
+
+class Setting:
+    """A value of all parameter groups as an attribute of the optimizer; ``place``: of a pair that is such a value.
+
+    Source: chainer.optimizer.HyperparameterProxy.
+    """
+
+    def __init__(self, key: str, place: int | None = None):
+        self.key, self.place = key, place
+
+    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
+        value = optimizer.param_groups[0][self.key]
+        return value if self.place is None else value[self.place]
+
+    def __set__(self, optimizer: Any, value: Any) -> None:
+        for group in optimizer.param_groups:
+            pair = [value, value] if self.place is None else list(group[self.key])
+            pair[self.place or 0] = value
+            group[self.key] = value if self.place is None else tuple(pair)
+
+
+class LateOptimizer(torch.optim.Optimizer):
+    """What the optimizers below share. As in Chainer, a gradient that is missing counts as zero.
+
+    Source: chainer.Optimizer and chainer.GradientMethod.
+    """
+
+    target: Any = None
+    t, epoch = Setting("t"), Setting("epoch")
+
+    def __init__(self, **options: Any):
+        start: Any = [{"params": [], "t": 0, "epoch": 0}]
+        super().__init__(start, **options)
+        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)
+
+    def setup(self, model: Any) -> Any:
+        """Takes the parameters of a module; counters, state and hooks begin anew."""
+        self.target, self.t, self.epoch = model, 0, 0
+        self.param_groups[0]["params"] = list(model.parameters())
+        self.state.clear()
+        self.hooks.clear()
+        return self
+
+    def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
+        """Calls ``hook`` in each update, before or after ("post") the step.
+
+        It gets the optimizer; if its ``call_for_each_param`` is true, the optimizer and a parameter, for each of them.
+        """
+        name = name or getattr(hook, "name", None) or hook.__name__
+        if name in self.hooks:
+            raise KeyError(f"hook {name!r} already exists")
+        self.hooks[name] = (getattr(hook, "timing", "pre") if timing == "auto" else timing), hook
+
+    def remove_hook(self, name: str) -> None:
+        """Forgets a hook."""
+        del self.hooks[name]
+
+    @torch.no_grad()
+    def call_hooks(self, timing: str = "pre") -> None:
+        """Calls the hooks in the order in which they were added."""
+        for when, hook in list(self.hooks.values()):
+            if when == timing:
+                self.call_hook(hook)
+
+    def call_hook(self, hook: Callable[..., Any]) -> None:
+        """Calls one hook; it finds a gradient at every parameter."""
+        fill_missing_gradients(self)
+        if getattr(hook, "call_for_each_param", False):
+            for param in self.target.parameters():
+                if param.grad is not None:
+                    hook(self, param)
+        else:
+            hook(self)
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """One step; with ``lossfun`` the gradients of its value are computed first."""
+        if lossfun is not None:
+            self.compute_gradients(lossfun, *args, **kwds)
+        fill_missing_gradients(self)
+        self.call_hooks()
+        self.t += 1
+        # a graph that was built before can still go backward, as in Chainer
+        with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
+            self.step()
+        self.call_hooks("post")
+
+    def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
+        """The gradients of what a function gives. Another loss may share its graph, except that of a module.
+
+        NumPy arrays that are given to a module become tensors.
+        """
+        is_module = isinstance(lossfun, torch.nn.Module)
+        if is_module:
+            args = tuple(torch.as_tensor(x) if isinstance(x, np.ndarray) else x for x in args)
+        loss = lossfun(*args, **kwds)
+        self.zero_grad()
+        loss.backward(retain_graph=not is_module)
+
+    def use_cleargrads(self, use: bool = True) -> None:
+        """Says nothing here: gradients are always cleared."""
+
+    def new_epoch(self, auto: bool = False) -> None:
+        """Counts an epoch."""
+        self.epoch += 1
+
+
+class LateSGD(LateOptimizer, torch.optim.SGD):
+    """Source: chainer.optimizers.SGD."""
+
+    lr = Setting("lr")
+
+    def __init__(self, lr: float = 0.01):
+        super().__init__(lr=lr)
+
+
+class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
+    """Source: chainer.optimizers.CorrectedMomentumSGD."""
+
+    lr, momentum = Setting("lr"), Setting("momentum")
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9):
+        super().__init__(lr=lr, momentum=momentum)
+
+
+class LateMomentumSGD(LateOptimizer, MomentumSGD):
+    """Source: chainer.optimizers.MomentumSGD."""
+
+    lr, momentum = Setting("lr"), Setting("momentum")
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9):
+        super().__init__(lr=lr, momentum=momentum)
+
+
+class LateNesterovAG(LateOptimizer, NesterovAG):
+    """Source: chainer.optimizers.NesterovAG."""
+
+    lr, momentum = Setting("lr"), Setting("momentum")
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9):
+        super().__init__(lr=lr, momentum=momentum)
+
+
+class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
+    """Source: chainer.optimizers.AdaGrad."""
+
+    lr, eps = Setting("lr"), Setting("eps")
+
+    def __init__(self, lr: float = 0.001, eps: float = 1e-8):
+        super().__init__(lr=lr, eps=eps)
+        self.register_step_pre_hook(_start_sums)
+
+
+def _start_sums(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    for param in optimizer.param_groups[0]["params"]:
+        if param.grad is not None and not optimizer.state[param]:
+            optimizer.state[param] = {"step": torch.tensor(0.0), "sum": torch.zeros_like(param)}
+
+
+class LateAdaDelta(LateOptimizer, torch.optim.Adadelta):
+    """Source: chainer.optimizers.AdaDelta."""
+
+    rho, eps = Setting("rho"), Setting("eps")
+
+    def __init__(self, rho: float = 0.95, eps: float = 1e-6):
+        super().__init__(rho=rho, eps=eps)
+
+
+class LateRMSprop(LateOptimizer, torch.optim.RMSprop):
+    """Source: chainer.optimizers.RMSprop."""
+
+    lr, alpha, eps = Setting("lr"), Setting("alpha"), Setting("eps")
+
+    def __init__(self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8):
+        super().__init__(lr=lr, alpha=alpha, eps=eps)
+
+
+class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
+    """Source: chainer.optimizers.RMSpropGraves."""
+
+    lr, alpha, momentum, eps = Setting("lr"), Setting("alpha"), Setting("momentum"), Setting("eps")
+
+    def __init__(self, lr: float = 1e-4, alpha: float = 0.95, momentum: float = 0.9, eps: float = 1e-4):
+        super().__init__(lr=lr, alpha=alpha, momentum=momentum, eps=eps)
+
+
+class LateSMORMS3(LateOptimizer, SMORMS3):
+    """Source: chainer.optimizers.SMORMS3."""
+
+    lr, eps = Setting("lr"), Setting("eps")
+
+    def __init__(self, lr: float = 0.001, eps: float = 1e-16):
+        super().__init__(lr=lr, eps=eps)
+
+
+class LateAdam(LateOptimizer, Adam):
+    """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
+
+    alpha, beta1, beta2, eps = Setting("lr"), Setting("betas", 0), Setting("betas", 1), Setting("epsilon")
+
+    def __init__(
+        self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **options: Any
+    ):
+        super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **options)
+
+    @property
+    def lr(self) -> float:
+        """The rate with the correction of the biases, which counts from the first update on."""
+        return float(self.alpha * (1 - self.beta2**self.t) ** 0.5 / (1 - self.beta1**self.t))
+
+    @property
+    def alpha_t(self) -> float:
+        """Newer name of ``lr``."""
+        return self.lr
+
+
+class LateAMSGrad(LateAdam):
+    """Source: chainer.optimizers.AMSGrad."""
+
+    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8):
+        super().__init__(alpha, beta1, beta2, eps, amsgrad=True)
+
+
+class LateAdamW(LateAdam):
+    """Source: chainer.optimizers.AdamW."""
+
+    weight_decay_rate = Setting("weight_decay_rate")
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        *,
+        weight_decay_rate: float = 0,
+    ):
+        super().__init__(alpha, beta1, beta2, eps)
+        self.weight_decay_rate = weight_decay_rate
+        self.register_step_pre_hook(_decay_parameters)
+
+
+class OptimizersByName:
+    """Optimizers as attributes: ``getattr(OptimizersByName, "Adam")(alpha=0.01)``. Source: chainer.optimizers."""
+
+    SGD, MomentumSGD, CorrectedMomentumSGD = LateSGD, LateMomentumSGD, LateCorrectedMomentumSGD
+    NesterovAG, RMSprop, RMSpropGraves = LateNesterovAG, LateRMSprop, LateRMSpropGraves
+    AdaGrad, AdaDelta, SMORMS3 = LateAdaGrad, LateAdaDelta, LateSMORMS3
+    Adam, AMSGrad, AdamW = LateAdam, LateAMSGrad, LateAdamW

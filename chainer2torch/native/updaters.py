@@ -1,0 +1,143 @@
+"""Updaters: what one iteration of a training is."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from chainer2torch.native.data import collate_to
+from chainer2torch.native.devices import device_number, get_device, to_device
+from chainer2torch.native.states import load_state_of, state_of
+from chainer2torch.native.training import call_with
+
+
+class Converter:
+    """The base of converters that get a torch.device; functions get its number. Source: chainer.dataset.Converter."""
+
+    takes_device = True
+
+    def __call__(self, batch: Any, device: Any) -> Any:
+        raise NotImplementedError
+
+
+def converter() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for converters that want a torch.device (or None). Source: chainer.dataset.converter."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def convert(batch: Any, device: Any = None) -> Any:
+            return function(batch, None if device is None else get_device(device))
+
+        convert.takes_device = True  # type: ignore[attr-defined]
+        return convert
+
+    return decorate
+
+
+def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> Any:
+    """A list of examples as the arguments of a loss, on a device; plain functions get the number of a GPU, or -1.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+    numbered = device is not None and not getattr(converter, "takes_device", False)
+    return to_device(device, converter(batch, device_number(device) if numbered else device))
+
+
+class UpdaterBase:
+    """The base of updaters that make everything themselves; ``serialize`` says what is saved.
+
+    Source: chainer.training.Updater.
+    """
+
+    def connect_trainer(self, trainer: Any) -> None:
+        pass
+
+    def finalize(self) -> None:
+        pass
+
+    def state_dict(self) -> dict[str, Any]:
+        return state_of(self)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        load_state_of(self, state)
+
+
+class Updater:
+    """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    iteration, loss_scale = 0, None
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
+        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
+        self.converter = converter
+        self.device = self.input_device = self._device = None if device is None else get_device(device)
+
+    def get_iterator(self, name: str) -> Any:
+        return self._iterators[name]
+
+    def get_optimizer(self, name: str) -> Any:
+        return self._optimizers[name]
+
+    def get_all_optimizers(self) -> dict[str, Any]:
+        return dict(self._optimizers)
+
+    def connect_trainer(self, trainer: Any) -> None:
+        pass
+
+    def update(self) -> None:
+        self.update_core()
+        self.iteration += 1
+
+    def update_core(self) -> None:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("epoch", "epoch_detail", "previous_epoch_detail", "is_new_epoch"):
+            return getattr(self._iterators["main"], name)
+        raise AttributeError(name)
+
+    def finalize(self) -> None:
+        for iterator in self._iterators.values():
+            iterator.finalize()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.iteration = state["iteration"]
+        for key, iterator in self._iterators.items():
+            iterator.load_state_dict(state[key])
+
+
+class StandardUpdater(Updater):
+    """One step on the next batch: ``optimizer.update(loss_func, *batch)``; the loss is by default what the model gives.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    def __init__(
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Any = collate_to,
+        device: Any = None,
+        loss_func: Any = None,
+        auto_new_epoch: bool = True,
+    ):
+        super().__init__(iterator, optimizer, converter, device)
+        self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
+        for each in self._optimizers.values():
+            if device is not None:
+                each.target.to(self.device)
+
+    def update_core(self) -> None:
+        iterator, optimizer = self._iterators["main"], self._optimizers["main"]
+        batch = converted(self.converter, iterator.next(), self.device)
+        call_with(functools.partial(optimizer.update, self.loss_func or optimizer.target), batch)
+        if self.auto_new_epoch and iterator.is_new_epoch:
+            optimizer.new_epoch()

@@ -1,0 +1,119 @@
+"""The models of a project in batches, one for each of its files: results come as they are there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from chainer2torch.verify.models.entries import ModelEntry
+from chainer2torch.verify.models.model_cases import Setting, run
+from chainer2torch.verify.models.models_report import ModelsReport
+from chainer2torch.verify.models.trials import Left, Open, choose
+from chainer2torch.verify.results import VerifyReport
+
+_MOST = 12  # classes of a batch
+
+
+@dataclasses.dataclass
+class Batch:
+    """Models that run together: those that are given, those that the code tells, and those to be searched."""
+
+    given: list[ModelEntry] = dataclasses.field(default_factory=list)
+    open: list[Open] = dataclasses.field(default_factory=list)
+    left: list[Left] = dataclasses.field(default_factory=list)
+
+    def targets(self) -> list[str]:
+        """The classes, in order."""
+        return [*(e.target for e in self.given), *(some.target for some in self.open), *(w.target for w in self.left)]
+
+    def __len__(self) -> int:
+        return len(self.given) + len(self.open) + len(self.left)
+
+
+def batches(given: Sequence[ModelEntry], open_: Sequence[Open], left: Sequence[Left]) -> Iterator[Batch]:
+    """What is given first, in one batch: a worker that an inferred model ends takes nothing with it. Then the files;
+    what cannot be tried costs nothing and comes before them.
+    """
+    if given:
+        yield Batch(given=list(given))
+    hopeless = [what for what in left if not what.attempts and what.hints is None]
+    if hopeless:
+        yield Batch(left=hopeless)
+    by_file: dict[str, Batch] = {}
+    for some in open_:
+        by_file.setdefault(some.target.partition(":")[0], Batch()).open.append(some)
+    for what in left:
+        if what not in hopeless:
+            by_file.setdefault(what.target.partition(":")[0], Batch()).left.append(what)
+    # Small files of one folder share the start of the workers.
+    batch, folder = Batch(), ""
+    for file in sorted(by_file):
+        own = by_file[file]
+        inside = file.replace(".", "/").rpartition("/")[0]
+        if len(batch) and (inside != folder or len(batch) + len(own) > _MOST):
+            yield batch
+            batch = Batch()
+        folder = inside
+        batch.open += own.open
+        batch.left += own.left
+    if len(batch):
+        yield batch
+
+
+def run_batches(
+    todo: Iterator[Batch],
+    setting: Setting,
+    report: ModelsReport,
+    tell: Callable[[ModelsReport, int], object] | None = None,
+) -> None:
+    """Runs batches, two at a time where there are cores for it, and adds what came of them to ``report``.
+
+    An interrupt (Ctrl-C) ends the workers; what is there stays, and the rest is not verified.
+    """
+    waiting = list(todo)
+    pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
+    running: dict[Future[tuple[VerifyReport, list[Left]]], Batch] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < pool._max_workers and not setting.is_over():
+                batch = waiting.pop(0)
+                running[pool.submit(_run, batch, setting)] = batch
+            if not running:
+                break
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                batch = running.pop(future)
+                _add(report, *future.result())
+                if tell is not None:
+                    tell(report, sum(map(len, [*waiting, *running.values()])))
+    except KeyboardInterrupt:
+        report.problems.append("interrupted")
+    finally:
+        setting.stop.set()
+        pool.shutdown()
+    why = "interrupted" if "interrupted" in report.problems else "its time was up before it was reached (--budget)"
+    for batch in [*running.values(), *waiting]:
+        targets = batch.targets()
+        report.add_left([Left(target, f"not reached: {why}") for target in dict.fromkeys(targets)])
+
+
+def _run(batch: Batch, setting: Setting) -> tuple[VerifyReport, list[Left]]:
+    chosen, left = choose(
+        batch.open,
+        batch.left,
+        setting.src,
+        setting.out,
+        python=setting.chainer_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+    )
+    return run([*batch.given, *chosen], setting), left
+
+
+def _add(report: ModelsReport, part: VerifyReport, left: list[Left]) -> None:
+    report.outcomes += part.outcomes
+    report.problems += part.problems
+    report.versions = {**part.versions, **report.versions}
+    report.add_left(left)

@@ -1,0 +1,195 @@
+"""What a project says about how its own links are made: at the places where it makes them, in its options, in its
+configuration files. The values are texts of Python that mean the same on both sides.
+
+Nothing is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Ref
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.verify.models.inferred_arguments import Calls, by_name
+from chainer2torch.verify.models.inferred_inputs import Reader
+from chainer2torch.verify.models.own_parameters import parameters
+from chainer2torch.verify.worker import model_text
+
+_MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
+_CONFIG = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".conf")
+_LARGEST_CONFIG = 200_000
+_SETTING = re.compile(r"""^[\s"']*([A-Za-z_]\w*)["']?\s*[:=]\s*([^#\n]+?)\s*,?\s*$""", re.MULTILINE)
+
+_SORTS = (
+    (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
+    (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
+    (re.compile(r"(Convolution|pooling_|Pooling)\w*2[dD]|Conv2D|conv2d|[Dd]econv|unpooling"), "images"),
+    (re.compile(r"(Convolution|pooling_)\w*1[dD]|ConvolutionND"), "signals"),
+    (re.compile(r"Linear|LSTM|GRU"), "vectors"),
+    (re.compile(r"BatchNormalization"), "images"),
+)
+
+
+class Hints:
+    """Answers for the classes of one analysed project whose files lie in ``src``."""
+
+    def __init__(self, analysis: Analysis, reader: Reader, calls: Calls, src: Path):
+        self._analysis, self._reader, self._calls = analysis, reader, calls
+        self._settings = _settings(src)
+
+    def of(self, cls: ClassInfo) -> dict[str, Any]:
+        """What the search for a class begins with, as the worker reads it: calls that make it (``recipes``), other
+        values of its parameters (``values``), and its methods in the order of its code.
+        """
+        names = [name for name, _ in self._reader.constructor(cls)]
+        by_keyword = self._reader.by_keyword(cls)
+        recipes: list[dict[str, str]] = []
+        for call in self._calls.that_make(cls)[:_MOST_CALLS]:
+            recipe = self._arguments(cls, call, 0)
+            if recipe and recipe not in recipes:
+                recipes.append(recipe)
+        values: dict[str, list[str]] = {}
+        for name in names:
+            size = self._reader.size(cls, name)
+            found = [recipe[name] for recipe in recipes if name in recipe]
+            found += [str(size)] if size is not None else []
+            found += self._settings.get(name, [])
+            values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
+        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
+        methods = dict.fromkeys(name for owner in owners for name in owner.methods)
+        return {
+            "recipes": recipes,
+            "values": {name: found for name, found in values.items() if found},
+            "methods": list(methods),
+            "by_keyword": sorted(by_keyword),
+            "first": _first_sort(cls),
+            "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
+        }
+
+    def _arguments(self, cls: ClassInfo, call: ast.Call, depth: int) -> dict[str, str]:
+        """The arguments of a call that makes a class, those that can be read."""
+        init = self._init(cls)
+        if init is None or any(isinstance(arg, ast.Starred) for arg in call.args):
+            return {}
+        names = [name for name, _ in parameters(init, every=True)]
+        given = dict(zip(names, call.args, strict=False))
+        given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names})
+        found = {}
+        for name, node in given.items():
+            text = self._text(node, depth)
+            if text is not None:
+                found[name] = text
+        return found
+
+    def _init(self, cls: ClassInfo) -> FuncInfo | None:
+        owners = (owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo))
+        return next((owner.methods["__init__"] for owner in owners if "__init__" in owner.methods), None)
+
+    def _text(self, node: ast.expr, depth: int) -> str | None:
+        """An expression as text that stands by itself; None where it cannot be read."""
+        value = self._calls.value(node)
+        if value is not ...:
+            return repr(value)
+        if depth > _MAX_DEPTH:
+            return None
+        if isinstance(node, (ast.List, ast.Tuple)):
+            items = [self._text(item, depth + 1) for item in node.elts]
+            if None in items:
+                return None
+            inner = ", ".join(item for item in items if item is not None)
+            return f"[{inner}]" if isinstance(node, ast.List) else f"({inner},)"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)):
+            return _calculated(node.op, self._text(node.left, depth + 1), self._text(node.right, depth + 1))
+        kind = self._analysis.kind(node)
+        if isinstance(kind, Ref) and kind.name.rpartition(".")[0] == "chainer.functions":
+            name = kind.name.rpartition(".")[2]
+            return f"F.{name}" if name in model_text.FUNCTIONS else None
+        if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and kind.site:
+            return self._made(kind.cls, self._analysis.makers[kind.site], depth + 1)
+        return None
+
+    def _made(self, cls: ClassInfo, call: ast.Call, depth: int) -> str | None:
+        """The expression that makes another link of the project; what cannot be read goes by the parameter's name."""
+        init = self._init(cls)
+        given = self._arguments(cls, call, depth)
+        for name, default in parameters(init) if init is not None else ():
+            if default is None and name not in given:
+                value = self._reader.size(cls, name) or by_name(name)
+                if value is ...:
+                    return None
+                given[name] = repr(value)
+        target = model_text.target_of(cls.module.path, cls.name)
+        if model_text.place(target)[0]:
+            return None
+        return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
+
+
+def _first_sort(cls: ClassInfo) -> str:
+    """What the layers that a class names say of its inputs."""
+    text = ast.unparse(cls.node)
+    return next((sort for pattern, sort in _SORTS if pattern.search(text)), "vectors")
+
+
+def _calculated(op: ast.operator, left: str | None, right: str | None) -> str | None:
+    try:
+        a, b = int(left or ""), int(right or "")
+    except ValueError:
+        return None
+    if isinstance(op, ast.FloorDiv):
+        return str(a // b) if b else None
+    return str(a + b if isinstance(op, ast.Add) else a - b if isinstance(op, ast.Sub) else a * b)
+
+
+def _settings(src: Path) -> Mapping[str, list[str]]:
+    """The numbers, texts and lists of configuration files by their names."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(src.rglob("*")):
+        if path.suffix in _CONFIG and path.is_file() and path.stat().st_size < _LARGEST_CONFIG:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            for name, value in _pairs(path, text):
+                known = found.setdefault(name, [])
+                if value not in known:
+                    known.append(value)
+    return found
+
+
+def _pairs(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    if path.suffix == ".json":
+        try:
+            yield from _leaves(json.loads(text))
+        except (ValueError, RecursionError):
+            pass
+        return
+    for name, value in _SETTING.findall(text):
+        read = {"true": True, "false": False, "null": None, "~": None}.get(value.lower(), ...)
+        if read is ...:
+            try:
+                read = ast.literal_eval(value)
+            except (ValueError, SyntaxError):
+                continue
+        if _is_plain(read):
+            yield name, repr(read)
+
+
+def _leaves(data: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if _is_plain(value):
+                yield name, repr(value)
+            else:
+                yield from _leaves(value)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return len(value) < 20 and all(isinstance(item, (int, float)) for item in value)
+    return value is None or isinstance(value, (bool, int, float, str))

@@ -1,0 +1,178 @@
+"""Runs models in both workers, Chainer's first: PyTorch's begins with its weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.judge import rounding
+from chainer2torch.verify.judge.outcome import FAILED, Pair
+from chainer2torch.verify.judge.pairs import case_of
+from chainer2torch.verify.models.entries import ModelEntry, ModelsError, read_names
+from chainer2torch.verify.models.model_verdict import outcome_of
+from chainer2torch.verify.models.trials import place_of
+from chainer2torch.verify.results import VerifyReport
+from chainer2torch.verify.rules.given import GivenError
+from chainer2torch.verify.worker import wire
+
+# Small enough that a few steps do not leave the range where both frameworks round alike.
+_RATE = 0.01
+# Values of all parameters together.
+_LARGE = 4_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Where and how models are run; see ``verify_models``. ``end`` is when the whole run ends, of the monotonic clock;
+    ``stop`` ends it earlier.
+    """
+
+    src: Path
+    out: Path
+    steps: int = 3
+    seed: int = 0
+    chainer_python: str | None = None
+    torch_python: str | None = None
+    device: str = "cpu"
+    timeout: float = 600
+    end: float = float("inf")
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    def left(self) -> float:
+        """Seconds that a worker may take now."""
+        return max(0.0, min(self.timeout, self.end - time.monotonic()))
+
+    def is_over(self) -> bool:
+        """Whether nothing new is begun."""
+        return self.stop.is_set() or self.left() <= 0
+
+
+def run(entries: Sequence[ModelEntry], setting: Setting) -> VerifyReport:
+    """The outcomes of some models, each in two modes and two dtypes; a large one that is equal in float32 has no
+    float64 pass, which would only decide what a difference is.
+    """
+    large = [entry for entry in entries if entry.size > _LARGE]
+    report = _run_apart([entry for entry in entries if entry not in large], setting)
+    _add(report, _run_apart(large, setting, ("float32",)))
+    different = {o.pair.row for o in report.outcomes if o.status == FAILED and not o.raised}
+    again = [entry for entry in large if entry.target in different]
+    if again and not setting.is_over():
+        report.outcomes = [o for o in report.outcomes if o.pair.row not in {entry.target for entry in again}]
+        _add(report, _run_apart(again, setting))
+    return report
+
+
+def _add(report: VerifyReport, part: VerifyReport) -> None:
+    report.outcomes += part.outcomes
+    report.problems += part.problems
+    report.versions.update(part.versions)
+
+
+def _run_apart(
+    entries: Sequence[ModelEntry], setting: Setting, dtypes: Sequence[str] = ("float32", "float64")
+) -> VerifyReport:
+    root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
+    try:
+        return _run(entries, setting, root, dtypes)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Sequence[str]) -> VerifyReport:
+    src, out, device = setting.src, setting.out, setting.device
+    names = read_names(src)
+    pairs = [
+        Pair(
+            f"m{i}-{mode}@{dtype}",
+            entry.target,
+            f"{dtype}, {mode}" + ", inferred" * entry.inferred,
+            entry.text(),
+            entry.text(torch=True),
+            entry.inputs,
+            dtype=dtype,
+            mode=mode,
+            arrays=entry.plain,
+            seed=f"{entry.target}/{setting.seed}",
+        )
+        for i, entry in enumerate(entries)
+        for mode in entry.modes
+        for dtype in dtypes
+    ]
+    if not pairs:
+        return VerifyReport([], [], {}, device)
+    by_target = {entry.target: entry for entry in entries}
+    inputs: dict[str, np.ndarray] = {}
+    try:
+        cases = [
+            dict(
+                case_of(pair, inputs),
+                steps=setting.steps,
+                rate=_RATE,
+                source=pair.chainer,
+                is_first_version=by_target[pair.row].is_first_version,
+                **place_of(out, pair.row),
+            )
+            for pair in pairs
+        ]
+    except GivenError as error:
+        raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
+    folders = {name: root / name for name in ("chainer", "torch")}
+    for folder in folders.values():
+        folder.mkdir()
+        np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
+    job = {"kind": "models", "device": device, "seed": setting.seed}
+    left = worker_process.run_cases(
+        worker_process.CHAINER_WORKER,
+        folders["chainer"],
+        {**job, "cases": cases, "tree": str(src)},
+        python=setting.chainer_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+    )
+    own = {
+        pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items() if isinstance(value, str)}
+        for pair in pairs
+    }
+    texts = {pair.id: pair.torch for pair in pairs}
+    ready = [
+        dict(
+            case,
+            source=texts[case["id"]],
+            weights=record["weights"],
+            differentiated=record.get("differentiated", []),
+            names=own[case["id"]],
+            called=[call["path"] for call in record["calls"]],
+        )
+        for case in cases
+        if (record := left.records.get(case["id"], {})).get("status") == "ok"
+    ]
+    right = worker_process.run_cases(
+        worker_process.TORCH_WORKER,
+        folders["torch"],
+        {**job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
+        python=setting.torch_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+    )
+    outcomes = [outcome_of(pair, left, right, device) for pair in pairs]
+    rounding.explain(outcomes, left.arrays, right.arrays)
+    given = {
+        entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
+        f"{', '.join(map(str, entry.inputs.values()))}"
+        for entry in entries
+        if entry.inferred
+    }
+    for outcome in outcomes:
+        outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
+    # An original that ends its worker, once that runs, has refused what was inferred.
+    refused = left.problem if given and left.versions else None
+    problems = [r.problem for r in (left, right) if r.problem and r.problem is not refused]
+    return VerifyReport(outcomes, problems, worker_process.versions_of(left, right), device)

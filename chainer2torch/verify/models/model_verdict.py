@@ -1,0 +1,147 @@
+"""What came of one model: its records compared, and the link where a difference begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainer2torch.verify import worker_process
+from chainer2torch.verify.judge.compare import compare_arrays
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.judge.verdict import judge, note
+
+
+def outcome_of(
+    pair: Pair, left: worker_process.WorkerResult, right: worker_process.WorkerResult, device: str
+) -> Outcome:
+    """Compares what both sides recorded of a model."""
+    outcome = Outcome(pair)
+    x, y = left.records.get(pair.id), right.records.get(pair.id)
+    if x is None or (y is None and x["status"] == "ok"):
+        name, ended = ("Chainer", left) if x is None else ("PyTorch", right)
+        outcome.leave(
+            f"{name}: "
+            + (
+                "the worker ended before this case"
+                if ended.status is not None
+                else "its time was up before this case (--timeout, or name the models one by one)"
+            )
+        )
+        return outcome
+    if y is None:  # the original itself does not run: nothing to compare with
+        outcome.original_refuses = True
+        outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
+        return outcome
+    a, b = left.arrays(pair.id), right.arrays(pair.id)
+    judge(outcome, x, y, a, b, device)
+    if y["status"] == "ok" and not any(name.startswith("out") for name in (*a, *b)):
+        # Nothing was differentiated: the gradients hold what the frameworks start with, and steps go nowhere.
+        about = [reason for reason in outcome.reasons if reason.startswith("out")]
+        if outcome.status != PASSED and all("cannot be compared" in reason for reason in about):
+            outcome.status, outcome.reasons = UNVERIFIED, about or ["output: holds no array that can be compared"]
+            return outcome
+    outcome.notes += [f"names: {how}" for how in y.get("names", [])]
+    lacking = sorted({*x.get("missing", []), *y.get("missing", [])})
+    outcome.notes += [f"not installed, and not used by what was run: {', '.join(lacking)}"] if lacking else []
+    outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
+    if "calls" not in x or "calls" not in y:
+        return outcome
+    outcome.layers = _layers(x["calls"], y["calls"], a, b)
+    if y["status"] == "error":
+        outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b))
+        return outcome
+    for name in sorted(name for name in a if name.startswith("step/")):
+        if name not in b:
+            outcome.fail(f"{name}: missing on PyTorch's side")
+            continue
+        note(outcome, compare_arrays(name, a[name], b[name], any_float=True))
+    if outcome.status == FAILED:
+        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
+    return outcome
+
+
+def _before_error(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> str:
+    """How far both sides agree before PyTorch raises."""
+    where = _first_divergence(xs, ys, a, b)
+    if where.startswith("first diverging"):
+        return where
+    done = [_call(x) for x, y in _calls(xs, ys) if y is not None]
+    return f"equal until then, up to {done[-1]}" if done else "no link had been called until then"
+
+
+def _first_divergence(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> str:
+    """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
+    before, missing = "the inputs", ""
+    for x, y in _calls(xs, ys):
+        if y is None:
+            missing = missing or f"; the first link that PyTorch did not call is {_call(x)}"
+            continue
+        for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
+            other = b.get(y["key"] + name[len(x["key"]) :])
+            if other is None:
+                return f"first diverging link: {_place(x, y)}: another number of outputs"
+            difference = compare_arrays(x["path"], a[name], other)
+            if not difference.equal and x["path"] == "/":
+                return (
+                    f"every link's output is equal, the model's own is not: the difference comes after {before}"
+                    f"{missing}: {difference.reason}; largest error {difference.max_abs:.3g}"
+                )
+            if not difference.equal:
+                return (
+                    f"first diverging link: {_place(x, y)}: {difference.reason}; "
+                    f"largest error {difference.max_abs:.3g}; equal up to {before}"
+                )
+        before = _call(x)
+    return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
+
+
+def _calls(
+    xs: Sequence[Mapping[str, Any]], ys: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
+    """Each call of a link with its counterpart: the calls of one link are paired one by one."""
+    waiting: dict[str, list[Mapping[str, Any]]] = {}
+    for call in ys:
+        waiting.setdefault(call["path"], []).append(call)
+    for x in xs:
+        partners = waiting.get(x["path"])
+        yield x, partners.pop(0) if partners else None
+
+
+def _layers(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> list[tuple[str, float]]:
+    """The largest relative error of each link's output, in the order of the calls; infinite where it has no
+    counterpart.
+    """
+    found = []
+    for x, y in _calls(xs, ys):
+        errors = [math.inf] if y is None else [0.0]
+        for name in sorted(name for name in a if y and (name == x["key"] or name.startswith(x["key"] + "/"))):
+            other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
+            errors.append(math.inf if other is None else compare_arrays(x["path"], a[name], other).max_rel)
+        found.append((_call(x), max(errors)))
+    return found
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    return f"{call['path']} ({call['line']})" if call["line"] else f"{call['path']}"
+
+
+def _place(x: Mapping[str, Any], y: Mapping[str, Any]) -> str:
+    return f"{x['path']}, {x['type']} at {x['line'] or '?'} and {y['type']} at {y['line'] or '?'}"

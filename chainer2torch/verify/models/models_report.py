@@ -1,0 +1,89 @@
+"""The report of ``verify models``: how many classes are proved, and of each that is not one reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.models.trials import Left
+from chainer2torch.verify.results import VerifyReport
+
+PROVED, DIFFERS, RAISES, IN_PART, LEFT = "proved", "differs", "raises", "in part", "not verified"
+_WORDS = {
+    PROVED: "proved",
+    DIFFERS: "differ",
+    RAISES: "raise under PyTorch",
+    IN_PART: "proved in part",
+    LEFT: "not verified",
+}
+
+
+@dataclasses.dataclass
+class ModelsReport(VerifyReport):
+    """Outcomes by class; ``left`` is what was not run."""
+
+    at_least: float = 0
+    left: list[Left] = dataclasses.field(default_factory=list)
+
+    def add_left(self, left: Sequence[Left], label: str = "inferred") -> list[Outcome]:
+        """Adds what was not run; gives the outcomes."""
+        outcomes = [Outcome(Pair(what.target, what.target, label, "", ""), UNVERIFIED, [what.why]) for what in left]
+        self.left += left
+        self.outcomes += outcomes
+        return outcomes
+
+    def classes(self) -> Mapping[str, str]:
+        """Each class with what came of it: ``proved`` is that all its cases were compared and equal."""
+        grouped: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            grouped.setdefault(outcome.pair.row, []).append(outcome)
+        return {row: _state(cases) for row, cases in grouped.items()}
+
+    @property
+    def proved(self) -> float:
+        """The percentage of classes that are proved."""
+        states = list(self.classes().values())
+        return 100 * states.count(PROVED) / len(states) if states else 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs, something was compared, and enough classes are proved."""
+        return super().ok and self.proved >= self.at_least
+
+    def reason(self, row: str) -> str:
+        """One line on a class that is not proved."""
+        cases = [o for o in self.outcomes if o.pair.row == row and o.status != PASSED and o.reasons]
+        first = next((o for o in cases if o.status == FAILED), cases[0] if cases else None)
+        return " ".join(first.reasons[0].split()) if first is not None else ""
+
+    def lines(self, verbose: bool = False) -> list[str]:
+        """The report as text, with the classes counted."""
+        return [*super().lines(verbose), *self._counted()]
+
+    def _counted(self) -> Iterator[str]:
+        states = list(self.classes().values())
+        if states:
+            rest = [
+                f"{states.count(state)} {words}"
+                for state, words in _WORDS.items()
+                if state != PROVED and state in states
+            ]
+            yield (
+                f"{states.count(PROVED)} of {len(states)} classes proved ({self.proved:.0f}%)"
+                + (f"; {', '.join(rest)}" if rest else "")
+            )
+        if self.proved < self.at_least:
+            yield f"FAILED: {self.proved:.0f}% of the classes are proved, fewer than --at-least {self.at_least:g}"
+
+
+def _state(cases: Sequence[Outcome]) -> str:
+    failed = [case for case in cases if case.status == FAILED]
+    if failed:
+        return RAISES if all(case.raised for case in failed) else DIFFERS
+    passed = [case for case in cases if case.status == PASSED and case.compared]
+    # A program that makes arrays of float32 itself has no float64 pass under Chainer either.
+    rest = [
+        case for case in cases if case not in passed and not (case.pair.dtype == "float64" and case.original_refuses)
+    ]
+    return PROVED if passed and not rest else IN_PART if passed else LEFT

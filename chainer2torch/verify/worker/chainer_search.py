@@ -1,0 +1,312 @@
+"""Searches what a model is made from and called with: attempts that come farther in its code are changed further.
+
+Nothing tells an attempt apart from a right one but that Chainer runs it to its end. How far it came is the number of
+lines of the project that it ran. Written for Python 3.6 and Chainer 3 and newer.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import collections
+import inspect
+import json
+import os
+import time
+
+import chainer
+import numpy
+
+from . import chainer_snippets, missing, model_text, search_room, search_values, wire
+
+_MOST = 400
+# Attempts without coming farther after which a search ends.
+_PATIENCE = 120
+_SECONDS_EACH = 10
+_NO_MODEL = frozenset(
+    "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
+    "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
+    "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
+    "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
+)
+_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
+
+Attempt = collections.namedtuple("Attempt", "arguments method inputs")
+Tried = collections.namedtuple("Tried", "score number attempt error phase")
+
+
+class Search(object):
+    """The search for one class; ``hints`` are what its code says, ``made`` how other classes were made, by name."""
+
+    def __init__(self, case, tree, made, seconds):
+        self.target = case["target"]
+        self.hints = case["hints"]
+        self.made = made
+        self.tree = os.path.abspath(tree) + os.sep
+        self.end = time.process_time() + seconds
+        self.tried = self.farther = self.begun = 0
+        self.seen, self.errors = set(), set()
+        self.score = (-1, 0, 0)
+        self.best = None
+        self.size = 0
+
+    def run(self):
+        """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
+        try:
+            with search_room.quiet():
+                cls = missing.importing(lambda: self._class())
+            constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
+        except Exception as error:
+            return dict(wire.failure("import", error), tried=0)
+        methods = list(self._methods(cls))
+        if not methods:
+            return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
+                    "trace": "", "tried": 0}  # fmt: skip
+        for number, method in enumerate(methods):
+            share = (self.end - time.process_time()) / (len(methods) - number)
+            self.begun = self.tried
+            self.farther, self.score = self.tried, (-1, 0, 0)
+            found = self._of_method(cls, constructor, method, time.process_time() + share)
+            if found is not None:
+                return self._record(found)
+        score, error, phase, attempt = self.best
+        record = wire.failure(phase, error)
+        record.update(tried=self.tried, attempt=self._text(attempt))
+        return record
+
+    def _class(self):
+        import importlib
+
+        module = importlib.import_module(model_text.place(self.target)[1])
+        return getattr(module, self.target.partition(":")[2])
+
+    def _record(self, found):
+        names = ["x{}".format(i) for i in range(len(found.inputs))]
+        return {
+            "status": "ok",
+            "arguments": self._arguments(found),
+            "method": found.method,
+            "inputs": dict(zip(names, found.inputs.values())),
+            "tried": self.tried,
+            "size": self.size,
+        }
+
+    # -- what is tried -----------------------------------------------------------------------------------------------
+
+    def _parameters(self, function, by_keyword=()):
+        """The parameters that have to be given, in order; ``*`` for any number."""
+        try:
+            found = list(inspect.signature(function).parameters.values())[1:]
+        except (TypeError, ValueError):
+            return []
+        needed = []
+        for parameter in found:
+            if parameter.kind == parameter.VAR_POSITIONAL:
+                needed.append("*")
+            elif parameter.kind != parameter.VAR_KEYWORD and parameter.default is parameter.empty:
+                needed.append(parameter.name)
+        return needed
+
+    def _methods(self, cls):
+        """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
+        call = inspect.getattr_static(cls, "__call__", None)
+        if call is None or getattr(call, "__module__", "") == "chainer.link":
+            call = getattr(cls, "forward", None)
+        if call is not None:
+            yield "", self._parameters(call)
+        for name in self.hints["methods"]:
+            method = getattr(cls, name, None)
+            if name.startswith(_NO_METHOD) or name in _NO_MODEL or not inspect.isfunction(method):
+                continue
+            parameters = self._parameters(method)
+            if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
+                yield name, parameters
+
+    def _of_method(self, cls, constructor, method, end):
+        name, parameters = method
+        known = self.hints["inputs"] if not name else {}
+        waiting = []
+        for arguments in self._makers(constructor):
+            for names in self._names(parameters):
+                for inputs in self._starts(names, known):
+                    waiting.append(Attempt(arguments, name, inputs))
+        return self._climb(waiting, end)
+
+    def _names(self, parameters):
+        if "*" not in parameters:
+            return [parameters]
+        before = [name for name in parameters if name != "*"]
+        return [before + rest for rest in (["x"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
+
+    def _starts(self, names, known):
+        """Inputs to begin with: what the code tells of them, the others of one sort."""
+        open_ = [name for name in names if not known.get(name)]
+        for sort in search_values.sorts(open_, self.hints["first"]):
+            given = dict(zip(open_, sort))
+            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
+
+    def _makers(self, constructor):
+        """Arguments to begin with: as the project makes the class, then by the names of the parameters."""
+        names = [name for name in constructor if name != "*"]
+        makers = []
+        for recipe in self.hints["recipes"] + [{}]:
+            values = collections.OrderedDict((name, recipe.get(name) or self._values(name)[0]) for name in names)
+            values.update((name, value) for name, value in recipe.items() if name not in values)
+            makers.append(values)
+        seen = []
+        return [values for values in makers if values not in seen and not seen.append(values)]
+
+    def _values(self, name):
+        """What an argument may be, with the models of the project for one of a model's name."""
+        plain = name.lower().replace("_", "")
+        links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
+        if not links and any(word in plain for word in ("model", "predictor", "net", "link", "func", "layer")):
+            links = list(self.made.values())[:3]
+        known = self.hints["values"].get(name, [])
+        if links and not known:
+            return list(dict.fromkeys(links + search_values.arguments_for(name)))
+        return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
+
+    # -- the search --------------------------------------------------------------------------------------------------
+
+    def _climb(self, starts, end):
+        """The first attempt that runs. Those that came farthest are changed first."""
+        ranked, unbuilt = [], []
+        for attempt in starts:
+            if self._over(end) and ranked:
+                break
+            if attempt.arguments in unbuilt:  # whatever its inputs are
+                continue
+            tried = self._evaluate(attempt)
+            if tried is True:
+                return attempt
+            if tried:
+                ranked.append(tried)
+                unbuilt += [attempt.arguments] if tried.phase == "build" else []
+        while ranked and not self._over(end):
+            ranked.sort(key=lambda tried: ([-part for part in tried.score], tried.number))
+            parent = ranked.pop(0)
+            for other, is_repair in self._neighbours(parent):
+                if self._over(end):
+                    break
+                tried = self._evaluate(other, parent if is_repair else None)
+                if tried is True:
+                    return other
+                if tried:
+                    ranked.append(tried)
+                    if tried.score > parent.score:
+                        ranked.append(parent._replace(number=self.tried))  # its other changes come later
+                        break
+        return None
+
+    def _over(self, end):
+        return (
+            self.tried - self.begun >= _MOST
+            or self.tried - self.farther > _PATIENCE
+            or time.process_time() > min(end, self.end)
+        )
+
+    def _evaluate(self, attempt, repaired=None):
+        """True for an attempt that runs, None for one that was made before, else how it failed.
+
+        One that repairs another has come farther if it fails in a way that is new.
+        """
+        key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
+        if key in self.seen:
+            return None
+        self.seen.add(key)
+        self.tried += 1
+        phase, error, score = self._attempt(attempt)
+        if error is None:
+            return True
+        words = repr(error)
+        news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
+        score += (news + 1 if repaired is not None and words not in self.errors else news,)
+        self.errors.add(words)
+        if score > self.score:
+            self.score = score
+            self.farther = self.tried
+            if self.best is None or not attempt.method or self.best[3].method:
+                self.best = score, error, phase, attempt
+        return Tried(score, self.tried, attempt, error, phase)
+
+    def _neighbours(self, tried):
+        """Changes of an attempt, each with whether its error suggests it."""
+        attempt = tried.attempt
+        repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error)
+        sides = search_values.other_sides(attempt.inputs, attempt.arguments) if tried.phase != "build" else ()
+        for source, is_repair in ((repairs, True), (sides, False)):
+            for inputs, arguments in source:
+                yield (
+                    attempt._replace(
+                        inputs=collections.OrderedDict((name, inputs[name]) for name in attempt.inputs),
+                        arguments=collections.OrderedDict(arguments),
+                    ),
+                    is_repair,
+                )
+        for name in attempt.inputs if tried.phase != "build" else ():
+            for value in search_values.inputs_for(name):
+                changed = attempt.inputs.copy()
+                changed[name] = value
+                yield attempt._replace(inputs=changed), False
+        for name in attempt.arguments:
+            for value in self._values(name)[:8]:
+                changed = attempt.arguments.copy()
+                changed[name] = value
+                yield attempt._replace(arguments=changed), False
+
+    # -- one attempt -------------------------------------------------------------------------------------------------
+
+    def _arguments(self, attempt):
+        return ", ".join("{}={}".format(name, value) for name, value in attempt.arguments.items())
+
+    def _text(self, attempt):
+        return "{}({}){} of {}".format(
+            self.target.partition(":")[2],
+            self._arguments(attempt),
+            "." + attempt.method if attempt.method else "",
+            ", ".join(_shown(spec) for spec in attempt.inputs.values()) or "nothing",
+        )
+
+    def _attempt(self, attempt):
+        """Phase and error of an attempt (None: it runs), and how far it came."""
+        names = ["x{}".format(i) for i in range(len(attempt.inputs))]
+        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
+        reach = search_room.Reach(self.tree)
+        phase = "build"
+        try:
+            with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
+                namespace = chainer_snippets.execute({"source": source})
+                phase = "first forward"
+                result = namespace["run"](**{n: drawn(spec) for n, spec in zip(names, attempt.inputs.values())})
+            arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
+            if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
+                raise TypeError("output: holds no array that can be compared")
+            self.size = size_of(namespace["model"])
+            return phase, None, reach.score()
+        except (Exception, SystemExit) as error:
+            return phase, error, reach.score()
+
+
+def size_of(model):
+    """How many values the parameters of a model have."""
+    return sum(param.data.size for param in model.params() if param.data is not None)
+
+
+def drawn(spec):
+    """Any array of this description, integers below a bound; lists of them; other values as they are."""
+    if isinstance(spec, list):
+        return [drawn(item) for item in spec]
+    if not isinstance(spec, dict):
+        return spec
+    rng = numpy.random.RandomState(0)
+    if spec["dtype"][0] == "f":
+        array = numpy.asarray(rng.standard_normal(spec["shape"])).astype(spec["dtype"])
+        return array if spec.get("plain") else chainer.Variable(array)
+    return numpy.asarray(rng.randint(0, spec["below"] or 2, spec["shape"])).astype(spec["dtype"])
+
+
+def _shown(spec):
+    if isinstance(spec, list):
+        return "[" + ", ".join(_shown(item) for item in spec) + "]"
+    if not isinstance(spec, dict):
+        return repr(spec)
+    return "{}[{}]".format(spec["dtype"], ",".join(map(str, spec["shape"])))

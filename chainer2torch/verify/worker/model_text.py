@@ -1,0 +1,74 @@
+"""The text that makes a model and calls it: the same on both sides, but for the functions that a model is made from.
+
+Written for Python 3.6: the parent process and the Chainer worker use it.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import re
+
+# Functions that a constructor may be given (``activation=F.relu``): what stands for ``F`` under PyTorch.
+FUNCTIONS = {
+    "relu": "torch.relu",
+    "tanh": "torch.tanh",
+    "sigmoid": "torch.sigmoid",
+    "elu": "torch.nn.functional.elu",
+    "softplus": "torch.nn.functional.softplus",
+    "leaky_relu": "lambda x, slope=0.2: torch.nn.functional.leaky_relu(x, slope)",
+    "identity": "lambda x: x",
+    "sin": "torch.sin",
+    "cos": "torch.cos",
+    "exp": "torch.exp",
+}
+
+
+def place(target):
+    """Folder, module and file (where its name is not the module's) of ``a.b:Class`` or ``folder-1.5/b:Class``.
+
+    The folder is where imports start, from the tree on; empty for the tree itself.
+    """
+    path = target.partition(":")[0]
+    folder, slash, module = path.rpartition("/")
+    if not slash:
+        return "", module, ""
+    folder = "" if folder == "." else folder
+    name = re.sub(r"\W", "_", module) if "-" in module or " " in module else module
+    return folder, name, "" if name == module else "/".join(filter(None, (folder, module + ".py")))
+
+
+def target_of(path, name):
+    """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder."""
+    parts = re.sub(r"(/__init__)?\.py$", "", path).split("/")
+    odd = [i for i, part in enumerate(parts) if not part.isidentifier()]
+    if not odd:
+        return ".".join(parts) + ":" + name
+    if odd[-1] == len(parts) - 1:
+        return "/".join(parts[:-1] or ["."]) + "/" + parts[-1] + ":" + name
+    return "/".join(parts[: odd[-1] + 1]) + "/" + ".".join(parts[odd[-1] + 1 :]) + ":" + name
+
+
+def maker(target, arguments):
+    """The expression that makes a model."""
+    return "importlib.import_module({!r}).{}({})".format(place(target)[1], target.partition(":")[2], arguments)
+
+
+def text(target, arguments, method, inputs, torch=False):
+    """The module text: ``model``, and ``run`` with the inputs by name."""
+    given = ", ".join(inputs)
+    head = "import importlib\n"
+    if "types." in arguments:
+        head += "import types\n"
+    if re.search(r"\bF\.", arguments):
+        head += _functions(arguments) if torch else "import chainer.functions as F\n"
+    if re.search(r"\bL\.", arguments):
+        head += "import torch.nn as L\n" if torch else "import chainer.links as L\n"
+    return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return model{}({})\n".format(
+        head, maker(target, arguments), given, "." + method if method else "", given
+    )
+
+
+def _functions(arguments):
+    lines = ["import torch\n\n\nclass F:\n"]
+    for name in sorted(set(re.findall(r"\bF\.(\w+)", arguments))):
+        lines.append("    {} = staticmethod({})\n".format(name, FUNCTIONS[name]))
+    return "".join(lines)

@@ -1,0 +1,341 @@
+"""What the search for a model's arguments and inputs tries: values by the names of parameters, and repairs that
+follow from what Chainer and NumPy say of the last attempt.
+
+An input is ``{"dtype", "shape", "below", "plain"}``, a list of inputs, or a plain value; an argument is a text of
+Python. Written for Python 3.6.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import re
+
+BATCH = 4
+SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
+_LARGEST = 1 << 15
+_LENGTHS = (4, 6, 4)
+_LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher|answers?|action|actions)(_|\d|$)")
+_SEQUENCES = re.compile(r"(?<=[a-z])s$|seq|sent|word|token|hx|list")
+_STATES = re.compile(r"^(h|c|hx|cx|hy|cy|hs|cs|state|states|prev_\w+|init_\w+|initial_\w+)$")
+_NUMBERS = re.compile(
+    r"(^|_)(n|num|size|batchsize|batch_size|bs|length|len|max|step|steps|stage|index|idx|i|k)(_|$)|size$"
+)
+_FLAGS = re.compile(r"^(train|test|training|is|use|with|do|return|only|stochastic|greedy|deterministic)(_|$)|train$")
+_RATES = re.compile(r"alpha|beta|gamma|ratio|rate|temperature|sigma|scale|eps|coef|lambda")
+
+
+def array(dtype, shape, below=0):
+    """The description of an array to draw."""
+    return {"dtype": dtype, "shape": list(shape), "below": below}
+
+
+def _words(*shape):
+    return array("int32", shape, 5)
+
+
+IMAGE = array("float32", (BATCH, 3, 32, 32))
+VECTOR = array("float32", (BATCH, 8))
+ROWS = array("float32", (BATCH, 5, 8))
+SIGNAL = array("float32", (BATCH, 8, 32))
+VIDEO = array("float32", (BATCH, 3, 16, 32, 32))
+FLAT = array("float32", (BATCH,))
+SCALAR = array("float32", ())
+WORD, WORDS = _words(BATCH), _words(BATCH, 5)
+SENTENCES = [_words(n) for n in _LENGTHS]
+COLUMNS = [_words(BATCH) for _ in range(5)]
+SPEECH = [array("float32", (n, 8)) for n in _LENGTHS]
+STEPS = [VECTOR, VECTOR, VECTOR]
+LABEL, LABEL_ROWS = array("int32", (BATCH,), 2), array("int32", (BATCH, 5), 2)
+LABEL_MAP = array("int32", (BATCH, 32, 32), 2)
+LABEL_LISTS = [array("int32", (n,), 2) for n in _LENGTHS]
+MASK = array("bool", (BATCH, 5))
+_BY_RANK = {0: SCALAR, 1: FLAT, 2: VECTOR, 3: ROWS, 4: IMAGE, 5: VIDEO}
+_ANY = [IMAGE, VECTOR, WORDS, WORD, SENTENCES, SPEECH, ROWS, SIGNAL, COLUMNS, STEPS, FLAT, 2, VIDEO, MASK, 0.5, False]
+
+
+def inputs_for(name):
+    """What an input of this name may be, the likely first."""
+    if _FLAGS.search(name):
+        first = [False, True]
+    elif _LABELS.search(name):
+        first = [LABEL, WORDS, LABEL_ROWS, LABEL_LISTS, SENTENCES, LABEL_MAP, VECTOR, IMAGE, FLAT]
+    elif _STATES.search(name):
+        first = [VECTOR, None, array("float32", (1, BATCH, 8)), ROWS, IMAGE, STEPS]
+    elif _NUMBERS.search(name):
+        first = [BATCH, 2, 5, LABEL]
+    elif _RATES.search(name):
+        first = [0.5, VECTOR, FLAT]
+    elif "mask" in name:
+        first = [MASK, array("float32", (BATCH, 5)), array("bool", (BATCH, 5, 5))]
+    elif _SEQUENCES.search(name):
+        first = [SENTENCES, SPEECH, WORDS, COLUMNS, STEPS]
+    else:
+        first = []
+    return first + [value for value in _ANY if value not in first] + [None]
+
+
+def sorts(names, first="images"):
+    """Inputs of one sort for all names, labels and numbers apart: how an attempt begins. ``first`` is what the layers
+    of the model take.
+    """
+    if not names:
+        yield []
+        return
+    special = [_LABELS, _STATES, _NUMBERS, _FLAGS, _RATES]
+    open_ = [not any(p.search(name) for p in special) or len(names) == 1 for name in names]
+    begin = {"images": IMAGE, "vectors": VECTOR, "words": WORDS, "sequences": SENTENCES, "signals": SIGNAL}[first]
+    pairs = (
+        (IMAGE, LABEL),
+        (VECTOR, LABEL),
+        (WORDS, LABEL),
+        (SENTENCES, LABEL_LISTS),
+        (SENTENCES, SENTENCES),
+        (WORDS, WORDS),
+        (WORD, WORD),
+        (ROWS, LABEL_ROWS),
+        (SIGNAL, LABEL),
+        (SPEECH, LABEL_LISTS),
+        (STEPS, LABEL),
+    )
+    for sort, labels in sorted(pairs, key=lambda pair: pair[0] is not begin):
+        yield [
+            sort if free else labels if _LABELS.search(name) and not _FLAGS.search(name) else inputs_for(name)[0]
+            for name, free in zip(names, open_)
+        ]
+
+
+LINK = "L.Linear(8, 8)"
+_ARGUMENTS = (
+    (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
+    (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
+    (r"vocab|n_words|n_tokens", ["20"]),
+    (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
+    (r"class|label|n_pos$|n_joints|n_out(put)?s?$", ["10"]),
+    (r"layers?$|n_loop|n_blocks?$|n_head|repeat|depth|^h$|heads?$", ["2", "1", "[2, 2, 2]"]),
+    (r"ksize|kernel|filter_size|window|^k$", ["3", "4", "(3, 3)"]),
+    (r"stride|dilat|^pad$|downsample_factor", ["1", "2"]),
+    (r"drop|ratio$|rate$", ["0.5"]),
+    (r"ignore|padding_idx|^pad_id", ["-1"]),
+    (r"scale$|^beta$|^gamma$|temperature|alpha|lambda|eps$|coef|weight$|sigma|tau", ["1.0", "0.5"]),
+    (r"shape", ["(3, 32, 32)", "(8,)", "8"]),
+    (r"(sizes|channels_list|_list|dims|units|filters|channels)$", ["8", "[8, 8]", "(8, 8)"]),
+    (r"^(use|with|is|no|do|train|return|has|bidirectional|bias|nobias)(_|$)", ["False", "True"]),
+    (r"^(min|low)(_|$)", ["-1"]),
+    (r"^(max|high)(_|$)", ["1", "8"]),
+    (r"init|^w$|w_?scale", ["None", "0.02"]),
+    (r"name|mode|type$|path|file", ["''", "'sum'"]),
+)
+_OTHERS = ["8", "[8, 8]", "0.5", "True", "None", "3", "2", "16", "1", "F.relu", "'relu'"]
+
+
+def arguments_for(name, known=()):
+    """What an argument of this name may be, the likely first; ``known`` comes before that."""
+    found = list(known)
+    for pattern, values in _ARGUMENTS:
+        if re.search(pattern, name.lower()):
+            found += values
+            break
+    return list(dict.fromkeys(found + _OTHERS))
+
+
+def repairs(inputs, arguments, error):
+    """Other inputs and arguments, as what an error says suggests; pairs of dicts by name."""
+    text = " ".join(str(error).split())
+    expect, actual = str(getattr(error, "expect", "")), str(getattr(error, "actual", ""))
+    numbers = re.match(r"(\d+) != (\d+)$", actual)
+    if numbers and ".ndim" in expect:
+        yield from _ranks(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
+    elif numbers:
+        yield from _numbers(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
+    elif "dtype" in expect:
+        yield from _dtypes(inputs, arguments)
+    unpack = re.search(r"values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?", text)
+    if unpack:
+        for name, spec in inputs.items():
+            if is_array(spec) and len(spec["shape"]) != int(unpack.group(1)):
+                yield from _ranked(inputs, arguments, name, int(unpack.group(1)))
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"\((\d+(?:, ?\d+)*,?)\)", text)]
+    for one, other in zip(shapes, shapes[1:]):
+        for a, b in zip(one[::-1], other[::-1]):
+            if a != b:
+                yield from _numbers(inputs, arguments, a, b)
+                yield from _numbers(inputs, arguments, b, a)
+    if "must have same" in text or "mismatch" in text.lower() or "!=" in text:
+        found = [int(n) for n in re.findall(r"\b\d+\b", text)][:6]
+        for a, b in zip(found, found[1:]):
+            if a != b:
+                yield from _numbers(inputs, arguments, a, b)
+                yield from _numbers(inputs, arguments, b, a)
+    if "index" in text or "out of" in text or isinstance(error, (IndexError, KeyError)):
+        yield from _below(inputs, arguments)
+    yield from _attributes(inputs, arguments, text)
+    yield from _others(inputs, arguments, text)
+    if "Variable" in text or isinstance(error, (TypeError, AttributeError, ValueError)):
+        for name, spec in inputs.items():
+            if _has_floats(spec) and not _is_plain(spec):
+                yield dict(inputs, **{name: _plain(spec)}), arguments
+
+
+def _others(inputs, arguments, text):
+    """Links, functions and options where a number does not do."""
+    if "non-link object" in text or "is not callable" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: LINK})
+                yield inputs, dict(arguments, **{name: "F.relu"})
+    if "is not subscriptable" in text or "indices must be integers" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: "{}"})
+    key = re.match(r"'(\w+)'$", text)
+    if key:
+        for name, value in arguments.items():
+            if value.startswith("{"):
+                for other in arguments_for(key.group(1))[:4]:
+                    inner = ", ".join(filter(None, [value[1:-1], "'{}': {}".format(key.group(1), other)]))
+                    yield inputs, dict(arguments, **{name: "{" + inner + "}"})
+
+
+def _attributes(inputs, arguments, text):
+    """Another attribute for a namespace of options that lacks it."""
+    lacks = re.search(r"has no attribute '(\w+)'", text)
+    if lacks and "SimpleNamespace" in text:
+        for name, value in arguments.items():
+            if value.startswith("types.SimpleNamespace(") and not re.search(r"\b" + lacks.group(1) + "=", value):
+                for other in arguments_for(lacks.group(1))[:4]:
+                    inner = value[len("types.SimpleNamespace(") : -1]
+                    inner = ", ".join(filter(None, [inner, lacks.group(1) + "=" + other]))
+                    yield inputs, dict(arguments, **{name: "types.SimpleNamespace({})".format(inner)})
+    elif lacks and "'int' object" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: "types.SimpleNamespace()"})
+
+
+def is_array(spec):
+    """Whether an input is one array."""
+    return isinstance(spec, dict)
+
+
+def _is_image(spec):
+    """An image, or a film of them."""
+    return is_array(spec) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
+
+
+def _has_floats(spec):
+    if isinstance(spec, list):
+        return any(_has_floats(item) for item in spec)
+    return is_array(spec) and spec["dtype"][0] == "f"
+
+
+def _is_plain(spec):
+    if isinstance(spec, list):
+        return any(_is_plain(item) for item in spec)
+    return is_array(spec) and bool(spec.get("plain"))
+
+
+def _plain(spec):
+    if isinstance(spec, list):
+        return [_plain(item) for item in spec]
+    return dict(spec, plain=True) if is_array(spec) else spec
+
+
+def other_sides(inputs, arguments):
+    """The same with images of other sizes."""
+    if any(_is_image(spec) for spec in inputs.values()):
+        for side in SIDES:
+            yield (
+                {
+                    name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if _is_image(spec) else spec
+                    for name, spec in inputs.items()
+                },
+                arguments,
+            )
+
+
+def _replaced(spec, a, b):
+    """An input with every axis of ``a`` as ``b``, the first one apart."""
+    if isinstance(spec, list):
+        return [_replaced(item, a, b) for item in spec]
+    if not is_array(spec):
+        return spec
+    shape = [b if n == a and (i or len(spec["shape"]) == 1) else n for i, n in enumerate(spec["shape"])]
+    return dict(spec, shape=shape)
+
+
+def _replaced_one(spec, a, b):
+    """Inputs with one axis of ``a`` as ``b``."""
+    if isinstance(spec, list):
+        yield _replaced(spec, a, b)
+    elif is_array(spec):
+        for i, n in enumerate(spec["shape"]):
+            if n == a:
+                yield dict(spec, shape=spec["shape"][:i] + [b] + spec["shape"][i + 1 :])
+
+
+def _numbers(inputs, arguments, a, b):
+    """A number that does not fit, put right in one of the inputs, in all, or in one of the arguments."""
+    if not 0 < b <= _LARGEST or a == b:
+        return
+    for name, spec in inputs.items():
+        for other in _replaced_one(spec, a, b):
+            yield dict(inputs, **{name: other}), arguments
+    together = {name: _replaced(spec, a, b) for name, spec in inputs.items()}
+    if together != inputs:
+        yield together, arguments
+    for name, value in arguments.items():
+        for old, new in ((a, b), (b, a)):
+            if re.search(r"\b{}\b".format(old), value) and new > 0:
+                yield inputs, dict(arguments, **{name: re.sub(r"\b{}\b".format(old), str(new), value)})
+    # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
+    for name, spec in inputs.items():
+        if is_array(spec) and len(spec["shape"]) == 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
+            width = spec["shape"][1]
+            for new in (width * b // a if a and width * b % a == 0 else 0, width + b - a):
+                if 0 < new <= _LARGEST:
+                    yield dict(inputs, **{name: dict(spec, shape=[spec["shape"][0], new])}), arguments
+
+
+def _ranks(inputs, arguments, a, b):
+    for name, spec in inputs.items():
+        if is_array(spec) and len(spec["shape"]) == a:
+            yield from _ranked(inputs, arguments, name, b)
+    for name, spec in inputs.items():
+        if is_array(spec) and len(spec["shape"]) != a:
+            yield from _ranked(inputs, arguments, name, len(spec["shape"]) + b - a)
+
+
+def _ranked(inputs, arguments, name, rank):
+    if rank in _BY_RANK:
+        spec = inputs[name]
+        if spec["dtype"][0] == "f":
+            yield dict(inputs, **{name: dict(spec, shape=_BY_RANK[rank]["shape"])}), arguments
+        else:
+            shape = (spec["shape"] + [5, 5, 5, 5])[:rank] if rank != 3 else [BATCH, 32, 32]
+            yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+
+
+def _dtypes(inputs, arguments):
+    for name, spec in inputs.items():
+        for other in _recast(spec):
+            yield dict(inputs, **{name: other}), arguments
+
+
+def _recast(spec):
+    if isinstance(spec, list):
+        if all(is_array(item) for item in spec):
+            for dtype in ("int32", "float32"):
+                if spec[0]["dtype"] != dtype:
+                    yield [dict(item, dtype=dtype, below=2) for item in spec]
+    elif is_array(spec):
+        for dtype in ("float32", "int32", "bool"):
+            if spec["dtype"] != dtype:
+                yield dict(spec, dtype=dtype, below=2)
+
+
+def _below(inputs, arguments):
+    """Smaller integers."""
+    for name, spec in inputs.items():
+        if is_array(spec) and spec["dtype"][0] == "i" and spec["below"] > 2:
+            yield dict(inputs, **{name: dict(spec, below=2)}), arguments
+        if isinstance(spec, list) and any(is_array(s) and s["dtype"][0] == "i" and s["below"] > 2 for s in spec):
+            yield dict(inputs, **{name: [dict(s, below=2) if is_array(s) else s for s in spec]}), arguments

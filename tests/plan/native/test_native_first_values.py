@@ -1,0 +1,184 @@
+"""Constructors in native style: plain nn.init gives every parameter the distribution that it has in Chainer."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.engine import Options, migrate_source
+from tests.support.native_programs import both, helpers, migrated
+
+IMPORTS = (
+    "import math\n\nimport chainer\nimport chainer.functions as F\nimport chainer.links as L\nimport numpy as np\n\n"
+)
+NET = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        w = chainer.initializers.Uniform(0.3)
+        with self.init_scope():
+{layers}
+
+    def __call__(self, x):
+        return {forward}
+"""
+TORCHS = {"W": "weight", "b": "bias", "gamma": "weight", "beta": "bias"}
+
+
+def net(*layers: str, forward: str = "x") -> str:
+    return NET.format(layers="\n".join(f"            {layer}" for layer in layers), forward=forward)
+
+
+def begins_alike(source: str) -> str:
+    """Both classes are made; every parameter has the same mean and spread, constants the same value."""
+    np.random.seed(0)
+    torch.manual_seed(0)
+    theirs, ours, code = both(source, IMPORTS)
+    model, module = theirs["Net"](), ours["Net"]()
+    found = dict(module.named_parameters())
+    for path, param in model.namedparams():
+        layer, _, name = path[1:].rpartition("/")
+        got, want = found.pop(f"{layer}.{TORCHS[name]}").detach().numpy(), param.array
+        assert got.shape == want.shape
+        if want.std() == 0:
+            np.testing.assert_array_equal(got, want)
+        else:
+            assert abs(got.mean() - want.mean()) < 5 * want.std() * math.sqrt(2 / want.size), path
+            assert got.std() / want.std() == pytest.approx(1, abs=5 / math.sqrt(want.size)), path
+    assert not found
+    return code
+
+
+def test_layers_that_begin_alike_share_a_loop() -> None:
+    source = net(
+        "self.conv = L.Convolution2D(8, 20, 5)",
+        "self.deconv = L.Deconvolution2D(20, 30, 4, groups=2)",
+        "self.conv1 = L.Convolution1D(8, 20, 5)",
+        "self.fc = L.Linear(40, 50)",
+        forward="self.fc(F.reshape(x, (-1, 40)))",
+    )
+    code = begins_alike(source)
+    assert "compat" not in code
+    assert "        for layer in (self.conv, self.deconv, self.conv1, self.fc):\n" in code
+
+
+def test_what_begins_otherwise_stands_by_itself() -> None:
+    source = net(
+        "self.a = L.Convolution2D(8, 20, 5, nobias=True)",
+        "self.b = L.Convolution2D(8, 20, 5, initialW=w)",
+        "self.c = L.Convolution2D(8, 20, 5, initialW=w)",
+        "self.d = L.Convolution2D(8, 20, 5, initial_bias=0.5)",
+        "self.e = L.Convolution2D(8, 20, 5, initialW=chainer.initializers.HeNormal(), initial_bias=2)",
+        "self.f = L.BatchNormalization(20, initial_gamma=3)",
+        forward="self.f(self.e(x)) if self.f(self.a(x)) is None else self.f(self.b(x))",
+    )
+    code = begins_alike(source)
+    assert "compat.init" not in code
+    assert (
+        "        for layer in (self.b, self.c):\n            w(layer.weight)\n            nn.init.zeros_(layer.bias)\n"
+        in code
+    )
+
+
+def test_a_name_of_the_constructor_is_not_taken() -> None:
+    source = net("self.a = L.Convolution2D(8, 20, 5)", "self.b = L.Convolution2D(8, 20, 5)").replace("w = ", "layer = ")
+    assert "for link in (self.a, self.b):" in begins_alike(source)
+
+
+def test_a_long_list_of_layers_is_broken() -> None:
+    names = [f"convolution_{i}" for i in range(9)]
+    code = begins_alike(net(*(f"self.{name} = L.Convolution2D(4, 5, 3)" for name in names)))
+    assert max(map(len, code.splitlines())) <= 100
+    assert all(code.count(f"self.{name}") == 2 for name in names)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        ["self.a = L.Convolution2D(None, 20, 5)"],
+        ["if True:", "    self.a = L.Convolution2D(8, 20, 5)"],
+        ["self.a = L.Convolution2D(8, 20, 5, nobias=bool(w))"],
+        ["self.a = chainer.Sequential(L.Convolution2D(8, 20, 5), F.relu)"],
+    ],
+)
+def test_the_helper_stays(layers: list[str]) -> None:
+    assert "compat.init_like_chainer(self)" in migrated(net(*layers), IMPORTS).code
+
+
+def test_the_constructor_of_version_1() -> None:
+    source = """
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__(a=L.Convolution2D(8, 20, 5), b=L.Linear(40, 50, nobias=True))
+
+        def __call__(self, x):
+            return self.b(F.reshape(self.a(x), (-1, 40)))
+    """
+    code = begins_alike(source)
+    assert "compat" not in code
+    assert "nn.init.kaiming_normal_(self.b.weight, nonlinearity='linear')\n" in code
+
+
+def _of_version(version: int, source: str) -> tuple[str, torch.nn.Module]:
+    result = migrate_source(IMPORTS + source, options=Options(style="native", chainer_version=version))
+    assert result.error is None
+    space = {"compat": helpers(result), "__name__": "migrated"}
+    exec(compile(result.code.replace("import chainer_compat as compat\n", ""), "<migrated>", "exec"), space)
+    return result.code, space["Net"]()
+
+
+def test_the_scale_of_version_1() -> None:
+    torch.manual_seed(0)
+    layers = (
+        "self.a = L.Convolution2D(8, 20, 5, wscale=math.sqrt(2))",
+        "self.b = L.Linear(100, 50, wscale=0.1, bias=3)",
+    )
+    code, module = _of_version(1, net(*layers, forward="self.b(F.reshape(self.a(x), (-1, 100)))"))
+    assert "compat.Convolution2D" not in code and "self.a = nn.Conv2d(8, 20, 5)\n" in code
+    assert module.a.weight.std().item() == pytest.approx(math.sqrt(2 / 200), rel=0.05)
+    assert module.b.weight.std().item() == pytest.approx(0.1 / math.sqrt(100), rel=0.05)
+    assert module.a.bias.tolist() == [0] * 20 and module.b.bias.tolist() == [3] * 50
+
+
+@pytest.mark.parametrize("forward", ["self.bn(F.reshape(x, (2, 4, 3, 3)))", "self.bn(F.reshape(x, w))"])
+def test_running_variances_of_version_4(forward: str) -> None:
+    code, module = _of_version(4, net("self.bn = L.BatchNormalization(4, decay=0.8, use_beta=True)", forward=forward))
+    assert "compat.BatchNormalization" not in code
+    bn = module.bn
+    assert (bn.eps, bn.momentum) == (2e-5, pytest.approx(0.2))
+    assert bn.running_var.tolist() == [0] * 4 and bn.running_mean.tolist() == [0] * 4
+    assert bn.weight.tolist() == [1] * 4 and bn.bias.tolist() == [0] * 4
+    _, today = _of_version(7, net("self.bn = L.BatchNormalization(4)", forward=forward))
+    assert today.bn.running_var.tolist() == [1] * 4
+
+
+def test_a_size_that_is_replaced_is_not_none() -> None:
+    source = """
+    class Net(chainer.Chain):
+        def __init__(self, n=None, m=None, k=None):
+            super().__init__()
+            n = 8 if n is None else n
+            if m is None:
+                m = 9
+            with self.init_scope():
+                self.a = L.Convolution2D(n, 20, 5)
+                self.b = L.Convolution2D(m, 20, 5)
+                self.c = L.Convolution2D(k or 7, 20, 5)
+    """
+    assert "compat" not in begins_alike(source)
+
+
+@pytest.mark.parametrize(
+    "statement", ["if m:\n            n = 8", "n = m", "if n is None:\n            n = m", "n = 8\n        n = m"]
+)
+def test_a_size_that_may_still_be_none(statement: str) -> None:
+    source = f"""
+class Net(chainer.Chain):
+    def __init__(self, n=None, m=None):
+        super().__init__()
+        {statement}
+        with self.init_scope():
+            self.a = L.Convolution2D(n, 20, 5)
+"""
+    assert "compat.conv(2, n, 20, 5)" in migrated(source, IMPORTS).code
