@@ -21,16 +21,17 @@ class not_migrated:
     def __getattr__(self, name: str) -> not_migrated:
         if name.startswith("__"):
             raise AttributeError(name)
-        return not_migrated(f"{self.__name__}.{name}", self.__file__)
+        return not_migrated(f"{self.__name__}.{name}", str(self.__file__))
 
     def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{self.__name__} was not migrated; {self._marker()} says why")
 
     def _marker(self) -> str:
         """The comment about this name: its place and its words."""
-        for number, line in enumerate(linecache.getlines(self.__file__), 1):
+        file = str(self.__file__)
+        for number, line in enumerate(linecache.getlines(file), 1):
             if line.lstrip().startswith("# TODO(chainer2torch ") and f": {self.__name__}: " in line:
-                return f"{self.__file__}:{number}: `{line.strip()}`"
+                return f"{file}:{number}: `{line.strip()}`"
         return "the comment TODO(chainer2torch ...)"
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise
