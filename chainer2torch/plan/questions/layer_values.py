@@ -58,7 +58,7 @@ def lines_of_layers(
             groups.setdefault(statements, []).append(layer[1])
     for statements, targets in groups.items():
         if variable is None:
-            lines += [statement.replace('{}', target) for target in targets for statement in statements]
+            lines += [statement.replace("{}", target) for target in targets for statement in statements]
         else:
             lines += _loop(variable, list(dict.fromkeys(targets)), statements)
     return lines
@@ -88,7 +88,7 @@ def _statements(context: Context, choice: Choice, plain: bool, operands: dict[st
 def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> list[str]:
     """Some statements for each of the layers: in a loop where there is more than one."""
     if len(targets) < 2 or not statements:
-        return [statement.replace('{}', target) for target in targets for statement in statements]
+        return [statement.replace("{}", target) for target in targets for statement in statements]
     head = f"for {variable} in ({', '.join(targets)}):"
     if len(head) > _WIDTH:
         rows = textwrap.wrap(", ".join(targets) + ",", _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
