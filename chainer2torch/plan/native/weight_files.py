@@ -86,7 +86,7 @@ def _has_state(context: Context, kind: Kind) -> bool:
     if not isinstance(kind, Inst) or not any(context.analysis.derives(kind.cls, base) for base in _STATES):
         return False
     if context.analysis.derives(kind.cls, "chainer.Optimizer"):
-        return has_short_optimizers(context.analysis)
+        return has_short_optimizers(context.analysis, context.module)
     return not context.analysis.once(_links_with_protocol)
 
 
