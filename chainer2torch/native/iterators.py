@@ -75,12 +75,6 @@ class SerialIterator:
     def finalize(self) -> None:
         pass
 
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self.finalize()
-
     def state_dict(self) -> dict[str, Any]:
         state = {key: vars(self)[key] for key in ("current_position", "epoch", "is_new_epoch", "_previous")}
         return {**state, "_order": None if self._order is None else torch.as_tensor(self._order)}
@@ -101,6 +95,12 @@ class MultithreadIterator(SerialIterator):
 
     def finalize(self) -> None:
         self._pool.shutdown()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.finalize()
 
 
 class MultiprocessIterator(SerialIterator):
@@ -151,6 +151,12 @@ class MultiprocessIterator(SerialIterator):
     def finalize(self) -> None:
         self._batches = None
         self._ahead: collections.deque[Any] = collections.deque()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.finalize()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
