@@ -75,3 +75,16 @@ def test_methods_of_this_name_keep_the_helper(member):
     name = member.partition("(")[0]
     own = f"class Agent:\n    def {name}(self, *a):\n        pass\n\n\ndef f(x, y):\n    F.relu(x.a)\n    x.{member}\n"
     assert f"compat.{name}_of(x" in migrated(own).code
+
+
+def test_a_model_that_is_not_known_is_moved_plainly():
+    text = "def run(model, gpu):\n    model.to_gpu()\n    model.to_gpu(gpu)\n"
+    assert "    model.cuda()\n    model.cuda(gpu)\n" in migrated(text).code
+    own = "class Own(object):\n    def to_gpu(self, device=None):\n        return device\n\n\n"
+    assert "compat.move_to_gpu(model, gpu)" in migrated(own + text).code
+
+
+def test_an_array_module_that_goes_elsewhere_is_compared_with_numpy():
+    text = "def run(x, f):\n    xp = chainer.backend.get_array_module(x)\n    return f(xp) if xp is np else xp\n"
+    code = migrated(text).code
+    assert "compat.array_module(x)" in code and "if xp == np else xp" in code
