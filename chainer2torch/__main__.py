@@ -1,10 +1,18 @@
 """``chainer2torch`` and ``python -m chainer2torch``."""
 
+import os
 import sys
 
 
 def main() -> None:
-    """Runs the command line and exits with its status."""
+    """Runs the command line and exits with its status.
+
+    ``python -m`` puts the current folder before all others, and that may be the project of a stranger: a ``click.py``
+    in it would be run.
+    """
+    here = os.getcwd() if os.path.isdir(os.curdir) else ""
+    if sys.path and sys.path[0] in ("", here):
+        del sys.path[0]
     from chainer2torch.cli.app import cli
     from chainer2torch.cli.errors import guarded
 

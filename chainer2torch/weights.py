@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from chainer2torch.compat.links import link_slots
 from chainer2torch.compat.serializers import serializers
 
 SUFFIXES = (".pt", ".pth", ".safetensors", ".npz")
+# bytes that a file of weights may hold when it is unpacked: a small file can say that it is a very large one
+LIMIT = 16 * 2**30
 
 
 class WeightsError(Exception):
@@ -71,32 +74,71 @@ def convert(
     strict: bool = True,
     prefix: str = "",
     allow_extra: bool = False,
+    limit: int = LIMIT,
 ) -> list[str]:
     """Loads ``source`` into the model (``MODULE:CLASS`` or a module) and writes it to ``out``; the keys written.
 
     ``source`` is a file of Chainer's save_npz (``prefix`` is the part of a trainer's snapshot to load) or, with an
     ending of .h5 or .hdf5, of its save_hdf5. What the model has no place for is an error unless ``allow_extra``.
     ``out`` ends in .pt or .pth (a state_dict for ``load_state_dict``),
-    .safetensors, or .npz (Chainer's layout, for the way back: then ``source`` may also be a .pt). Raises WeightsError
-    with the file, the key and the remedy.
+    .safetensors, or .npz (Chainer's layout, for the way back: then ``source`` may also be a .pt). A file that holds
+    more than ``limit`` bytes is refused before anything of it, or the model, is loaded. Raises WeightsError with the
+    file, the key and the remedy.
     """
     out = Path(Path(source).with_suffix(".pt") if out is None else out)
     if out.suffix not in SUFFIXES:
         raise WeightsError(f"{out}: expected a name that ends in {', '.join(SUFFIXES)}")
+    is_hdf5 = Path(source).suffix in (".h5", ".hdf5")
+    _check_size(source, _hdf5_size(source) if is_hdf5 else _archive_size(source), limit)
     module = find_model(model, args) if isinstance(model, str) else model
     try:
-        if Path(source).suffix in (".h5", ".hdf5"):
+        if is_hdf5:
             from chainer2torch.compat.serializers.hdf5_files import load_hdf5
 
             load_hdf5(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
         else:
             serializers.load_npz(str(source), module, path=prefix, strict=strict, allow_extra=allow_extra)
     except ImportError as error:
-        raise WeightsError("reading HDF5 needs the package h5py: pip install h5py") from error
+        raise WeightsError(_NO_HDF5) from error
     except (KeyError, ValueError, TypeError, OSError) as error:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         raise WeightsError(f"{source}: {text}") from error
     return write(module, out)
+
+
+_NO_HDF5 = "reading HDF5 needs the package h5py: pip install h5py"
+
+
+def _check_size(source: Any, size: int, limit: int) -> None:
+    if size > limit:
+        raise WeightsError(
+            f"{source}: holds {size / 2**30:,.2f} GiB when it is unpacked, more than the limit of "
+            f"{limit / 2**30:,.2f} GiB (--limit); such a file can be meant to fill the memory"
+        )
+
+
+def _archive_size(source: Any) -> int:
+    """The bytes that a zip file (.npz, .pt) says it holds; its members are cut off there when they are read."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, OSError):
+        return 0  # what it is instead is said where it is read
+    return sum(member.file_size for member in members)
+
+
+def _hdf5_size(source: Any) -> int:
+    try:
+        import h5py
+    except ImportError as error:
+        raise WeightsError(_NO_HDF5) from error
+    sizes: list[int] = []
+    try:
+        with h5py.File(source, "r") as file:
+            file.visititems(lambda name, item: sizes.append(int(getattr(item, "nbytes", 0))))
+    except OSError:
+        return 0
+    return sum(sizes)
 
 
 def write(module: Any, out: str | os.PathLike[str]) -> list[str]:

@@ -43,9 +43,17 @@ from chainer2torch.rules.stage_names import STYLES
     help="The part of IN to load, such as updater/model:main/ of a trainer's snapshot.",
 )
 @click.option("--allow-extra", is_flag=True, help="Leave out what IN has and the model has no place for.")
-def weights(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool) -> int:
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0),
+    default=16,
+    show_default=True,
+    metavar="GIB",
+    help="Refuse a file that holds more than this when it is unpacked.",
+)
+def weights(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool, limit: float) -> int:
     """Turn Chainer's weights (IN: .npz, .h5) into PyTorch's, or back (IN: .pt). Imports and runs the model's module."""
-    return _convert(source, model, args, out, prefix, allow_extra)
+    return _convert(source, model, args, out, prefix, allow_extra, int(limit * 2**30))
 
 
 @click.command(
@@ -203,7 +211,7 @@ def record(script: tuple[str, ...], out: Path, **chosen: Any) -> int:
     return DONE
 
 
-def _convert(source: Path, model: str, args: str, out: Path, prefix: str = "", allow_extra: bool = False) -> int:
+def _convert(source: Path, model: str, args: str, out: Path, prefix: str, allow_extra: bool, limit: int) -> int:
     """Imports the migrated model (this runs its module), loads the file into it, writes its weights."""
     try:
         given = json.loads(args)
@@ -216,7 +224,7 @@ def _convert(source: Path, model: str, args: str, out: Path, prefix: str = "", a
     except ImportError as error:
         raise Failure(f"weights needs PyTorch ({error}): pip install 'chainer2torch[torch]'") from None
     try:
-        keys = room.convert(source, model, given, out, prefix=prefix, allow_extra=allow_extra)
+        keys = room.convert(source, model, given, out, prefix=prefix, allow_extra=allow_extra, limit=limit)
     except (room.WeightsError, OSError) as error:
         text = " ".join(str(error).split())
         text = text.replace("pass allow_extra=True", "give --allow-extra")

@@ -31,6 +31,7 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
+from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
@@ -173,7 +174,19 @@ class _Rewriter:
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             self.in_class = outside
-        return self._leave(node, node.with_changes(**changes) if changes else node)
+        updated = node.with_changes(**changes) if changes else node
+        if changes and isinstance(node, cst.FormattedString):
+            updated = self._in_braces(node, updated)
+        return self._leave(node, updated)
+
+    def _in_braces(self, original: cst.FormattedString, updated: cst.FormattedString) -> cst.FormattedString:
+        """An f-string, as it was where what its edits need cannot stand inside of one."""
+        result = fitted(updated)
+        if result is None:
+            spans = {span for node, span in self.located.expressions.items() if is_inside(node, original)}
+            for edits in (self.replaces, self.wraps, self.keywords):
+                self.failed.extend(edit for span, edit in edits.items() if span in spans)
+        return result or original
 
     def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
         span = self.located.expressions.get(original)

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import warnings
+import zipfile
 
 import chainer
 import numpy as np
@@ -122,9 +124,38 @@ def _with(folder):
     np.savez(folder / "in.npz", **arrays, extra=np.ones(3))
 
 
+def _bomb(folder):
+    np.savez_compressed(folder / "in.npz", x=np.zeros(30_000_000, "u1"))
+    assert (folder / "in.npz").stat().st_size < 100_000
+
+
+def _twice(folder):
+    with warnings.catch_warnings(), zipfile.ZipFile(folder / "in.npz", "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("l1/b.npy", archive.read("l1/b.npy"))
+
+
+class Evil:
+    def __reduce__(self):
+        return open, ("pwned", "w")
+
+
+def _objects(folder):
+    torch.save({"l1.weight": Evil()}, folder / "in.npz")
+
+
+def _damaged(folder):
+    with zipfile.ZipFile(folder / "in.npz", "w") as archive:
+        archive.writestr("archive/data.pkl", b"no pickle")
+
+
 @pytest.mark.parametrize(
     "spoil, more, out, model, message",
     [
+        (_bomb, ("--limit", "0.01"), "out.pt", "net:Broken", "holds 0.03 GiB when it is unpacked, more than the limit"),
+        (_twice, (), "out.pt", "net:Net", "in.npz: in.npz is not a complete .npz file: it has l1/b twice"),
+        (_objects, (), "out.pt", "net:Net", "in.npz holds other objects than tensors and numbers"),
+        (_damaged, (), "out.pt", "net:Net", "in.npz holds other objects than tensors and numbers"),
         (_truncate, (), "out.pt", "net:Net", "in.npz is not a complete .npz file"),
         (_pickle, (), "out.pt", "net:Net", "l1/W holds pickled Python objects"),
         (_without, (), "out.pt", "net:Net", "l1/b is not in the file"),

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from chainer2torch import engine
 from chainer2torch.cli.app import cli
-from chainer2torch.project import output, scan
+from chainer2torch.project import output
 from chainer2torch.project.self_check import self_check
 from tests.project.fakes import Engine
 from tests.project.test_input_output import NEW, OLD, run, tree

@@ -1,5 +1,6 @@
 """Opens files of weights: .npz by Chainer, and zip files by torch.save. Nothing in them is executed."""
 
+import math
 import pickle
 import zipfile
 import zlib
@@ -26,10 +27,13 @@ def read_npz(file: Any) -> dict[str, Any]:
 
 def read_archive(archive: zipfile.ZipFile) -> dict[str, Any]:
     """The same of an .npz that is open."""
-    entries = {}
-    for name in archive.namelist():
-        with archive.open(name) as member:
-            entries[name.removesuffix(".npy").lstrip("/")] = _read_array(member)
+    entries: dict[str, Any] = {}
+    for info in archive.infolist():
+        key = info.filename.removesuffix(".npy").lstrip("/")
+        if key in entries:
+            raise ValueError(f"it has {key} twice")
+        with archive.open(info) as member:
+            entries[key] = _read_array(member)
     return entries
 
 
@@ -42,7 +46,7 @@ def _read_array(member: Any) -> Any:
         if shape == () and _pickles_none(member):
             return None
         return ValueError("holds pickled Python objects, which are not loaded; save it as a number or an array")
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     data = member.read(count * dtype.itemsize)
     if len(data) != count * dtype.itemsize:
         raise EOFError("an array is cut off")
@@ -88,9 +92,18 @@ def is_torch_file(file: Any) -> bool:
 
 
 def load_torch(file: Any) -> Any:
-    """What torch.save wrote, on the CPU: tensors, numbers, strings, containers and numpy arrays only."""
+    """What torch.save wrote, on the CPU: tensors, numbers, strings, containers and numpy arrays only.
+
+    Other objects, and files that are damaged, raise ValueError: nothing that a file names is imported or called.
+    """
     rebuild_array: Any = np.zeros(1).__reduce__()[0]
     rebuild_scalar: Any = np.float64(0).__reduce__()[0]
     dtypes = [type(np.dtype(code)) for code in "?bBhHiIlLqQefdFDU"]
     with torch.serialization.safe_globals([rebuild_array, rebuild_scalar, np.ndarray, np.dtype, *dtypes]):
-        return torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            return torch.load(file, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(
+                f"{file} holds other objects than tensors and numbers, or is damaged; where it was made, load it and "
+                "save the model's state_dict() with torch.save"
+            ) from error
