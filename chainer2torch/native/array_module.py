@@ -32,7 +32,6 @@ def _on_host(x: Any) -> Any:
 _PLAIN = (np.generic, np.dtype, np.finfo, np.iinfo)
 _VIEWS: dict[str, Any] = {
     "broadcast_to": Tensor.broadcast_to,
-    "expand_dims": Tensor.unsqueeze,
     "ravel": Tensor.ravel,
     "reshape": Tensor.reshape,
     "swapaxes": Tensor.swapaxes,
@@ -112,6 +111,9 @@ class ArrayModule:
     def transpose(self, a: Any, axes: Any = None) -> Any:
         x = self.asarray(a)
         return x.permute(tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
+
+    def expand_dims(self, a: Any, axis: Any) -> Any:
+        return self.asarray(a).unsqueeze(axis)
 
     def shuffle(self, x: Any) -> None:
         """Reorders the first axis in place. Source: numpy.random.shuffle."""
