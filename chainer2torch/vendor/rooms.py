@@ -60,6 +60,7 @@ class Piece:
             uses=self.uses - {item.binds} | {item.module.split(".")[0]},
         )
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019
     def renamed(self, old: str, new: str) -> Piece:
         """With another name for a helper, its own definition included."""
         tree = ast.parse(self.text)

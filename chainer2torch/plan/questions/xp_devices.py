@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import posixpath
 
+from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.models.xp_modules import CUPY, XP
@@ -159,21 +160,27 @@ def variable(context: Context, name: ast.Name) -> Variable | None:
     """The variable of a name, if all that it holds are array modules and all that is done with them has a form."""
     scope = context.scopes.get(name)
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and not (
-        isinstance(scope, ast.Module) and context.ask(_is_script, scope)
+        isinstance(scope, ast.Module) and _is_script(context)
     ):
         return None
     found = context.ask(_variables, scope)
     return found.get(name.id)
 
 
-def _is_script(context: Context, tree: ast.Module) -> bool:
+def _is_script(context: Context) -> bool:
     """Whether nothing in the project imports a file: the names in it are its own."""
     own = posixpath.basename(context.module.path).removesuffix(".py")
-    return not any(
-        own in alias.name.split(".") or own in (getattr(node, "module", None) or "").split(".")
-        for module in context.analysis.project.modules.values()
+    return own not in context.analysis.once(_imported_words)
+
+
+def _imported_words(analysis: Facts) -> frozenset[str]:
+    """Every part of every module and name that some file of the project imports."""
+    return frozenset(
+        word
+        for module in analysis.project.modules.values()
         for node in module.source.of(ast.Import, ast.ImportFrom)
-        for alias in node.names
+        for dotted in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        for word in dotted.split(".")
     )
 
 

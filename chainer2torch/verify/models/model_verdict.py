@@ -27,7 +27,7 @@ def outcome_of(
             + (
                 "the worker ended before this case"
                 if ended.status is not None
-                else "its time was up before this case (--timeout, or name the models one by one)"
+                else "its time was up before this case (--timeout, --budget, or name the models one by one)"
             )
         )
         return outcome
