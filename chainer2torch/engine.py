@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Kind
 from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.related import related
@@ -52,6 +53,7 @@ class FileResult:
     kinds: list[str] = dataclasses.field(default_factory=list)
     mentions: list[Mention] = dataclasses.field(default_factory=list)
     kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
+    python2: bool = False  # the file was Python 2, and was converted first
 
     @property
     def changed(self) -> bool:
@@ -146,6 +148,24 @@ def migrate_sources(
 
 def _fail(result: FileResult, reason: str) -> None:
     result.error, result.defect = f"internal error of chainer2torch ({reason}); please report it", True
+
+
+def facts(
+    sources: Mapping[str, str], *, rules: Rules | None = None, pinned: int | None = None
+) -> Callable[[str], tuple[Source, Callable[[ast.AST], Kind]] | None]:
+    """What is known of the expressions of a project: for a path its source, and the kind of each of its nodes.
+
+    None for a file that was not analysed, because it has nothing to do with Chainer or cannot be parsed.
+    """
+    results = {path: FileResult(path, text, text) for path, text in sources.items()}
+    with _without_collector():
+        analysis = _analyse(sources, results, rules or load_rules(lazy=True), None, pinned)
+
+    def of(path: str) -> tuple[Source, Callable[[ast.AST], Kind]] | None:
+        module = analysis.project.modules.get(path) if analysis is not None else None
+        return None if analysis is None or module is None else (module.source, analysis.kind)
+
+    return of
 
 
 def _analyse(
@@ -269,4 +289,4 @@ def _syntax_message(error: BaseException, text: str) -> str:
     return f"cannot be parsed: {error or type(error).__name__}"
 
 
-__all__ = ["HARD_CASES", "FileResult", "Mention", "Options", "Site", "migrate_source", "migrate_sources"]
+__all__ = ["HARD_CASES", "FileResult", "Mention", "Options", "Site", "facts", "migrate_source", "migrate_sources"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from chainer2torch.cli import lookup, migrating, programs, reporting
+from chainer2torch.cli import lookup, migrating, porting, programs, reporting
 from chainer2torch.cli.command import Group
 
 
@@ -32,6 +32,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
     cls=Group,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=[
+        ("chainer2torch port src -o out", "Start here: look, migrate, compare, and say what is next."),
         ("chainer2torch check src", "Is there anything of Chainer?"),
         ("chainer2torch migrate src -o out", "Write a migrated copy."),
         ("chainer2torch verify script src out -- train.py --epoch 1", "Do both compute the same?"),
@@ -51,6 +52,7 @@ def cli() -> None:
 
 
 for command in (
+    porting.port,
     migrating.migrate,
     reporting.check,
     reporting.report,

@@ -29,6 +29,7 @@ _KNOWN = frozenset(
         "VerificationError",
         "TraceError",
         "Busy",
+        "StateError",
     }
 )
 

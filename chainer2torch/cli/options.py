@@ -117,15 +117,20 @@ def goal(command: Function) -> Function:
 
 
 def both_sides(command: Function) -> Function:
-    """The options of commands that run the original and its migration."""
+    """The options of commands that run the original and its migration, and write what they found."""
+    option = click.option(
+        "--report",
+        "report_file",
+        type=PATH,
+        metavar="FILE.json",
+        help="Write the result for `chainer2torch report --verify`.",
+    )
+    return comparing(option(command))
+
+
+def comparing(command: Function) -> Function:
+    """The options that say with what the original and its migration are run."""
     for option in (
-        click.option(
-            "--report",
-            "report_file",
-            type=PATH,
-            metavar="FILE.json",
-            help="Write the result for `chainer2torch report --verify`.",
-        ),
         click.option("--timeout", type=float, default=600, show_default=True, help="Seconds for each side."),
         click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
         click.option("--torch-python", metavar="PATH", help="An interpreter with PyTorch (default: this one)."),

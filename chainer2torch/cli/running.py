@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,8 @@ def run(
             for tree in project.trees:
                 tree.pin = pinned(tree) if tree.sources else None
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
-            analyse(project, _engine(options, rewrite, kinds, progress))
+            known = [entry.relative for tree in project.trees for entry in tree.entries]
+            analyse(project, _engine(options, rewrite, kinds, progress, known))
     if any(tree.place for tree in project.trees):
         from chainer2torch.project import dependencies
 
@@ -70,8 +71,10 @@ def _style(project: Project, asked: str) -> str:
     return found.pop() if len(found) == 1 else asked
 
 
-def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Engine:
+def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known: Collection[str]) -> Engine:
+    """The engine with these options; ``known`` are all files of the project, also those that are not read."""
     from chainer2torch import engine as room
+    from chainer2torch.python2 import engine as python2
 
     rules = _rules(options.rules, options.style)
     if options.trace is not None:
@@ -96,9 +99,15 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any) -> Eng
                 modernize=options.modernize,
             ),
         }
-        if options.trace is not None:
-            return trace.migrate_with_trace(texts, hints, **settings)
-        return room.migrate_sources(texts, **settings)
+
+        def run(texts: Mapping[str, str]) -> Mapping[str, Any]:
+            if options.trace is not None:
+                return trace.migrate_with_trace(texts, hints, **settings)
+            return room.migrate_sources(texts, **settings)
+
+        if not options.modernize:
+            return run(texts)
+        return python2.migrate(texts, run, functools.partial(room.facts, rules=rules, pinned=pinned), known)
 
     return engine
 
@@ -109,7 +118,8 @@ def checked(project: Project, wanted: Sequence[Change], options: Settings) -> No
         from chainer2torch.project.self_check import self_check
 
         options = dataclasses.replace(options, trace=None, style=project.trees[0].style)
-        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None)))
+        known = [entry.relative for tree in project.trees for entry in tree.entries]
+        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None, known)))
 
 
 def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:

@@ -63,3 +63,22 @@ def backward_until(y: Tensor, *ends: Tensor) -> None:
     steps = _steps(y, {end.grad_fn for end in ends})
     leaves = [step.variable for step in steps if hasattr(step, "variable")]
     torch.autograd.backward(y, inputs=leaves)
+
+
+def backward(
+    y: Tensor,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+    retain_graph: bool | None = None,
+) -> None:
+    """``y.backward()`` from the gradient that was set for ``y``, if there is one. Source: chainer.Variable.backward."""
+    gradient = vars(y).pop("_grad_to_start_from", None if loss_scale is None else torch.full_like(y, loss_scale))
+    if retain_grad and y.requires_grad and not y.is_leaf:
+        y.retain_grad()
+    y.backward(gradient, retain_graph, enable_double_backprop)
+
+
+def live(state: Any) -> Any:
+    """``state``: no ``unchain_backward`` cuts its graph. Source: chainer.Variable.unchain_backward."""
+    return state

@@ -132,6 +132,7 @@ class MultiprocessIterator(SerialIterator):
                 generator=torch.Generator(),
             )
             self._batches = iter(loader)
+        self._previous = self.epoch_detail
         batch = next(self._batches)
         self.__dict__.update(self._ahead.popleft())
         return batch
@@ -150,6 +151,10 @@ class MultiprocessIterator(SerialIterator):
     def finalize(self) -> None:
         self._batches = None
         self._ahead: collections.deque[Any] = collections.deque()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.finalize()
 
 
 class Iterator:

@@ -114,5 +114,11 @@ def set_train(train: Any, *models: Any) -> None:
 
 def call_in_mode(module: nn.Module, train: Any, *args: Any, **kwargs: Any) -> Any:
     """``module(*args, **kwargs)`` in train or test mode. Source: ``bn(x, test=True)`` of Chainer's version 1."""
-    with using_train(train, module):
-        return module(*args, **kwargs)
+    before, flag = [(part, part.training) for part in module.modules()], _mode.train
+    _mode.train = bool(train)
+    try:
+        return module.train(_mode.train)(*args, **kwargs)
+    finally:
+        _mode.train = flag
+        for part, training in before:
+            part.training = training

@@ -27,7 +27,7 @@ class Context(FileNames):
 
     def __init__(self, analysis: Analysis, module: ModuleInfo, choices: Options):
         self.analysis = analysis
-        self.rules = analysis.once(rules_for)
+        self.rules = rules_for(analysis, module)
         self.module = module
         self.source = module.source
         self.choices = choices

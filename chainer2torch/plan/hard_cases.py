@@ -20,6 +20,7 @@ from chainer2torch.plan.parts import (
     link_names,
     native_devices,
     older_versions,
+    run_module,
     sequentials,
     serializing,
     train_modes,
@@ -46,6 +47,7 @@ HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
         "link_name": link_names.link_name,
         "parameter_name": link_names.parameter_name,
         "link_serialize": serializing.link_serialize,
+        "run_module": run_module.run_module,
         "sequential": sequentials.sequential,
         "serializer_test": serializing.serializer_test,
     }

@@ -76,6 +76,7 @@ class Question:
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
 
     def literal(self, name: str) -> Any:
@@ -253,23 +254,27 @@ _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]]
 }
 
 
+# what is asked of the call as a whole
+_OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
+    # the calls of a layer that are seen pass its input and nothing else
+    "called_plainly": lambda q: q.input_kind is None or q.input_kind != UNKNOWN,
+    "walks_freely": lambda q: q.walks_freely(),
+    "names_asked": lambda q: q.names_asked(),
+    "graph_shared": lambda q: q.graph().shared,
+    "graph_cut": lambda q: q.graph().cut,
+    "defined": lambda q: q.defined(),
+    "gradient_asked": lambda q: q.asked(),
+    "on_device": lambda q: q.on_device,
+}
+
+
 def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function in ("input_rank", "input_dtype"):
         kind = q.input_kind
         value = getattr(kind, function[6:], None) if isinstance(kind, Tensor) else None
         return UNDECIDED if value is None else value
-    if function == "called_plainly":  # the calls of a layer that are seen pass its input and nothing else
-        return q.input_kind is None or q.input_kind != UNKNOWN
-    if function == "walks_freely":
-        return q.walks_freely()
-    if function in ("graph_shared", "graph_cut"):
-        return getattr(q.graph(), function[6:])
-    if function == "defined":
-        return q.defined()
-    if function == "gradient_asked":
-        return q.asked()
-    if function == "on_device":
-        return q.on_device
+    if function in _OF_THE_CALL:
+        return _OF_THE_CALL[function](q)
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
     if function in _ARRAY_TESTS:
         return _ARRAY_TESTS[function](name, q)
@@ -282,6 +287,10 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.literal(name) is None if node is None else q.may_be_none(node)
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
+    if function == "ends_with":  # of a text that the call states
+        text = q.literal(name)
+        ending = args[1].value if len(args) > 1 and isinstance(args[1], ast.Constant) else ""
+        return text.endswith(str(ending)) if isinstance(text, str) else UNDECIDED
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)

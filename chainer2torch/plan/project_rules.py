@@ -1,6 +1,7 @@
-"""Which rows stand for a project, where that depends on what it does elsewhere.
+"""Which rows stand for a file, where that depends on what is done elsewhere in the program.
 
-The short optimizers of the native style have no update rules of single parameters and no loss scaling.
+Some short helpers of the native style take the place of long ones only as a whole: the optimizers without update rules
+of single parameters, the communicators without exchange of arrays. A program is the files that imports connect.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.plan.native.imports import groups
 from chainer2torch.rules.table import Rules
 
 _SWITCHES = frozenset({"disable_update", "enable_update"})
@@ -28,37 +30,74 @@ _MEMBERS = _SWITCHES | {
 _SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad", "adabound", "eps_inside_sqrt"})
 _BOUNDS = frozenset({"gamma", "final_lr"})  # other objects have such attributes, too
 _BASES = ("chainer.GradientMethod", "chainer.UpdateRule")
+_SHORT_CHAINERMN = frozenset(
+    {
+        "chainermn",
+        "chainermn.datasets",
+        "chainermn.optimizers",
+        "chainermn.extensions",
+        "chainermn.create_communicator",
+        "chainermn.create_multi_node_optimizer",
+        "chainermn.create_multi_node_evaluator",
+        "chainermn.scatter_dataset",
+        "chainermn.datasets.create_empty_dataset",
+    }
+)
+_SHORT_COMMUNICATOR = frozenset(
+    {
+        "rank", "size", "intra_rank", "intra_size", "inter_rank", "finalize",
+        "bcast_obj", "gather_obj", "allgather_obj", "allreduce_obj", "bcast_data", "broadcast_data",
+    }
+)  # fmt: skip
+_OPTIONS = frozenset({"double_buffering", "zero_fill", "allreduce_grad_dtype", "force_equal_length"})
+_COMMUNICATOR = "chainermn.CommunicatorBase"
 
 
-def rules_for(analysis: Analysis) -> Rules:
-    """The rules for a project: without the rows that do not do for what some part of it asks."""
+def rules_for(analysis: Analysis, module: ModuleInfo) -> Rules:
+    """The rules for a file: without the rows that do not do for what some part of its program asks."""
     rules = analysis.rules
     for question in sorted(rules.under):
-        if analysis.once(_QUESTIONS[question]):
+        if _answer(analysis, module, question):
             rules = rules.without(question)
     return rules
 
 
-def has_short_optimizers(analysis: Analysis) -> bool:
-    """Whether every optimizer of the project saves all that it has by ``state_dict()``."""
-    return not analysis.once(_looks_into_optimizers)
+def has_short_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether every optimizer of a file's program saves all that it has by ``state_dict()``."""
+    return not _answer(analysis, module, "looks_into_optimizers")
 
 
-def _looks_into_optimizers(analysis: Analysis) -> bool:
-    """Whether some part of the project asks for what only the long optimizers have."""
-    if any(analysis.derives(cls, base) for cls in analysis.classes.values() for base in _BASES):
-        return True
-    return any(_member(analysis, module) or _setting(analysis, module) for module in analysis.project.modules.values())
+def _answer(analysis: Analysis, module: ModuleInfo, question: str) -> bool:
+    return analysis.once(_files)[module] in analysis.once(_QUESTIONS[question])
 
 
-def _member(analysis: Analysis, module: ModuleInfo) -> bool:
-    return any(node.attr in _MEMBERS for node in module.source.of(ast.Attribute))
+def _files(analysis: Analysis) -> dict[ModuleInfo, int]:
+    return groups(analysis.project)
 
 
-def _setting(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a file reads or changes a setting that the short optimizers do not have, also by ``setattr``."""
+def _with(analysis: Analysis, asks: Callable[[Analysis, ModuleInfo], bool]) -> frozenset[int]:
+    """The programs some file of which asks for something."""
+    return frozenset(group for module, group in analysis.once(_files).items() if asks(analysis, module))
+
+
+# -- optimizers ----------------------------------------------------------------------------------------------------
+
+
+def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
+    """The programs that ask for what only the long optimizers have."""
+    files = analysis.once(_files)
+    own = frozenset(
+        files[cls.module] for cls in analysis.classes.values() if any(analysis.derives(cls, base) for base in _BASES)
+    )
+    return own | _with(analysis, _looks_into_optimizers)
+
+
+def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file names what the short optimizers do not have, be it a setting for ``setattr``."""
     return any(
-        node.attr in _SETTINGS | _BOUNDS and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
+        node.attr in _MEMBERS
+        or node.attr in _SETTINGS | _BOUNDS
+        and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
         for node in module.source.of(ast.Attribute)
     ) or any(node.value in _SETTINGS for node in module.source.of(ast.Constant) if isinstance(node.value, str))
 
@@ -84,8 +123,35 @@ def changes_rules(module: ModuleInfo) -> bool:
     )
 
 
-_QUESTIONS: Mapping[str, Callable[[Analysis], bool]] = MappingProxyType(
-    {"looks_into_optimizers": _looks_into_optimizers}
+# -- communicators -------------------------------------------------------------------------------------------------
+
+
+def _exchanging_arrays(analysis: Analysis) -> frozenset[int]:
+    """The programs that do more with ChainerMN than data-parallel training."""
+    if not any("chainermn" in module.source.text for module in analysis.project.modules.values()):
+        return frozenset()
+    return _with(analysis, _exchanges_arrays)
+
+
+def _exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
+    if any(node.arg in _OPTIONS for node in module.source.of(ast.keyword)):
+        return True
+    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
+        kinds = options(analysis.kind(node))
+        if any(isinstance(k, Ref) and k.name.startswith("chainermn") and not _is_short(analysis, k) for k in kinds):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR:
+            if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
+                return True
+    return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
+
+
+def _is_short(analysis: Analysis, ref: Ref) -> bool:
+    return ref.name in _SHORT_CHAINERMN or analysis.rules.canonical(ref.name) in _SHORT_CHAINERMN
+
+
+_QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(
+    {"looks_into_optimizers": _looking_into_optimizers, "exchanges_arrays": _exchanging_arrays}
 )
 
 __all__ = ["changes_rules", "has_short_optimizers", "rules_for"]

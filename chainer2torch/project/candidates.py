@@ -7,6 +7,8 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from chainer2torch.python2.suspects import is_python2
+
 _NAMES = re.compile(rb"chainer|cupy")
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*|[^\r\n#]*)|import[ \t]+([^\r\n#]+))", re.MULTILINE
@@ -17,6 +19,12 @@ _WORD = re.compile(rb"\w+")
 def mentions_chainer(raw: bytes) -> bool:
     """Whether a file can contain a Chainer (or CuPy) name."""
     return _NAMES.search(raw) is not None
+
+
+def to_read(files: Mapping[str, bytes]) -> set[str]:
+    """The files that are linked to Chainer; where there are some, also those that only Python 2 may run."""
+    found = linked(files)
+    return found and found | {path for path in files.keys() - found if is_python2(files[path])}
 
 
 def linked(files: Mapping[str, bytes]) -> set[str]:

@@ -25,6 +25,7 @@ from chainer2torch.report.model import (
     PARTIAL,
     FileRow,
     Report,
+    modernised,
 )
 
 STDIN, STDIN_NAME = Path("-"), "stdin.py"
@@ -41,6 +42,7 @@ class ResultLike(Protocol):
     error: str | None
     defect: bool
     kinds: list[str]
+    python2: bool
 
     @property
     def changed(self) -> bool: ...
@@ -68,6 +70,9 @@ class PinLike(Protocol):
 
     @property
     def major(self) -> int: ...
+
+    @property
+    def path(self) -> str: ...
 
     def hint(self) -> str: ...
 
@@ -130,6 +135,7 @@ class Project:
             if moved.sites
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
+        notes += modernised(rows)
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
@@ -223,7 +229,7 @@ def _load(
     if context is not None:
         add_imported(tree.base, raws)
     texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
-    for relative in sorted(candidates.linked(texts)):
+    for relative in sorted(candidates.to_read(texts)):
         try:
             tree.sources[relative] = _decode(raws[relative], python.get(relative, tree.base / relative))
         except FileError as error:
@@ -353,16 +359,16 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
             return FileError(
                 "C2T005",
                 path,
-                f"is Python 2 ({name}); convert it first, "
-                f"`2to3 -w -n {path}` (part of Python up to 3.12), and run chainer2torch again",
+                f"is Python 2 ({name}), and more than the converter can do, or it was told not to (--no-modernize); "
+                "convert it by hand, and run chainer2torch again",
                 line,
             )
     if "tab" in message.lower():
         return FileError(
             "C2T005",
             path,
-            "mixes tabs and spaces as only Python 2 allows; convert it first, "
-            f"`reindent {path}` or `expand -t 8`, and run chainer2torch again",
+            "mixes tabs and spaces as only Python 2 allows, and has more than the converter can do, or it was told not "
+            f"to (--no-modernize); `reindent {path}` or `expand -t 8`, and run chainer2torch again",
             line,
         )
     said = match[2] if match else message
@@ -383,13 +389,14 @@ def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
         sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
         before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
     if not migrated:
-        return FileRow(shown, LEFT if sites else CLEAN, sites, before=before, mentions=mentions, kept=kept)
+        status = LEFT if sites else CLEAN
+        return FileRow(shown, status, sites, None, before, None, mentions, kept, result.python2)
     unfinished = result.left > 0 or any(site.open for site in sites)
     if result.changed:
         status = PARTIAL if unfinished else MIGRATED
     else:
         status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, after, mentions, kept)
+    return FileRow(shown, status, sites, result.left, before, after, mentions, kept, result.python2)
 
 
 def _site(site: Site) -> Site:

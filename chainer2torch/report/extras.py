@@ -14,9 +14,23 @@ def _nothing(symbol: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class Step:
+    """Something that a person does: where, what, and the command that helps."""
+
+    place: str
+    text: str
+    command: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Extras:
-    """``next_step`` gives the next step that a symbol's rule names; the rest is there when it was asked for."""
+    """``next_step`` gives the next step that a symbol's rule names; the rest is there when it was asked for.
+
+    ``facts`` and ``steps`` are where a port stands, in pairs of a heading and a sentence, and what comes next.
+    """
 
     next_step: Callable[[str], str] = _nothing
     comparison: Comparison | None = None
     checks: tuple[Check, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Step, ...] = ()

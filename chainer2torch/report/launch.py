@@ -18,9 +18,11 @@ def launch_command(report: Report) -> str:
     if not sites:
         return ""
     # only here: it takes the planner along, and files without Chainer are decided in less time than that
+    from chainer2torch.plan.passes.native_reasons import ONE_PROCESS
     from chainer2torch.plan.passes.single_device import ON_ONE_DEVICE
 
-    scripts = sorted({path for path, site in sites if site.message != ON_ONE_DEVICE})
+    alone = (ON_ONE_DEVICE, ONE_PROCESS)
+    scripts = sorted({path for path, site in sites if not site.message.endswith(alone)})
     if not scripts:
         return ""
     command = "torchrun --nproc_per_node N "

@@ -11,6 +11,7 @@ from chainer2torch.project.files import FileError
 
 # What can happen to a file; in the JSON report as "status".
 NO_CHAINER, CLEAN, MIGRATED, PARTIAL, LEFT, ERROR = "no chainer", "clean", "migrated", "partial", "left", "error"
+_NAMED = 5  # files that a note lists
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +29,17 @@ class FileRow:
     after: str | None = dataclasses.field(default=None, repr=False, compare=False)
     mentions: tuple[Mention, ...] = ()
     kept: tuple[Site, ...] = ()  # what another stage migrates (migrate --only); they are no sites of this run
+    python2: bool = False  # it was Python 2, and was converted first
+
+
+def modernised(rows: Iterable[FileRow]) -> list[str]:
+    """The note about the files that were Python 2."""
+    paths = [row.path for row in rows if row.python2]
+    if not paths:
+        return []
+    shown = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else "")
+    became = "1 file was Python 2 and is" if len(paths) == 1 else f"{len(paths)} files were Python 2 and are"
+    return [f"{became} made Python 3 (--no-modernize leaves them): {shown}"]
 
 
 @dataclasses.dataclass

@@ -41,12 +41,13 @@ def read(path: Path) -> tuple[Check, ...]:
     except OSError as error:
         raise VerificationError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        return _from_json(json.loads(raw)) if raw.lstrip()[:1] == b"{" else _from_junit(raw)
+        return checks_of(json.loads(raw)) if raw.lstrip()[:1] == b"{" else _from_junit(raw)
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
         raise VerificationError(f"{path}: neither JUnit XML nor JSON of `chainer2torch verify` ({error})") from None
 
 
-def _from_json(document: dict[str, Any]) -> tuple[Check, ...]:
+def checks_of(document: dict[str, Any]) -> tuple[Check, ...]:
+    """The checks of a document that ``document_of`` has made."""
     if document["version"] != 1:
         raise ValueError("not version 1")
     return tuple(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from chainer2torch.version import __version__
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
-from chainer2torch.vendor.short_forms import SHORT_FORMS
+from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
 from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
@@ -59,12 +59,14 @@ def build(
     """
     module = _module(folder, style)
     wanted = sorted(set(names))
+    module = module.with_long(long_where({*wanted, *(said or ())}))
     return (module if said is None else module.trimmed(wanted, said)).render(wanted)
 
 
 def helper_names(folder: Path | None = None, *, style: str = "faithful") -> frozenset[str]:
     """All public helpers that ``build`` knows."""
-    return frozenset(name for name in _module(folder, style).homes if name[0] != "_")
+    replaced = {FAITHFUL + name for name in SHORT_FORMS}  # nothing that is written today names them
+    return frozenset(name for name in _module(folder, style).homes if name[0] != "_" and name not in replaced)
 
 
 def is_ours(text: str) -> bool:
@@ -151,6 +153,18 @@ class _Module:
             found.setdefault(room.name, []).append(definition)
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)
+
+    def with_long(self, names: frozenset[str]) -> _Module:
+        """The same without the short forms of some helpers."""
+        if not names & self.native:
+            return self
+        rooms = [
+            dataclasses.replace(room, definitions=tuple(d for d in room.definitions if not names & set(d.names)))
+            if name.startswith(_NATIVE_ROOMS)
+            else room
+            for name, room in self.rooms.items()
+        ]
+        return _Module(self.folder, tuple(rooms), self.native - names)
 
     def _check(self, names: list[str]) -> None:
         for name in names:

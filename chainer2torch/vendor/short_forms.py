@@ -4,16 +4,20 @@ They take the same arguments and do the same with all that Chainer's programs pa
 ``compat.name`` means them, too: in the templates of all rows, and where another helper uses one.
 """
 
+from collections.abc import Iterable
+
 SHORT_FORMS = frozenset(
     {
         "array_module",
         "astype",
+        "backward",
         "call_in_mode",
         "device_name",
         "device_number",
         "eval_mode",
         "get_device",
         "is_training",
+        "live",
         "numpy_methods",
         "on_cpu",
         "set_train",
@@ -26,3 +30,14 @@ SHORT_FORMS = frozenset(
         "xp_of",
     }
 )
+# The names of which the long form is needed, and the words of the projects that need it.
+_LONG_WHERE = {
+    "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
+    "live": {"unchain_backward", "unchain_backward_of"},
+}
+
+
+def long_where(said: Iterable[str]) -> frozenset[str]:
+    """The helpers of which a project that says these words needs the long form."""
+    words = frozenset(said)
+    return frozenset(name for name, reasons in _LONG_WHERE.items() if words & reasons)

@@ -217,7 +217,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     env = dict(os.environ)
     env.setdefault("OMP_NUM_THREADS", "1")
-    env.update({"MPLBACKEND": "Agg", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"})
+    # Modules that protoc has made in Chainer's time are refused by protobuf's other implementation.
+    env.setdefault("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "python")
+    env.update(
+        {
+            "MPLBACKEND": "Agg",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONWARNINGS": "ignore",
+        }
+    )
     env.update(extra or {})
     return env
 

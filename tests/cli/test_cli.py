@@ -150,7 +150,7 @@ def test_check_prints_each_site(project):
     "name, content, words",
     [
         ("bad.py", "import chainer\nx = (\n", "bad.py:2: C2T004 syntax error"),
-        ("old.py", "import chainer\nprint 'x'\n", "2to3 -w -n old.py"),
+        ("old.py", "import chainer\nprint 'x'\nx = [for y in z]\n", "old.py:2: C2T005 is Python 2 (print statement)"),
         ("binary.py", "import chainer\n\0", "binary.py: C2T004 syntax error: "),
     ],
 )
@@ -161,6 +161,17 @@ def test_a_bad_file_is_status_2_and_the_rest_done(project, name, content, words)
     assert "line None" not in done.stderr
     assert "torch" in (project / "../out/easy.py").read_text()
     assert run("check", ".", cwd=project).returncode == 2
+
+
+def test_python_2_is_converted_unless_told_otherwise(project):
+    (project / "old.py").write_text("import chainer\nprint 'x'\n")
+    named = run("migrate", ".", "-o", "../left", "--no-modernize", cwd=project)
+    assert named.returncode == 2 and "old.py:2: C2T005" in named.stderr
+    done = run("migrate", ".", "-o", "../out", "--report", "../out.json", cwd=project)
+    assert "note: 1 file was Python 2 and is made Python 3 (--no-modernize leaves them): old.py\n" in done.stderr
+    assert (project / "../out/old.py").read_text() == "print('x')\n"
+    files = json.loads((project / "../out.json").read_text())["files"]
+    assert [row["path"] for row in files if row.get("python2")] == ["old.py"]
 
 
 @pytest.mark.parametrize(
@@ -493,7 +504,7 @@ def test_every_code_that_is_used_is_explained():
     used |= {code for path in (ROOT / "rules").rglob("*.toml") for code in re.findall(r"C2T\d{3}", path.read_text())}
     assert used <= known, sorted(used - known)
     done = run("explain", "c2t005")
-    assert done.returncode == 0 and "2to3" in done.stdout
+    assert done.returncode == 0 and "--no-modernize" in done.stdout
 
 
 def test_version_names_the_libraries():

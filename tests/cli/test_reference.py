@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RULES = load_rules()
 RULES = RULES.with_packs(frozenset(RULES.packs))
 # about files and dependencies, which the engine does not see
-TOLD = {f"C2T00{n}" for n in range(1, 10)} | {"C2T013", "C2T015", "C2T016"}
+TOLD = {f"C2T00{n}" for n in range(1, 10)} | {"C2T013", "C2T015", "C2T016", "C2T018", "C2T019"}
 # programs that use Chainer in every way: the fixtures, programs found in the wild, and what the examples of codes show
 PROGRAMS = sorted([*(ROOT / "fixtures").rglob("*.py"), *(ROOT / "tests" / "programs" / "wild").rglob("*.py")])
 # a site that says that no rule knows the name, or that a member is not to be had, needs no row

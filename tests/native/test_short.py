@@ -15,11 +15,31 @@ LONGER = {
     "StatelessLSTM": (80, 12),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
+    "Communicator": (60, 5),
+    "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
-    "Updater": (60, 7),  # a converter, and the device that its batches go to
+    "Updater": (85, 5),  # a converter, and the device that its batches go to
+    "StandardUpdater": (100, 9),
+    "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
+    "Trainer": (80, 5),  # triggers that ask the updater
+    "SerialIterator": (60, 1),
+    "ParallelUpdater": (165, 14),
+    "MultiprocessParallelUpdater": (175, 15),
+    "MultithreadIterator": (65, 2),
+    "MultiprocessIterator": (100, 2),
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
-INTERFACES = {"LateOptimizer": 62}
+INTERFACES = {
+    "Communicator": 50,
+    "LateOptimizer": 62,
+    "Trainer": 50,
+    "Evaluator": 45,
+    "SerialIterator": 55,
+    "Updater": 35,
+    "MultiprocessIterator": 35,
+    "ParallelUpdater": 36,
+    "MultiprocessParallelUpdater": 42,
+}
 LATE = (140, 9)
 
 

@@ -40,3 +40,51 @@ def test_what_is_read_alike_of_all_asks_nobody(member):
     result = migrated(text)
     assert f"return x.{member}" in result.code and "TODO" not in result.code
     assert all(site.state == "exact" for site in result.sites)
+
+
+COPY = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.w = chainer.Parameter(np.zeros((1, 2), 'f'))
+
+
+def run(xs):
+    net, other = eval('Net()'), eval('Net()')
+    net.w.data[:] = 3
+    other.copyparams(net)
+    F.sum(other.w * xs[0]).backward()
+    other.zerograds()
+    F.sum(other.w * xs[1]).backward()
+    return [np.array(other.w.data), np.array(other.w.grad), [path for path, _ in other.namedparams()]]
+"""
+
+
+def test_what_may_be_a_link_is_copied_and_walked():
+    theirs, ours, code = run(COPY)
+    assert "other.load_state_dict(net.state_dict())" in code and "other.zero_grad()" in code
+    assert "compat.namedparams(other)" in code
+    assert (ours[0] == 3).all() and (theirs[0] == 3).all()
+    assert (ours[1] == theirs[1]).all()
+    assert ours[2] == theirs[2] == ["/w"]
+
+
+@pytest.mark.parametrize("member", ["copyparams(y)", "zerograds()", "namedparams()", "namedlinks()"])
+def test_methods_of_this_name_keep_the_helper(member):
+    name = member.partition("(")[0]
+    own = f"class Agent:\n    def {name}(self, *a):\n        pass\n\n\ndef f(x, y):\n    F.relu(x.a)\n    x.{member}\n"
+    assert f"compat.{name}_of(x" in migrated(own).code
+
+
+def test_a_model_that_is_not_known_is_moved_plainly():
+    text = "def run(model, gpu):\n    model.to_gpu()\n    model.to_gpu(gpu)\n"
+    assert "    model.cuda()\n    model.cuda(gpu)\n" in migrated(text).code
+    own = "class Own(object):\n    def to_gpu(self, device=None):\n        return device\n\n\n"
+    assert "compat.move_to_gpu(model, gpu)" in migrated(own + text).code
+
+
+def test_an_array_module_that_goes_elsewhere_is_compared_with_numpy():
+    text = "def run(x, f):\n    xp = chainer.backend.get_array_module(x)\n    return f(xp) if xp is np else xp\n"
+    code = migrated(text).code
+    assert "compat.array_module(x)" in code and "if xp == np else xp" in code

@@ -208,11 +208,23 @@ def test_what_is_no_notebook_is_said(tmp_path, text, line, message):
 
 def test_a_syntax_error_names_the_cell(tmp_path):
     path = tmp_path / "n.ipynb"
-    path.write_text(json.dumps(notebook(IMPORTS, "x = 1\nprint x"), indent=1))
+    path.write_text(json.dumps(notebook(IMPORTS, "x = 1\nprint x\ny = [for z in x]"), indent=1))
     before = path.read_bytes()
     done = run("migrate", path, "--write", "--force", cwd=tmp_path)
     assert done.returncode == 2 and "n.ipynb:cell 2:2: C2T005 is Python 2" in done.stderr, done.stderr
     assert path.read_bytes() == before
+
+
+def test_cells_of_python_2_are_converted(tmp_path):
+    path = tmp_path / "n.ipynb"
+    path.write_text(
+        json.dumps(notebook(IMPORTS, "x = 1\nprint x, 7 / 2", "def half(n):\n    return n / 2\nprint F.relu"), indent=1)
+    )
+    done = run("migrate", path, "--write", "--force", cwd=tmp_path)
+    assert "n.ipynb" in done.stderr and "made Python 3" in done.stderr, done.stderr
+    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert cells[1] == "x = 1\nprint(x, 7 // 2)", cells
+    assert cells[2].splitlines()[1].startswith("    # TODO(chainer2torch C2T018)"), cells
 
 
 def test_other_languages_and_old_formats(tmp_path):

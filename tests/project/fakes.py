@@ -17,6 +17,7 @@ class Result:
     defect: bool = False
     mentions: tuple = ()
     kept: tuple = ()
+    python2: bool = False
 
     @property
     def changed(self):

@@ -136,8 +136,8 @@ def test_no_engine_at_all_without_chainer(tmp_path):
     "raw, code, line, words",
     [
         (b"# chainer\nx = (\n", "C2T004", 2, "syntax error"),
-        (b"import chainer\nprint 'x'\n", "C2T005", 2, "2to3"),
-        (b"import chainer\ntry:\n  pass\nexcept A, e:\n  pass\n", "C2T005", 4, "2to3"),
+        (b"import chainer\nprint 'x'\n", "C2T005", 2, "--no-modernize"),
+        (b"import chainer\ntry:\n  pass\nexcept A, e:\n  pass\n", "C2T005", 4, "by hand"),
         (b"import chainer\nx = 0777\n", "C2T005", 2, "octal"),
         (b"import chainer\nexec 'a' in b\n", "C2T005", 2, "exec"),
         (b"import chainer\nraise E, 'b'\n", "C2T005", 2, "raise"),

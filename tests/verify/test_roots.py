@@ -1,5 +1,6 @@
 """Models of a folder of scripts are imported as its scripts import them: with what stands beside them."""
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,9 @@ def test_folders_of_scripts_have_their_own_neighbours(tree, tmp_path):
 
 def test_a_module_sees_the_folders_around_its_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    for name in ("parse_args", "parse_known_args"):  # the workers' imports change them
+        monkeypatch.setattr(argparse.ArgumentParser, name, getattr(argparse.ArgumentParser, name))
     for name in ("code/pack/__init__.py", "code/pack/net.py", "code/parts/net.py", "code/train.py", "net.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainer2torch.compat.backend.devices import _send, get_device
+from chainer2torch.compat.backend.devices import get_device, to_device
 
 
 def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
@@ -46,13 +46,13 @@ def _stack(arrays: Any, padding: Any, device: torch.device | None) -> Any:
     if not isinstance(arrays[0], np.ndarray):
         arrays = np.asarray(arrays)
     if padding is None:
-        return _send(np.concatenate([np.asarray(array)[None] for array in arrays]), device)
+        return to_device(device, np.concatenate([np.asarray(array)[None] for array in arrays]))
     shape = np.max([array.shape for array in arrays], axis=0).astype(int)
     result = np.full((len(arrays), *shape), padding, dtype=arrays[0].dtype)
     for i, array in enumerate(arrays):
         corner: tuple[Any, ...] = (i, *(slice(n) for n in array.shape))
         result[corner] = array
-    return _send(result, device)
+    return to_device(device, result)
 
 
 def _pad_tensors(tensors: Sequence[torch.Tensor], padding: Any) -> torch.Tensor:
@@ -109,7 +109,7 @@ class ConcatWithAsyncTransfer:
         result = concat_examples(batch, None, padding)
         if device is None or get_device(device).type == "cpu":
             return result
-        return _send(_pinned(result), get_device(device))
+        return to_device(device, _pinned(result))
 
 
 def _pinned(value: Any) -> Any:

@@ -11,7 +11,7 @@ import torch
 
 from chainer2torch.compat.distributed.communicators import Communicator
 from chainer2torch.compat.dataset.convert import _call_converter, concat_examples
-from chainer2torch.compat.backend.devices import _send, get_device
+from chainer2torch.compat.backend.devices import get_device, to_device
 from chainer2torch.compat.training.extension_base import Extension
 from chainer2torch.compat.training.triggers import EarlyStoppingTrigger, get_trigger
 
@@ -114,7 +114,7 @@ class GenericMultiNodeEvaluator(Extension):
                 yield from present
 
     def _result_of(self, batch: Any) -> Any:
-        inputs = _send(_call_converter(self.converter, batch, self.device), self.device)
+        inputs = to_device(self.device, _call_converter(self.converter, batch, self.device))
         with torch.no_grad():
             if isinstance(inputs, tuple):
                 result = self.calc_local(*inputs)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedParameter
 
-from chainer2torch.compat.backend.devices import _send
+from chainer2torch.compat.backend.devices import to_device
 from chainer2torch.compat.links.link_names import name_parameters
 from chainer2torch.compat.links.link_slots import again_of
 from chainer2torch.compat.links.link_tree import listed_parameters, params
@@ -181,7 +181,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         A module gets tensors in place of NumPy arrays, as Chainer's links take both.
         """
         if isinstance(lossfun, torch.nn.Module):
-            args, kwds = _send(args, None), _send(kwds, None)
+            args, kwds = to_device(None, args), to_device(None, kwds)
         loss = lossfun(*args, **kwds)
         clear = own_method(self.target, "cleargrads" if self._use_cleargrads else "zerograds")
         clear() if clear is not None else self.zero_grad(set_to_none=self._use_cleargrads)

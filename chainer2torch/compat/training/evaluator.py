@@ -13,7 +13,7 @@ from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training.extensions import util as ppe_util
 
 from chainer2torch.compat.dataset.convert import _call_converter, concat_examples
-from chainer2torch.compat.backend.devices import _send, get_device
+from chainer2torch.compat.backend.devices import get_device, to_device
 from chainer2torch.compat.training.extension_base import Extension
 from chainer2torch.compat.variable.modes import eval_mode
 from chainer2torch.compat.training.trainer import add_model_observers
@@ -124,7 +124,7 @@ class Evaluator(Extension):
         return summary.compute_mean()
 
     def _inputs(self, batch: Any) -> Any:
-        return _send(_call_converter(self.converter, batch, self.device), self.device)
+        return to_device(self.device, _call_converter(self.converter, batch, self.device))
 
     def finalize(self) -> None:  # type: ignore[override]
         """Ends the iterators."""

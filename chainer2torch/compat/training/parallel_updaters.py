@@ -12,7 +12,7 @@ from pytorch_pfn_extras import reporting
 
 from chainer2torch.compat.dataset.convert import _call_converter, concat_examples
 from chainer2torch.compat.links.copies import deepcopy
-from chainer2torch.compat.backend.devices import _send, get_device, using_device
+from chainer2torch.compat.backend.devices import get_device, to_device, using_device
 from chainer2torch.compat.links.link_tree import addgrads, copyparams
 from chainer2torch.compat.distributed.process_group import launched_rank
 from chainer2torch.compat.training.trainer import add_model_observers
@@ -108,7 +108,7 @@ class ParallelUpdater(StandardUpdater):
     def _update_in_job(self, job: TrainingJob, batch: Any) -> None:
         part = job.scatter([batch[first :: job.size] for first in self._first_examples])
         device = self._device_of(self._name)
-        inputs = _send(_call_converter(self.converter, part, device), device)
+        inputs = to_device(device, _call_converter(self.converter, part, device))
         with using_device(-1 if device is None else device):
             job.compute_gradients(inputs, self.loss_scale)
         _say_scaled(self.get_optimizer("main"), self.loss_scale)
@@ -122,7 +122,7 @@ class ParallelUpdater(StandardUpdater):
         losses = []
         for i, (name, model) in enumerate(self._models.items()):
             device = self._device_of(name)
-            inputs = _send(_call_converter(self.converter, batch[i :: len(self._models)], device), device)
+            inputs = to_device(device, _call_converter(self.converter, batch[i :: len(self._models)], device))
             with using_device(-1 if device is None else device):
                 losses.append(call_with(self.loss_func or model, inputs))
         for model in self._models.values():
@@ -197,7 +197,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         optimizer = self.get_optimizer("main")
         main = optimizer.target
         for iterator, device, model in self._shares:
-            inputs = _send(_call_converter(self.converter, iterator.next(), device), device)
+            inputs = to_device(device, _call_converter(self.converter, iterator.next(), device))
             if self._job is not None:
                 self._job.compute_gradients(inputs)
                 self._job.report()

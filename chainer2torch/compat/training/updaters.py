@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from chainer2torch.compat.dataset.convert import _call_converter, concat_examples
-from chainer2torch.compat.backend.devices import _send, get_device
+from chainer2torch.compat.backend.devices import get_device, to_device
 from chainer2torch.compat.serializers.state import SerializableState, serialize_part
 from chainer2torch.compat.serializers.state_io import StateReader
 
@@ -156,7 +156,7 @@ class StandardUpdater(Updater):
             optimizer.new_epoch(auto=True)
 
     def _inputs(self, batch: Any) -> Any:
-        return _send(_call_converter(self.converter, batch, self.input_device), self.input_device)
+        return to_device(self.input_device, _call_converter(self.converter, batch, self.input_device))
 
     def serialize(self, serializer: Any) -> None:
         """Stores or restores iterators, models, optimizers and the iteration, in the layout of Chainer's updaters."""

@@ -84,10 +84,16 @@ def unclear(context: Context, call: ast.Call, name: str, form: Form) -> str:
         filename = bound.given.get("filename")
         if filename is not None and not (isinstance(filename, ast.Constant) and isinstance(filename.value, str)):
             return f"the file name of {name} is made elsewhere"
+    if name == "PlotReport" and not all(_is_png(bound.given[key]) for key in ("filename",) if key in bound.given):
+        return "a plot that may not be a PNG"
     if form.template is _DECAY and not _is_rate(bound.given["attr"]):
         return "a shift of something that is not known to be the rate"
     refused = sorted((form.refuses & (bound.given.keys() | others)) | (others - known))
     return f"`{refused[0]}` of {name}" if refused else ""
+
+
+def _is_png(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and str(node.value).endswith(".png")
 
 
 def _is_rate(node: ast.expr) -> bool:

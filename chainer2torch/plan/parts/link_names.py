@@ -6,7 +6,8 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.walks import simple, walked
+from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.walks import simple, walked, walked_model
 from chainer2torch.rules.table import Row
 
 _TOLD = (
@@ -27,7 +28,12 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         decisions.replace(node, "compat.parameter_name(self, owner)", operands)
         decisions.mark(node, row, row.name, row.state)
     else:
-        decisions.replace(node, row.cases[0].torch, operands)
+        model = walked_model(context.source, node.value) if context.choices.style == "native" else None
+        template = row.cases[0].torch
+        if model is not None:
+            operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
+            template = "native.parameter_name(model, self)"
+        decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
 
 
@@ -49,7 +55,7 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.mark(node, row, row.name, "exact")
         return
     decisions.replace(node, row.cases[0].torch, operands)
-    if walked(context, held) in ("children", "skipself"):
+    if walked(context.source, held) in ("children", "skipself"):
         decisions.mark(node, row, row.name, "exact")
     else:
         decisions.mark(node, row, row.name, "review", _TOLD)

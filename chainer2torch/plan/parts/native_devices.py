@@ -44,7 +44,7 @@ def use(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None
     inner, statement = node.value, context.source.parents.get(call)
     if isinstance(inner, ast.Call) and _used_by_number(context, inner):
         decisions.replace(call, "torch.cuda.set_device(x)", {"x": context.operand(inner.args[0])})
-    elif isinstance(inner, ast.Name) and isinstance(statement, ast.Expr) and _alone(context, statement):
+    elif isinstance(inner, ast.Name) and isinstance(statement, ast.Expr) and alone(context, statement):
         text = "if x.type == 'cuda':\n    torch.cuda.set_device(x)\n"
         operands = {"x": context.operand(inner)}
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), text, operands))
@@ -58,8 +58,8 @@ def idle(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> Non
     """A statement that asks for something that PyTorch does by itself: it goes."""
     call = context.source.parents.get(node)
     statement = context.source.parents.get(call) if call is not None else None
-    alone = isinstance(statement, ast.Expr) and _alone(context, statement)
-    if not isinstance(call, ast.Call) or call.func is not node or not isinstance(statement, ast.Expr) or not alone:
+    whole = isinstance(statement, ast.Expr) and alone(context, statement)
+    if not isinstance(call, ast.Call) or call.func is not node or not isinstance(statement, ast.Expr) or not whole:
         decisions.mark(node, row, row.name, "manual", row.note)
         return
     start = context.source.start(statement)
@@ -129,7 +129,7 @@ def _is_number(context: Context, node: ast.expr) -> bool:
     return False
 
 
-def _alone(context: Context, statement: ast.Expr) -> bool:
+def alone(context: Context, statement: ast.Expr) -> bool:
     """Whether a statement has its lines for itself: another may stand there in its place."""
     start, end = context.source.span(statement)
     text = context.source.text

@@ -47,7 +47,7 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         kinds == (UNKNOWN,)
         and isinstance(node.ctx, ast.Load)
         and context.imports_chainer
-        and walked(context, node.value)
+        and walked(context.source, node.value)
     ):
         decisions.replace(node, "compat.name_of(obj)", {"obj": context.operand(node.value)})
         decisions.mark(node, None, "?.name", "exact", _AT_RUN_TIME, "C2T390")

@@ -11,7 +11,7 @@ from chainer2torch.analysis.kinds import Inst
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
-from chainer2torch.plan.native import evaluators, extensions, own_extensions, own_updaters
+from chainer2torch.plan.native import evaluators, extensions, own_bases, own_extensions, own_updaters
 from chainer2torch.plan.native.batches import call_of, target_of
 from chainer2torch.plan.native.calls import bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
@@ -83,18 +83,27 @@ def run(context: Context) -> Decisions:
                 _made(objects, context, decisions, call, inst)
     own_updaters.emit_base(objects, context, decisions)
     own_extensions.emit(objects, context, decisions)
+    own_bases.emit(context, decisions)
     for use in _uses(objects, context):
-        _used(objects, context, decisions, use)
+        if objects.reason_at(use) == "":
+            _used(objects, context, decisions, use)
+        else:
+            _left_out(objects, context, decisions, use)
     return decisions
 
 
 def _uses(objects: Objects, context: Context) -> list[Use]:
-    return [
-        use
-        for uses in objects.uses.values()
-        for use in uses
-        if use.context.module is context.module and objects.reason_at(use) == ""
-    ]
+    return [use for uses in objects.uses.values() for use in uses if use.context.module is context.module]
+
+
+def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
+    """What a Trainer that keeps its form is extended with for nothing: a graph that PyTorch does not draw."""
+    if objects.concern(use.inst) is TRAINERS and use.member == "extend" and use.call is not None:
+        extension = (bound_extend(use.call) or {}).get("extension")
+        found = extensions.form_of(context, extension) if isinstance(extension, ast.Call) else None
+        if found is not None and found[1].gone and isinstance(context.source.parents[use.call], ast.Expr):
+            assert isinstance(extension, ast.Call)
+            extensions.emit(context, decisions, extension, "", "")
 
 
 def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, inst: Inst) -> None:

@@ -18,6 +18,7 @@ from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
+from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device, module_in
 from chainer2torch.plan.questions.sequentials import follows_linear
 from chainer2torch.rules.signature import BindError
@@ -70,6 +71,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         on_device=_on_device(context, reading),
         may_be_none=lambda node: may_be_none(context, node),
         walks_freely=lambda: walks_freely(context, call),
+        names_asked=lambda: context.analysis.once(names_asked),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
     case, undecided = case_for(question)

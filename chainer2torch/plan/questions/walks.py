@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.plan.context import Context
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Tensor, options
+from chainer2torch.analysis.source import Source
 
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 
@@ -16,11 +18,17 @@ def simple(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def walked(context: Context, node: ast.expr) -> str:
+def walked(source: Source, node: ast.expr) -> str:
     """Which walk over links a name is the loop variable of; 'skipself' where it leaves the first link out."""
     if not isinstance(node, ast.Name):
         return ""
-    for ancestor in context.source.ancestors(node):
+    loop = _loop_of(source, node)
+    return _walk_in(loop[1]) if loop is not None else ""
+
+
+def _loop_of(source: Source, node: ast.Name) -> tuple[ast.expr, ast.expr] | None:
+    """The target and the iterable of the loop or comprehension that gives a name its value."""
+    for ancestor in source.ancestors(node):
         loops = (
             [(ancestor.target, ancestor.iter)]
             if isinstance(ancestor, (ast.For, ast.AsyncFor))
@@ -30,10 +38,42 @@ def walked(context: Context, node: ast.expr) -> str:
         )
         for target, walk in loops:
             if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
-                return _walk_in(walk)
+                return target, walk
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
-    return ""
+    return None
+
+
+def walked_model(source: Source, node: ast.expr) -> ast.expr | None:
+    """The model in ``for p in model.params():``, of whose parameters ``p`` is one."""
+    if not isinstance(node, ast.Name):
+        return None
+    target, walk = _loop_of(source, node) or (node, node)
+    if not isinstance(target, ast.Name) or not isinstance(walk, ast.Call) or walk.args or walk.keywords:
+        return None
+    method = walk.func
+    if not isinstance(method, ast.Attribute) or method.attr != "params" or not simple(method.value):
+        return None
+    in_expression = isinstance(source.parents.get(walk), ast.comprehension)  # only a name may be written twice there
+    return method.value if isinstance(method.value, ast.Name) or not in_expression else None
+
+
+def names_asked(analysis: Analysis) -> bool:
+    """Whether the project asks links or parameters for their names, other than in a walk over a model in sight.
+
+    The faithful walks tell the names to what they give; the short ones do not.
+    """
+    return any(
+        node.attr == "name"
+        and isinstance(node.ctx, ast.Load)
+        and walked_model(module.source, node.value) is None
+        and any(
+            isinstance(k, Tensor) or analysis.is_link(k) or k == UNKNOWN and bool(walked(module.source, node.value))
+            for k in options(analysis.kind(node.value))
+        )
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )
 
 
 def _walk_in(node: ast.expr) -> str:

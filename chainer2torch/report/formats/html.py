@@ -70,9 +70,11 @@ def render(report: Report, extras: Extras) -> str:
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems,
-        notes=[*report.notes, *declared(report)],
+        notes=[*(shown.within(note) for note in report.notes), *declared(report)],
         mentions=report.mentions,
         comparison=extras.comparison,
+        facts=extras.facts,
+        steps=extras.steps,
         checks=[
             {
                 "check": check,
@@ -129,6 +131,10 @@ class _Paths:
         paths = [*(row.path for row in report.files), *(problem.path for problem in report.problems)]
         absolute = bool(paths) and all(os.path.isabs(path) for path in paths)
         self.folder = os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else ""
+
+    def within(self, text: str) -> str:
+        """A sentence with its paths as they are shown."""
+        return text.replace(self.folder.rstrip("/") + "/", "") if self.folder else text
 
     def __call__(self, path: str) -> str:
         return Path(os.path.relpath(path, self.folder)).as_posix() if self.folder else path
@@ -189,6 +195,7 @@ def _files(report: Report, extras: Extras, strings: _Strings, shown: _Paths) -> 
                 "left": row.left,
                 "counts": {state: sum(site.state == state for site in row.sites) for state in STATES},
                 "new": sum(id(site) in new for site in row.sites),
+                "python2": row.python2,
                 "symbols": " ".join(sorted({site.symbol for site in row.sites})),
                 "data": _json({"sites": sites, "diff": diffs[number]}),
             }

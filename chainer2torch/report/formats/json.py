@@ -56,6 +56,7 @@ def _file(row: FileRow) -> dict[str, Any]:
         "sites": sites,
         "mentions": mentions,
         **({"kept": kept} if kept else {}),
+        **({"python2": True} if row.python2 else {}),
     }
 
 

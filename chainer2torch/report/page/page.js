@@ -21,8 +21,9 @@
     return made;
   };
 
-  const siteNote = ([, state, code, symbol, reason, next, fresh]) => {
+  const siteNote = ([line, state, code, symbol, reason, next, fresh]) => {
     const note = element("div", "site " + STATES[state]);
+    note.dataset.line = line;
     note.append(element("span", "badge " + STATES[state], STATES[state]), " ",
                 element("code", "", strings[symbol]), " ");
     const family = element("span", "soft", code);
@@ -139,7 +140,7 @@
   };
 
   // Opens a file from elsewhere on the page, whatever is folded or searched for, and goes there.
-  const show = (number) => {
+  const show = (number, line) => {
     const button = document.querySelector('button.open[data-file="' + number + '"]');
     if (!button) return;
     if (button.getAttribute("aria-expanded") !== "true") toggle(button);
@@ -147,7 +148,58 @@
     row.hidden = false;
     row.nextElementSibling.hidden = false;
     button.focus();
+    const note = line && row.nextElementSibling.querySelector('.site[data-line="' + line + '"]');
+    if (note) note.scrollIntoView({block: "center"});
   };
+
+  // -- places that are done, remembered by this browser for this page ---------------------------------------------------
+
+  const KEY = "chainer2torch " + location.pathname;
+  const boxes = [...document.querySelectorAll("input.done")];
+  let marks = new Set();
+  try {
+    marks = new Set(JSON.parse(localStorage.getItem(KEY) || "[]"));
+  } catch { /* a browser that keeps nothing for local files: the marks last as long as the page */ }
+  const countMarks = () => {
+    const places = boxes.filter((box) => box.closest("[data-marks]"));
+    const done = places.filter((box) => box.checked).length;
+    const line = document.getElementById("marked");
+    if (line) line.textContent = done + " of " + places.length + " places marked as done.";
+    const none = document.getElementById("unmark");
+    if (none) none.hidden = !boxes.some((box) => box.checked);
+    for (const cause of document.querySelectorAll(".causes > li")) {
+      const own = [...cause.querySelectorAll("input.done")];
+      cause.classList.toggle("all-done", own.length > 0 && own.every((box) => box.checked));
+    }
+  };
+  const keepMarks = () => {
+    try {
+      localStorage.setItem(KEY, JSON.stringify([...marks]));
+    } catch { /* as above */ }
+    countMarks();
+  };
+  for (const box of boxes) box.checked = marks.has(box.dataset.key);
+  document.addEventListener("change", (event) => {
+    const box = event.target;
+    if (!box.classList.contains("done")) return;
+    if (box.checked) marks.add(box.dataset.key);
+    else marks.delete(box.dataset.key);
+    keepMarks();
+  });
+
+  // On paper nothing can be unfolded.
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details:not([open])")) {
+      part.open = true;
+      part.dataset.folded = "";
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const part of document.querySelectorAll("details[data-folded]")) {
+      part.open = false;
+      delete part.dataset.folded;
+    }
+  });
 
   // -- tables: sort by a click on the heading, search ----------------------------------------------------------------
 
@@ -199,7 +251,12 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.classList.contains("open")) toggle(button);
-    else if (button.classList.contains("goto")) show(button.dataset.file);
+    else if (button.classList.contains("goto")) show(button.dataset.file, button.dataset.line);
+    else if (button.id === "unmark") {
+      marks.clear();
+      for (const box of boxes) box.checked = false;
+      keepMarks();
+    }
     else if (button.closest("th")) sort(button.closest("th"));
   });
   for (const input of document.querySelectorAll("input[type=search]")) {
@@ -211,6 +268,8 @@
 
   document.getElementById("all-files").addEventListener(
     "change", () => filter(document.getElementById("search-files")));
+
+  countMarks();
 
   // page.html#open=0 opens the first file
   const wanted = /^#open=(\d+)$/.exec(location.hash);

@@ -49,6 +49,10 @@ class ModelEntry:
     method: str = ""
     # Inputs that are arrays where the others are variables.
     plain: Sequence[str] = ()
+    # Whether its file is of Chainer 1: calls without ``train`` or ``test`` are those of training.
+    is_first_version: bool = False
+    # How many values its parameters have, where that is known.
+    size: int = 0
 
     def arguments(self) -> str:
         """What the model is made from, as text."""

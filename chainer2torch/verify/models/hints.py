@@ -26,6 +26,15 @@ _CONFIG = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".conf")
 _LARGEST_CONFIG = 200_000
 _SETTING = re.compile(r"""^[\s"']*([A-Za-z_]\w*)["']?\s*[:=]\s*([^#\n]+?)\s*,?\s*$""", re.MULTILINE)
 
+_SORTS = (
+    (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
+    (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
+    (re.compile(r"(Convolution|pooling_|Pooling)\w*2[dD]|Conv2D|conv2d|[Dd]econv|unpooling"), "images"),
+    (re.compile(r"(Convolution|pooling_)\w*1[dD]|ConvolutionND"), "signals"),
+    (re.compile(r"Linear|LSTM|GRU"), "vectors"),
+    (re.compile(r"BatchNormalization"), "images"),
+)
+
 
 class Hints:
     """Answers for the classes of one analysed project whose files lie in ``src``."""
@@ -59,6 +68,8 @@ class Hints:
             "values": {name: found for name, found in values.items() if found},
             "methods": list(methods),
             "by_keyword": sorted(by_keyword),
+            "first": _first_sort(cls),
+            "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
 
     def _arguments(self, cls: ClassInfo, call: ast.Call, depth: int) -> dict[str, str]:
@@ -117,6 +128,12 @@ class Hints:
         if model_text.place(target)[0]:
             return None
         return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
+
+
+def _first_sort(cls: ClassInfo) -> str:
+    """What the layers that a class names say of its inputs."""
+    text = ast.unparse(cls.node)
+    return next((sort for pattern, sort in _SORTS if pattern.search(text)), "vectors")
 
 
 def _calculated(op: ast.operator, left: str | None, right: str | None) -> str | None:

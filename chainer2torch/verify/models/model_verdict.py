@@ -27,11 +27,12 @@ def outcome_of(
             + (
                 "the worker ended before this case"
                 if ended.status is not None
-                else "its time was up before this case (--timeout, or name the models one by one)"
+                else "its time was up before this case (--timeout, --budget, or name the models one by one)"
             )
         )
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
+        outcome.original_refuses = True
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
@@ -50,7 +51,7 @@ def outcome_of(
         return outcome
     outcome.layers = _layers(x["calls"], y["calls"], a, b)
     if y["status"] == "error":
-        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
+        outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b))
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):
         if name not in b:
@@ -60,6 +61,20 @@ def outcome_of(
     if outcome.status == FAILED:
         outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
     return outcome
+
+
+def _before_error(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+) -> str:
+    """How far both sides agree before PyTorch raises."""
+    where = _first_divergence(xs, ys, a, b)
+    if where.startswith("first diverging"):
+        return where
+    done = [_call(x) for x, y in _calls(xs, ys) if y is not None]
+    return f"equal until then, up to {done[-1]}" if done else "no link had been called until then"
 
 
 def _first_divergence(

@@ -29,6 +29,7 @@ _IMAGE = re.compile(r",32,32\]$")
 _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
+_FLAGS = re.compile(r"^(train|test|is_\w+|use_\w+)$")
 _SEQUENCES = re.compile(r"s$|seq|sent|word|token|hx")
 _LENGTHS = (4, 6, 4)
 
@@ -165,7 +166,13 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
             if batch is not None and isinstance(label, str):
                 label = re.sub(r"\[\d+", f"[{batch}", label)
             yield [
-                array if array is not None else label if _LABELS.search(name) and len(known) > 1 else other
+                array
+                if array is not None
+                else False
+                if _FLAGS.search(name)
+                else label
+                if _LABELS.search(name) and len(known) > 1
+                else other
                 for name, array in known.items()
             ]
 
@@ -206,13 +213,13 @@ def choose(
     finally:
         shutil.rmtree(root, ignore_errors=True)
     chosen, still = [], [what for what in left if not _is_tried(what)]
-    for i, (target, entries, what, _) in enumerate(groups):
+    for i, (target, entries, what, hints) in enumerate(groups):
         record = result.records.get(f"m{i}")
         if record is None or record["status"] != "ok":
             arguments, inputs = (list(map(repr, entries[0].args)), list(entries[0].inputs)) if entries else ([], [])
             still.append(_refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record))
         else:
-            chosen.append(_taken(target, entries, record, what))
+            chosen.append(_taken(target, entries, record, what, hints))
     return chosen, still
 
 
@@ -220,13 +227,21 @@ def _is_tried(what: Left) -> bool:
     return bool(what.attempts) or what.hints is not None
 
 
-def _taken(target: str, entries: Sequence[ModelEntry], record: Mapping[str, Any], what: Left | None) -> ModelEntry:
+def _taken(
+    target: str,
+    entries: Sequence[ModelEntry],
+    record: Mapping[str, Any],
+    what: Left | None,
+    hints: Mapping[str, Any] | None,
+) -> ModelEntry:
     """The entry that Chainer took."""
     inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
+    size = record.get("size", 0)
+    is_old = bool(hints and hints["is_first_version"])
     if "attempt" in record:
         entry: ModelEntry = entries[record["attempt"]]
         tried = inputs != entries[0].inputs or what is not None
-        return dataclasses.replace(entry, inputs=inputs, tried=tried)
+        return dataclasses.replace(entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size)
     return ModelEntry(
         target,
         [Code(record["arguments"])] if record["arguments"] else [],
@@ -236,6 +251,8 @@ def _taken(target: str, entries: Sequence[ModelEntry], record: Mapping[str, Any]
         inferred=True,
         tried=True,
         method=record["method"],
+        is_first_version=is_old,
+        size=size,
         plain=[name for name, spec in record["inputs"].items() if _is_plain(spec)],
     )
 
@@ -258,7 +275,14 @@ def _case(
         }
         for entry in entries
     ]
-    return {"id": key, "target": target, **place_of(out, target), "attempts": attempts, "hints": hints}
+    return {
+        "id": key,
+        "target": target,
+        **place_of(out, target),
+        "attempts": attempts,
+        "hints": hints,
+        "is_first_version": bool(hints and hints["is_first_version"]),
+    }
 
 
 def place_of(out: Path, target: str) -> dict[str, str]:
@@ -279,7 +303,7 @@ def helpers_root(out: Path, module: str) -> str:
 def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any] | None) -> Left:
     """Why nothing that was tried is taken."""
     if record is None:
-        return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
+        return dataclasses.replace(what, why="the Chainer worker ended or its time was up before it was tried")
     if "attempt" in record:
         said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
         said += f" ({record['tried']} attempts, the best: {record['attempt']})"
@@ -303,6 +327,8 @@ def plain_spec(spec: Any) -> Any:
     """An input as the worker draws it."""
     if isinstance(spec, (list, tuple)):
         return [plain_spec(item) for item in spec]
+    if not isinstance(spec, str):
+        return spec
     parsed = given.parse(spec)
     return {"dtype": parsed.dtype, "shape": list(parsed.shape), "below": int(parsed.high or 10)}
 

@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 
+import chainer
 import numpy
 
 from . import (
@@ -17,6 +18,8 @@ from . import (
     chainer_noise,
     chainer_snippets,
     definitions,
+    first_version,
+    kept_state,
     lockstep,
     missing,
     roots,
@@ -32,12 +35,15 @@ def work(job, folder):
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    old = first_version.FirstVersion()
+    old.install()
     calls = _Calls(job["tree"])
     noise = chainer_noise.private_streams(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
+            old.is_meant = case["is_first_version"]
             arrays = results.array_file(case["id"])
             record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
             record["id"] = case["id"]
@@ -71,6 +77,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
+            before = kept_state.Kept(links["model"].links(), _has_graph)
             with calls.of(links["model"]):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
@@ -84,7 +91,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
-            arrays.update(_steps(case, inputs, namespace, links["model"]))
+            arrays.update(_steps(case, inputs, namespace, links["model"], before))
             return record
     except Exception as error:
         return wire.failure(phase, error)
@@ -98,7 +105,11 @@ def _widen(namespace, dtype):
                 param.data = param.data.astype(dtype)
 
 
-def _steps(case, inputs, namespace, model):
+def _has_graph(value):
+    return isinstance(value, chainer.Variable) and value.creator is not None
+
+
+def _steps(case, inputs, namespace, model, before):
     """Plain gradient descent: the outputs after each step, and the parameters at the end.
 
     No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
@@ -110,6 +121,7 @@ def _steps(case, inputs, namespace, model):
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:
             param.data -= case["rate"] / largest * param.grad
+        before.restore()
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         for key, value in arrays.items():
             if key.startswith("out"):

@@ -7,23 +7,21 @@ lines of the project that it ran. Written for Python 3.6 and Chainer 3 and newer
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import collections
-import contextlib
 import inspect
-import io
 import json
 import os
-import signal
-import sys
 import time
 
 import chainer
 import numpy
 
-from . import chainer_snippets, missing, model_text, search_values, wire
+from . import chainer_snippets, missing, model_text, search_room, search_values, wire
 
 _MOST = 400
 # Attempts without coming farther after which a search ends.
 _PATIENCE = 120
+# Attempts that end where a package or what a module would have made is needed.
+_LACKING = 12
 _SECONDS_EACH = 10
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
@@ -31,8 +29,10 @@ _NO_MODEL = frozenset(
     "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
     "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
 )
+_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
 
 Attempt = collections.namedtuple("Attempt", "arguments method inputs")
+Tried = collections.namedtuple("Tried", "score number attempt error phase")
 
 
 class Search(object):
@@ -44,14 +44,17 @@ class Search(object):
         self.made = made
         self.tree = os.path.abspath(tree) + os.sep
         self.end = time.process_time() + seconds
-        self.tried = self.farther = 0
+        self.tried = self.farther = self.begun = 0
+        self.seen, self.errors = set(), set()
+        self.lacking = 0
+        self.score = (-1, 0, 0)
         self.best = None
-        self.first = None
+        self.size = 0
 
     def run(self):
         """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
         try:
-            with _quiet():
+            with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
         except Exception as error:
@@ -62,7 +65,8 @@ class Search(object):
                     "trace": "", "tried": 0}  # fmt: skip
         for number, method in enumerate(methods):
             share = (self.end - time.process_time()) / (len(methods) - number)
-            self.farther = self.tried
+            self.begun, self.lacking = self.tried, 0
+            self.farther, self.score = self.tried, (-1, 0, 0)
             found = self._of_method(cls, constructor, method, time.process_time() + share)
             if found is not None:
                 return self._record(found)
@@ -82,9 +86,10 @@ class Search(object):
         return {
             "status": "ok",
             "arguments": self._arguments(found),
-            "method": found.method if found.method not in ("forward", "__call__") else "",
+            "method": found.method,
             "inputs": dict(zip(names, found.inputs.values())),
             "tried": self.tried,
+            "size": self.size,
         }
 
     # -- what is tried -----------------------------------------------------------------------------------------------
@@ -105,31 +110,28 @@ class Search(object):
 
     def _methods(self, cls):
         """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
-        names = ["forward", "__call__"] if "forward" in self.hints["methods"] else ["__call__", "forward"]
-        for name in names:
-            method = getattr(cls, name, None)
-            owner = getattr(method, "__module__", "")
-            if method is None or (name == "__call__" and owner == "chainer.link"):
-                continue
-            yield name, self._parameters(method)
-            break
+        call = inspect.getattr_static(cls, "__call__", None)
+        if call is None or getattr(call, "__module__", "") == "chainer.link":
+            call = getattr(cls, "forward", None)
+        if call is not None:
+            yield "", self._parameters(call)
         for name in self.hints["methods"]:
             method = getattr(cls, name, None)
-            if name.startswith("_") or name in _NO_MODEL or name == "forward" or not inspect.isfunction(method):
+            if name.startswith(_NO_METHOD) or name in _NO_MODEL or not inspect.isfunction(method):
                 continue
             parameters = self._parameters(method)
-            if parameters or name.startswith(("sample", "generate", "make", "get")):
+            if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
                 yield name, parameters
 
     def _of_method(self, cls, constructor, method, end):
         name, parameters = method
-        known = self.hints["inputs"] if name in ("forward", "__call__") else {}
-        waiting, seen = [], set()
+        known = self.hints["inputs"] if not name else {}
+        waiting = []
         for arguments in self._makers(constructor):
             for names in self._names(parameters):
                 for inputs in self._starts(names, known):
                     waiting.append(Attempt(arguments, name, inputs))
-        return self._climb(waiting, seen, end)
+        return self._climb(waiting, end)
 
     def _names(self, parameters):
         if "*" not in parameters:
@@ -140,7 +142,7 @@ class Search(object):
     def _starts(self, names, known):
         """Inputs to begin with: what the code tells of them, the others of one sort."""
         open_ = [name for name in names if not known.get(name)]
-        for sort in search_values.sorts(open_):
+        for sort in search_values.sorts(open_, self.hints["first"]):
             given = dict(zip(open_, sort))
             yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
@@ -168,65 +170,93 @@ class Search(object):
 
     # -- the search --------------------------------------------------------------------------------------------------
 
-    def _climb(self, starts, seen, end):
+    def _climb(self, starts, end):
         """The first attempt that runs. Those that came farthest are changed first."""
-        ranked = []
+        ranked, unbuilt = [], []
         for attempt in starts:
             if self._over(end) and ranked:
                 break
-            done = self._evaluate(attempt, seen, ranked)
-            if done:
+            if attempt.arguments in unbuilt:  # whatever its inputs are
+                continue
+            tried = self._evaluate(attempt)
+            if tried is True:
                 return attempt
+            if tried:
+                ranked.append(tried)
+                unbuilt += [attempt.arguments] if tried.phase == "build" else []
         while ranked and not self._over(end):
-            ranked.sort(key=lambda item: (-item[0][0], -item[0][1], item[1]))
-            score, _, attempt, error = ranked.pop(0)
-            for other in self._neighbours(attempt, error):
+            ranked.sort(key=lambda tried: ([-part for part in tried.score], tried.number))
+            parent = ranked.pop(0)
+            for other, is_repair in self._neighbours(parent):
                 if self._over(end):
                     break
-                before = len(ranked)
-                if self._evaluate(other, seen, ranked):
+                tried = self._evaluate(other, parent if is_repair else None)
+                if tried is True:
                     return other
-                if len(ranked) > before and ranked[-1][0] > score:
-                    ranked.append((score, self.tried, attempt, error))  # its other changes come later
-                    break
+                if tried:
+                    ranked.append(tried)
+                    if tried.score > parent.score:
+                        ranked.append(parent._replace(number=self.tried))  # its other changes come later
+                        break
         return None
 
     def _over(self, end):
-        return self.tried >= _MOST or self.tried - self.farther > _PATIENCE or time.process_time() > min(end, self.end)
+        return (
+            self.tried - self.begun >= _MOST
+            or self.lacking > _LACKING
+            or self.tried - self.farther > _PATIENCE
+            or time.process_time() > min(end, self.end)
+        )
 
-    def _evaluate(self, attempt, seen, ranked):
+    def _evaluate(self, attempt, repaired=None):
+        """True for an attempt that runs, None for one that was made before, else how it failed.
+
+        One that repairs another has come farther if it fails in a way that is new.
+        """
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
-        if key in seen:
-            return False
-        seen.add(key)
+        if key in self.seen:
+            return None
+        self.seen.add(key)
         self.tried += 1
         phase, error, score = self._attempt(attempt)
         if error is None:
             return True
-        if self.best is None or score > self.best[0]:
-            self.best = score, error, phase, attempt
+        self.lacking += isinstance(error, (ImportError, missing.NotRun))
+        words = repr(error)
+        news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
+        score += (news + 1 if repaired is not None and words not in self.errors else news,)
+        self.errors.add(words)
+        if score > self.score:
+            self.score = score
             self.farther = self.tried
-        ranked.append((score, self.tried, attempt, error))
-        return False
+            if self.best is None or not attempt.method or self.best[3].method:
+                self.best = score, error, phase, attempt
+        return Tried(score, self.tried, attempt, error, phase)
 
-    def _neighbours(self, attempt, error):
-        for source in (search_values.repairs(attempt.inputs, attempt.arguments, error),
-                       search_values.other_sides(attempt.inputs, attempt.arguments)):  # fmt: skip
+    def _neighbours(self, tried):
+        """Changes of an attempt, each with whether its error suggests it."""
+        attempt = tried.attempt
+        repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error)
+        sides = search_values.other_sides(attempt.inputs, attempt.arguments) if tried.phase != "build" else ()
+        for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:
-                yield attempt._replace(
-                    inputs=collections.OrderedDict((name, inputs[name]) for name in attempt.inputs),
-                    arguments=collections.OrderedDict(arguments),
+                yield (
+                    attempt._replace(
+                        inputs=collections.OrderedDict((name, inputs[name]) for name in attempt.inputs),
+                        arguments=collections.OrderedDict(arguments),
+                    ),
+                    is_repair,
                 )
-        for name in attempt.inputs:
+        for name in attempt.inputs if tried.phase != "build" else ():
             for value in search_values.inputs_for(name):
                 changed = attempt.inputs.copy()
                 changed[name] = value
-                yield attempt._replace(inputs=changed)
+                yield attempt._replace(inputs=changed), False
         for name in attempt.arguments:
             for value in self._values(name)[:8]:
                 changed = attempt.arguments.copy()
                 changed[name] = value
-                yield attempt._replace(arguments=changed)
+                yield attempt._replace(arguments=changed), False
 
     # -- one attempt -------------------------------------------------------------------------------------------------
 
@@ -237,59 +267,33 @@ class Search(object):
         return "{}({}){} of {}".format(
             self.target.partition(":")[2],
             self._arguments(attempt),
-            "" if attempt.method in ("forward", "__call__") else "." + attempt.method,
+            "." + attempt.method if attempt.method else "",
             ", ".join(_shown(spec) for spec in attempt.inputs.values()) or "nothing",
         )
 
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
-        method = "" if attempt.method in ("forward", "__call__") else attempt.method
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = model_text.text(self.target, self._arguments(attempt), method, names)
-        reach = _Reach(self.tree)
+        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
+        reach = search_room.Reach(self.tree)
         phase = "build"
         try:
-            with _quiet(), _limited(_SECONDS_EACH), reach:
+            with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
                 namespace = chainer_snippets.execute({"source": source})
                 phase = "first forward"
                 result = namespace["run"](**{n: drawn(spec) for n, spec in zip(names, attempt.inputs.values())})
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise TypeError("output: holds no array that can be compared")
+            self.size = size_of(namespace["model"])
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             return phase, error, reach.score()
 
 
-class _Reach(object):
-    """How far a block came in the project's code: its lines, and the functions of Chainer that it applied."""
-
-    def __init__(self, tree):
-        self._tree = tree
-        self._lines = set()
-        self._applied = 0
-        node = getattr(chainer, "FunctionNode", None) or chainer.Function
-        self._apply = getattr(getattr(node, "apply", None), "__code__", None)
-
-    def __enter__(self):
-        sys.settrace(self._call)
-
-    def __exit__(self, *_):
-        sys.settrace(None)
-
-    def score(self):
-        """More is farther."""
-        return len(self._lines), self._applied
-
-    def _call(self, frame, event, arg):
-        code = frame.f_code
-        if code is self._apply:
-            self._applied += 1
-        return self._line if code.co_filename.startswith(self._tree) else None
-
-    def _line(self, frame, event, arg):
-        self._lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._line
+def size_of(model):
+    """How many values the parameters of a model have."""
+    return sum(param.data.size for param in model.params() if param.data is not None)
 
 
 def drawn(spec):
@@ -311,59 +315,3 @@ def _shown(spec):
     if not isinstance(spec, dict):
         return repr(spec)
     return "{}[{}]".format(spec["dtype"], ",".join(map(str, spec["shape"])))
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Without what the project prints."""
-    out, sys.stdout = sys.stdout, io.StringIO()
-    try:
-        yield
-    finally:
-        sys.stdout = out
-
-
-class _Late(Exception):
-    pass
-
-
-@contextlib.contextmanager
-def _limited(seconds):
-    """Ends a block after some seconds, where the system can."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def late(*_):
-        raise _Late("it ran for more than {} seconds".format(seconds))
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@contextlib.contextmanager
-def cheap_weights():
-    """Large arrays of new parameters are zeros: drawing them takes longer than all else, and no value matters here."""
-    from chainer import initializers
-
-    generate = initializers.generate_array
-
-    def generate_array(initializer, shape, xp, *args, **kwargs):
-        size = 1
-        for n in shape if isinstance(shape, (tuple, list)) else (shape,):
-            size *= n
-        if size < 100000 or xp is not numpy:
-            return generate(initializer, shape, xp, *args, **kwargs)
-        dtype = kwargs.get("dtype") or (args[0] if args else None) or getattr(initializer, "dtype", None)
-        return numpy.zeros(shape, dtype or numpy.float32)
-
-    initializers.generate_array = generate_array
-    try:
-        yield
-    finally:
-        initializers.generate_array = generate

@@ -11,7 +11,7 @@ import os
 import re
 import time
 
-from . import chainer_legacy, chainer_search, chainer_snippets, model_text, roots, wire
+from . import chainer_legacy, chainer_search, chainer_snippets, first_version, model_text, roots, search_room, wire
 
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
@@ -24,10 +24,13 @@ def work(job, folder):
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    old = first_version.FirstVersion()
+    old.install()
     results = wire.Results(folder)
     made, open_ = {}, []
-    with chainer_search.cheap_weights():
+    with search_room.cheap_weights():
         for case in job["cases"]:
+            old.is_meant = case["is_first_version"]
             record = run_case(case, job, defaults, folders, made)
             if record["status"] == "ok" or not case["hints"]:
                 _add(results, record, case, made)
@@ -35,10 +38,11 @@ def work(job, folder):
                 open_.append((case, record))
         # Those that need others come after them.
         for case, record in open_:
+            old.is_meant = case["is_first_version"]
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
                 found = chainer_search.Search(case, job["tree"], made, job["seconds"]).run()
-            _add(results, found if found["status"] == "ok" or found["tried"] or record is None else record, case, made)
+            _add(results, record if found["tried"] == 0 and record.get("tried") else found, case, made)
     results.close()
 
 
@@ -61,7 +65,8 @@ def run_case(case, job, defaults, folders, made):
             if number and time.process_time() - started > job["seconds"]:
                 break
             try:
-                return {"status": "ok", "attempt": number, "inputs": _accepted(attempt, started + job["seconds"])}
+                inputs, size = _accepted(attempt, started + job["seconds"])
+                return {"status": "ok", "attempt": number, "inputs": inputs, "size": size}
             except Exception as error:
                 if not number:
                     first = wire.failure("first forward", error)
@@ -73,7 +78,9 @@ def run_case(case, job, defaults, folders, made):
 
 
 def _accepted(attempt, end):
-    """The inputs with which an attempt runs: as they are, or with numbers of channels that Chainer asked for."""
+    """The inputs with which an attempt runs (as they are, or with numbers of channels that Chainer asked for), and the
+    size of its parameters.
+    """
     waiting, seen = [attempt["inputs"]], []
     first = None
     while waiting and len(seen) < _REPAIRS:
@@ -84,7 +91,7 @@ def _accepted(attempt, end):
             result = namespace["run"](**{name: chainer_search.drawn(spec) for name, spec in inputs.items()})
             if not wire.flat_arrays("out", result, chainer_snippets.array_of):
                 raise TypeError("output: holds no array that can be compared")
-            return inputs
+            return inputs, chainer_search.size_of(namespace["model"])
         except Exception as error:
             first = first or error
             if time.process_time() < end:

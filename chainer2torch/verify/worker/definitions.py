@@ -200,24 +200,20 @@ class _Loader(importlib.machinery.SourceFileLoader):
             try:
                 exec(code, namespace)
                 return
-            except ImportError as error:
-                if isinstance(node, _IMPORT + (ast.If, ast.Try)):
-                    if missing.take(error, self.path):
-                        continue
-                    raise
-                self._leave_out(node, namespace, _words(error))
-                return
             except (Exception, SystemExit) as error:
-                if isinstance(node, _IMPORT):
-                    raise
+                may_import = isinstance(node, _IMPORT + (ast.If, ast.Try))
+                if may_import and isinstance(error, ImportError) and missing.take(error, self.path):
+                    continue
                 self._leave_out(node, namespace, _words(error))
                 return
 
     def _leave_out(self, node, namespace, why):
         place = "{}:{}".format(os.path.relpath(os.path.abspath(self.path), self._finder.tree), node.lineno)
         self._finder.left_out.append("{}: {}".format(place.replace(os.sep, "/"), why))
-        for name in _bound(node):
-            namespace.setdefault(name, missing.not_run("{} of {}".format(name, place), why))
+        is_simple = isinstance(node, (ast.Assign, ast.AnnAssign) + _DEFINE)
+        for name in _bound(node) if not isinstance(node, _DEFINE) else [node.name]:
+            if is_simple or name not in namespace:
+                namespace[name] = missing.not_run("{} of {}".format(name, place), why)
 
 
 def _acts_alone(test):

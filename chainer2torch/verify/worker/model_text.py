@@ -60,6 +60,8 @@ def text(target, arguments, method, inputs, torch=False):
         head += "import types\n"
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
+    if re.search(r"\bL\.", arguments):
+        head += "import torch.nn as L\n" if torch else "import chainer.links as L\n"
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return model{}({})\n".format(
         head, maker(target, arguments), given, "." + method if method else "", given
     )

@@ -10,7 +10,7 @@ Python. Written for Python 3.6.
 import re
 
 BATCH = 4
-SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 16, 8, 4, 1)
+SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _LARGEST = 1 << 15
 _LENGTHS = (4, 6, 4)
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher|answers?|action|actions)(_|\d|$)")
@@ -73,14 +73,17 @@ def inputs_for(name):
     return first + [value for value in _ANY if value not in first] + [None]
 
 
-def sorts(names):
-    """Inputs of one sort for all names, labels and numbers apart: how an attempt begins."""
+def sorts(names, first="images"):
+    """Inputs of one sort for all names, labels and numbers apart: how an attempt begins. ``first`` is what the layers
+    of the model take.
+    """
     if not names:
         yield []
         return
     special = [_LABELS, _STATES, _NUMBERS, _FLAGS, _RATES]
     open_ = [not any(p.search(name) for p in special) or len(names) == 1 for name in names]
-    for sort, labels in (
+    begin = {"images": IMAGE, "vectors": VECTOR, "words": WORDS, "sequences": SENTENCES, "signals": SIGNAL}[first]
+    pairs = (
         (IMAGE, LABEL),
         (VECTOR, LABEL),
         (WORDS, LABEL),
@@ -92,14 +95,17 @@ def sorts(names):
         (SIGNAL, LABEL),
         (SPEECH, LABEL_LISTS),
         (STEPS, LABEL),
-    ):
+    )
+    for sort, labels in sorted(pairs, key=lambda pair: pair[0] is not begin):
         yield [
             sort if free else labels if _LABELS.search(name) and not _FLAGS.search(name) else inputs_for(name)[0]
             for name, free in zip(names, open_)
         ]
 
 
+LINK = "L.Linear(8, 8)"
 _ARGUMENTS = (
+    (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
     (r"vocab|n_words|n_tokens", ["20"]),
     (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
@@ -162,10 +168,31 @@ def repairs(inputs, arguments, error):
     if "index" in text or "out of" in text or isinstance(error, (IndexError, KeyError)):
         yield from _below(inputs, arguments)
     yield from _attributes(inputs, arguments, text)
+    yield from _others(inputs, arguments, text)
     if "Variable" in text or isinstance(error, (TypeError, AttributeError, ValueError)):
         for name, spec in inputs.items():
             if _has_floats(spec) and not _is_plain(spec):
                 yield dict(inputs, **{name: _plain(spec)}), arguments
+
+
+def _others(inputs, arguments, text):
+    """Links, functions and options where a number does not do."""
+    if "non-link object" in text or "is not callable" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: LINK})
+                yield inputs, dict(arguments, **{name: "F.relu"})
+    if "is not subscriptable" in text or "indices must be integers" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: "{}"})
+    key = re.match(r"'(\w+)'$", text)
+    if key:
+        for name, value in arguments.items():
+            if value.startswith("{"):
+                for other in arguments_for(key.group(1))[:4]:
+                    inner = ", ".join(filter(None, [value[1:-1], "'{}': {}".format(key.group(1), other)]))
+                    yield inputs, dict(arguments, **{name: "{" + inner + "}"})
 
 
 def _attributes(inputs, arguments, text):
@@ -178,6 +205,10 @@ def _attributes(inputs, arguments, text):
                     inner = value[len("types.SimpleNamespace(") : -1]
                     inner = ", ".join(filter(None, [inner, lacks.group(1) + "=" + other]))
                     yield inputs, dict(arguments, **{name: "types.SimpleNamespace({})".format(inner)})
+    elif lacks and "'int' object" in text:
+        for name, value in arguments.items():
+            if value.isdigit():
+                yield inputs, dict(arguments, **{name: "types.SimpleNamespace()"})
 
 
 def is_array(spec):
@@ -186,7 +217,8 @@ def is_array(spec):
 
 
 def _is_image(spec):
-    return is_array(spec) and len(spec["shape"]) == 4 and spec["shape"][2] == spec["shape"][3]
+    """An image, or a film of them."""
+    return is_array(spec) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
 
 
 def _has_floats(spec):
@@ -213,7 +245,7 @@ def other_sides(inputs, arguments):
         for side in SIDES:
             yield (
                 {
-                    name: dict(spec, shape=spec["shape"][:2] + [side, side]) if _is_image(spec) else spec
+                    name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if _is_image(spec) else spec
                     for name, spec in inputs.items()
                 },
                 arguments,

@@ -1,4 +1,6 @@
-"""The helper that reads files of weights, and what it says of Chainer's."""
+"""``torch.load`` in the place of ``load_npz``: what it reads, and what it refuses."""
+
+import pickle
 
 import chainer
 import chainer.links as L
@@ -7,7 +9,12 @@ import torch
 from torch import nn
 
 from chainer2torch import weights
-from chainer2torch.native.weight_files import load_state
+from chainer2torch.native.weight_files import state_part
+
+
+def load_state(file):
+    """What the native style writes for ``load_npz``."""
+    return torch.load(file, map_location="cpu")
 
 
 def test_what_torch_wrote(tmp_path):
@@ -31,7 +38,7 @@ def test_an_optimizer(tmp_path):
 @pytest.mark.parametrize("save", [chainer.serializers.save_npz, chainer.serializers.save_hdf5])
 def test_what_chainer_wrote(tmp_path, save):
     save(str(tmp_path / "model"), L.Linear(3, 2))
-    with pytest.raises(ValueError, match=r"model is no file of torch.save; `chainer2torch weights` converts"):
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
         load_state(tmp_path / "model")
 
 
@@ -54,3 +61,22 @@ def test_what_the_weights_command_converts(tmp_path, ending):
 def test_a_file_that_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "model")
+
+
+def test_a_part_of_a_snapshot(tmp_path):
+    """Chainer's paths in what a manager of pytorch-pfn-extras, or torch.save of a model, has written."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 1)))
+    torch.save({"models": {"main": model.state_dict()}, "optimizers": {}}, tmp_path / "snapshot")
+    torch.save(model.state_dict(), tmp_path / "model")
+    for file, path, part in (
+        ("snapshot", "updater/model:main/", model),
+        ("snapshot", "updater/model:main/1/0/", model[1][0]),
+        ("model", "1/", model[1]),
+        ("model", "", model),
+    ):
+        found = state_part(tmp_path / file, path)
+        assert list(found) == list(part.state_dict())
+        assert all((found[key] == value).all() for key, value in part.state_dict().items())
+    for file, path in (("snapshot", "updater/model:other/"), ("snapshot", "1/"), ("model", "2/")):
+        with pytest.raises(KeyError):
+            state_part(tmp_path / file, path)

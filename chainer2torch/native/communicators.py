@@ -1,0 +1,171 @@
+"""ChainerMN's communicators, optimizers, evaluators and shares of data sets over torch.distributed."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.nn.parameter import is_lazy
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.utils.data import Subset
+
+
+def create_communicator(communicator_name: str = "pure_nccl") -> Communicator:
+    """A communicator of all processes that torchrun started: 'naive' is gloo, other names are NCCL on GPUs.
+
+    A program that was just started is one process. Source: chainermn.create_communicator.
+    """
+    backend = "gloo" if communicator_name == "naive" else "cpu:gloo,cuda:nccl"
+    if any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")) and "RANK" not in os.environ:
+        raise RuntimeError("start the program with torchrun in place of mpirun")
+    if not dist.is_initialized():
+        alone: Any = {} if "RANK" in os.environ else {"store": dist.HashStore(), "rank": 0, "world_size": 1}
+        dist.init_process_group(backend, **alone)
+    return Communicator()
+
+
+class Communicator:
+    """All processes of the job. Each of them calls the methods, in the same order.
+
+    Source: chainermn.CommunicatorBase.
+    """
+
+    def __init__(self) -> None:
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+
+    @property
+    def intra_rank(self) -> int:
+        """The number of this process among those of its machine."""
+        return int(os.environ["LOCAL_RANK"]) if self.size > 1 else 0
+
+    @property
+    def intra_size(self) -> int:
+        """The number of processes on this machine."""
+        return int(os.environ["LOCAL_WORLD_SIZE"]) if self.size > 1 else 1
+
+    @property
+    def inter_rank(self) -> int:
+        """The number of this machine."""
+        return int(os.environ["GROUP_RANK"]) if self.size > 1 else 0
+
+    def finalize(self) -> None:
+        """Leaves the job."""
+        dist.destroy_process_group()
+
+    def bcast_obj(self, obj: Any, max_buf_len: int | None = None, root: int = 0) -> Any:
+        """The object that ``root`` gave."""
+        objects = [obj]
+        dist.broadcast_object_list(objects, root, device=torch.device("cpu"))
+        return obj if self.rank == root else objects[0]
+
+    def allgather_obj(self, obj: Any) -> list[Any]:
+        """The objects of all processes, by rank."""
+        objects: list[Any] = [None] * self.size
+        dist.all_gather_object(objects, obj)
+        return objects
+
+    def gather_obj(self, obj: Any, root: int = 0) -> list[Any] | None:
+        """The objects of all processes at ``root``; None elsewhere."""
+        objects = self.allgather_obj(obj)
+        return objects if self.rank == root else None
+
+    def allreduce_obj(self, obj: Any) -> Any:
+        """The sum of the objects of all processes."""
+        return functools.reduce(operator.add, self.allgather_obj(obj))
+
+    @torch.no_grad()
+    def bcast_data(self, model: Any) -> None:
+        """Gives every process the parameters of rank 0."""
+        for param in model.parameters():
+            if not is_lazy(param):
+                dist.broadcast(param.data, 0)
+
+    broadcast_data = bcast_data
+
+    @torch.no_grad()
+    def multi_node_mean_grad(self, model: Any, zero_fill: bool) -> None:
+        """Replaces the gradients by their means over the processes; one that is missing counts as zero."""
+        if not zero_fill:
+            raise NotImplementedError("gradients that are missing in some processes")
+        params = [p for p in model.parameters() if p.requires_grad and not is_lazy(p)]
+        for param in params:
+            param.grad = torch.zeros_like(param) if param.grad is None else param.grad
+        grads = [param.grad for param in params]
+        flat = parameters_to_vector(grads)
+        mean = flat.to(torch.promote_types(flat.dtype, torch.float32), copy=True)
+        dist.all_reduce(mean)
+        vector_to_parameters((mean * (1.0 / self.size)).to(flat.dtype), grads)
+
+
+class MultiNodeOptimizer:
+    """An optimizer that averages the gradients of all processes before each update.
+
+    The first update, and each one before which parameters got their shapes, only gives all processes the parameters of
+    rank 0. Every other attribute is that of the actual optimizer. Source: chainermn.create_multi_node_optimizer.
+    """
+
+    def __init__(self, actual_optimizer: Any, communicator: Any):
+        vars(self).update(actual_optimizer=actual_optimizer, communicator=communicator, _known=None)
+
+    def setup(self, model: Any) -> Any:
+        """Takes the parameters of a module."""
+        self.actual_optimizer.setup(model)
+        return self
+
+    def update(self, lossfun: Any = None, *args: Any, **kwds: Any) -> None:
+        """One update by the mean of the gradients."""
+        if lossfun is not None:
+            self.actual_optimizer.compute_gradients(lossfun, *args, **kwds)
+        known = [is_lazy(param) for param in self.target.parameters()]
+        if known != self._known:
+            vars(self)["_known"] = known
+            self.communicator.bcast_data(self.target)
+        else:
+            self.communicator.multi_node_mean_grad(self.target, zero_fill=True)
+            self.actual_optimizer.update()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "actual_optimizer":  # not there yet, while copying
+            raise AttributeError(name)
+        return getattr(self.actual_optimizer, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.actual_optimizer, name, value)
+
+
+def create_multi_node_evaluator(evaluator: Any, communicator: Any) -> Any:
+    """Makes an evaluator average its results over the processes; every process evaluates its own data.
+
+    Source: chainermn.create_multi_node_evaluator.
+    """
+    evaluate = evaluator.evaluate
+
+    def evaluate_everywhere() -> dict[str, Any]:
+        own = {name: x.detach().cpu() if isinstance(x, Tensor) else x for name, x in evaluate().items()}
+        results = communicator.allgather_obj(own)
+        names = sorted(set().union(*results))
+        return {name: sum(result[name] for result in results) / len(results) for name in names}
+
+    evaluator.evaluate = evaluate_everywhere
+    return evaluator
+
+
+def scatter_dataset(dataset: Any, comm: Any, root: int = 0, shuffle: bool = False, seed: Any = None) -> Subset[Any]:
+    """The share of this process of the data set that ``root`` gives; all shares are of one length.
+
+    ``shuffle`` permutes the examples first, as Chainer's does for the same seed. Source: chainermn.scatter_dataset.
+    """
+    given = None
+    if comm.rank == root:
+        given = dataset, np.random.RandomState(seed).permutation(len(dataset)) if shuffle else range(len(dataset))
+    dataset, order = comm.bcast_obj(given, root=root)
+    if len(order) < comm.size:
+        raise ValueError(f"{len(order)} examples cannot be shared by {comm.size} processes")
+    start = len(order) * comm.rank // comm.size
+    return Subset(dataset, order[start : start + (len(order) + comm.size - 1) // comm.size])

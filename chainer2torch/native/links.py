@@ -1,0 +1,89 @@
+"""Modules walked as Chainer walks links: in its order, with its paths and names (``/l1/W``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn as nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.conv import _ConvNd
+
+
+def namedparams(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """All parameters with their paths in Chainer, sorted by name at every level; one that is held twice comes twice.
+
+    Source: chainer.Link.namedparams.
+    """
+    names = _parameter_names(module)
+    own = {names.get(name, name): param for name, param in module._parameters.items() if param is not None}
+    yield from ((f"/{name}", own[name]) for name in sorted(own))
+    for name, child in named_children(module):
+        yield from ((f"/{name}{path}", param) for path, param in namedparams(child))
+
+
+def params(module: nn.Module) -> Iterator[nn.Parameter]:
+    """All parameters in Chainer's order. Source: chainer.Link.params."""
+    return (param for _, param in namedparams(module))
+
+
+def parameter_name(module: nn.Module, param: torch.Tensor) -> str:
+    """What a parameter of a module is called in its link: ``W``, ``gamma``; StopIteration for one of another module.
+
+    Source: chainer.Parameter.name.
+    """
+    return next(path for path, held in namedparams(module) if held is param).rpartition("/")[2]
+
+
+def children(module: nn.Module) -> Iterator[nn.Module]:
+    """The child links in Chainer's order: by name, in lists by position. Source: chainer.Link.children."""
+    return (child for _, child in named_children(module))
+
+
+def namedlinks(module: nn.Module, skipself: bool = False) -> Iterator[tuple[str, nn.Module]]:
+    """All links with their paths in Chainer (``/``, ``/l1``), depth first. Source: chainer.Link.namedlinks."""
+    if not skipself:
+        yield "/", module
+    for name, child in named_children(module):
+        yield f"/{name}", child
+        yield from ((f"/{name}{path}", link) for path, link in namedlinks(child, skipself=True))
+
+
+def links(module: nn.Module, skipself: bool = False) -> Iterator[nn.Module]:
+    """All links, depth first. Source: chainer.Link.links."""
+    return (link for _, link in namedlinks(module, skipself))
+
+
+def _parameter_names(module: nn.Module) -> dict[str, str]:
+    if isinstance(module, (_NormBase, nn.LayerNorm, nn.GroupNorm)):
+        return {"weight": "gamma", "bias": "beta"}
+    if isinstance(module, (nn.Linear, nn.Bilinear, _ConvNd, nn.Embedding, nn.PReLU)):
+        return {"weight": "W", "bias": "b"}
+    return getattr(module, "_chainer_names", {})
+
+
+def named_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The child links with their names in Chainer, in its order."""
+    children = [(name, child) for name, child in module._modules.items() if child is not None]
+    if isinstance(module, nn.Sequential):
+        return _counted([child for _, child in children])
+    in_order = isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children)
+    return children if in_order else sorted(children)
+
+
+def _counted(layers: list[nn.Module]) -> list[tuple[str, nn.Module]]:
+    """The links of a Sequential as Chainer counts them: all behind the first in reverse order, without functions."""
+    found: list[nn.Module] = []
+    first = 0
+    for position, layer in enumerate(layers):
+        if not _is_function(layer):
+            first = first if found else position
+            found.insert(first + 1, layer)
+    return [(str(i), layer) for i, layer in enumerate(found)]
+
+
+def _is_function(layer: nn.Module) -> bool:
+    plain = type(layer).__module__.startswith("torch.nn.modules") and not isinstance(
+        layer, (nn.Sequential, nn.ModuleList)
+    )
+    return (plain or hasattr(layer, "_chainer_function")) and not layer.state_dict()

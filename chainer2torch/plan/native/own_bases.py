@@ -1,0 +1,63 @@
+"""The bases of a program's own extensions, iterators and updaters that keep Chainer's form.
+
+One whose ``serialize`` says what is saved gets a base that asks it. Where that method looks at what it is given
+(``isinstance(serializer, chainer.Serializer)``), the faithful base gives it what it looks for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+
+# Chainer's base, the faithful one, and the light one of those that serialize; "": the row of the base has it
+_BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "chainer.training.Extension": ("compat.Extension", "native.SavedExtension"),
+        "chainer.dataset.Iterator": ("compat.Iterator", ""),
+        "chainer.training.updaters.Updater": ("compat.Updater", ""),
+    }
+)
+_ASKED = frozenset({"chainer.Serializer", "chainer.Deserializer", "chainer.AbstractSerializer"})
+
+
+def emit(context: Context, decisions: Decisions) -> None:
+    """The bases of the classes of this file that say what is saved of them."""
+    for node in context.source.of(ast.ClassDef):
+        info = context.analysis.classes.get(node)
+        for base in node.bases if info is not None and _serializes(context, info) else ():
+            symbol = context.reference(base)
+            if symbol is not None and symbol in _BASES and context.kind(base) == Ref(symbol):
+                assert info is not None
+                text = _BASES[symbol][0 if _asks(context, info) else 1]
+                if text:
+                    decisions.replace(base, text, {})
+                    decisions.use(base)
+                    decisions.mark(base, context.rules.rows[symbol], symbol, "exact")
+
+
+def _serializes(context: Context, cls: ClassInfo) -> bool:
+    """Whether a class, or one that derives from it, has a method ``serialize``."""
+    others = (c for c in context.analysis.classes.values() if cls in context.analysis.mro(c))
+    return any("serialize" in c.methods for c in others)
+
+
+def _asks(context: Context, cls: ClassInfo) -> bool:
+    """Whether a method ``serialize`` asks what kind of serializer it is given."""
+    analysis = context.analysis
+    return any(
+        isinstance(kind, Ref) and kind.name in _ASKED
+        for other in analysis.classes.values()
+        if cls in analysis.mro(other) and "serialize" in other.methods
+        for node in ast.walk(other.methods["serialize"].node)
+        if isinstance(node, (ast.Name, ast.Attribute))
+        for kind in options(analysis.kind(node))
+    )
+
+
+__all__ = ["emit"]

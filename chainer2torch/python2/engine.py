@@ -1,0 +1,163 @@
+"""The engine for projects with files of Python 2: these are converted first, and places are given in the old files."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import posixpath
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from chainer2torch.analysis.kinds import UNKNOWN, Kind
+from chainer2torch.analysis.source import Source
+from chainer2torch.engine import FileResult
+from chainer2torch.plan.site import Mention, Site
+from chainer2torch.python2 import convert, division, names, questions, suspects
+from chainer2torch.python2.lines import Lines
+from chainer2torch.python2.questions import Question
+
+# texts by path -> for each path what is known of its expressions; None where the file was not analysed
+Kinds = Callable[[Mapping[str, str]], Callable[[str], "tuple[Source, Callable[[ast.AST], Kind]] | None"]]
+Migrate = Callable[[Mapping[str, str]], Mapping[str, Any]]
+_BETWEEN_CELLS = re.compile(r"^__c2t_\w+\(\d+\)$", re.MULTILINE)
+_MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Modern:
+    """A file of Python 2 as it is migrated: with markers, and with the questions behind them."""
+
+    text: str
+    sites: tuple[Site, ...]
+    lines: Lines
+
+
+def migrate(texts: Mapping[str, str], run: Migrate, kinds: Kinds, known: Collection[str] = ()) -> dict[str, Any]:
+    """What ``run`` makes of the texts when those of Python 2 are converted first.
+
+    Their sites and mentions have the lines of the old files; ``FileResult.python2`` says that one was converted.
+    ``known`` are the files of the project, with which imports of Python 2 are understood.
+    """
+    modern = modernised(texts, kinds, known)
+    if not modern:
+        return dict(run(texts))
+    results = run({path: modern[path].text if path in modern else text for path, text in texts.items()})
+    return {
+        path: _placed(result, texts[path], modern[path]) if path in modern else result
+        for path, result in results.items()
+    }
+
+
+def modernised(texts: Mapping[str, str], kinds: Kinds, known: Collection[str] = ()) -> dict[str, Modern]:
+    """The files among the texts that only Python 2 runs, as Python 3."""
+    known = {*known, *texts}
+    plain: dict[str, str] = {}
+    warned: dict[str, tuple[tuple[int, str], ...]] = {}
+    run_today: set[str] = set()
+    for path, text in texts.items():
+        if suspects.may_be_python2(text) and not suspects.parses(text):
+            found = convert.convert(text, _siblings(path, known, texts))
+            if found is not None and _fits(path, text, found.text):
+                plain[path], warned[path] = found.text, found.warnings
+        elif names.WORDS.search(text) and suspects.parses(text):
+            new, only = names.names_of_today(Source(text, ast.parse(text)))
+            if only:
+                plain[path] = new
+                run_today.add(path)
+    if not plain:
+        return {}
+    asked = _decided(plain, texts, run_today, kinds)
+    return {
+        path: _modern(texts[path], *asked[path], warned.get(path, ()))
+        for path in plain
+        if _fits(path, texts[path], asked[path][0].text)
+    }
+
+
+def _fits(path: str, old: str, new: str) -> bool:
+    """Whether a text can be put back: a notebook needs the statements that stand between its cells."""
+    if not path.endswith(".ipynb"):
+        return True
+    return _BETWEEN_CELLS.findall(old) == _BETWEEN_CELLS.findall(new)
+
+
+def _decided(
+    plain: Mapping[str, str], texts: Mapping[str, str], run_today: Collection[str], kinds: Kinds
+) -> dict[str, tuple[Source, list[Question]]]:
+    """Each converted file with its divisions decided, as far as that can be, and with what is left to ask."""
+    sources = {path: Source(text, ast.parse(text)) for path, text in plain.items()}
+    divided = {path: source for path, source in sources.items() if division.changed_meaning(source)}
+    asked = {**texts, **plain, **{path: division.as_it_was(source) for path, source in divided.items()}}
+    facts = kinds(asked) if divided else lambda path: None
+    found: dict[str, tuple[Source, list[Question]]] = {}
+    for path, source in sources.items():
+        meanings = _meanings(source, facts(path)) if path in divided else {}
+        if path in run_today:  # who runs it under Python 3 has got used to what it does there
+            found[path] = source, questions.of_divisions(source, meanings, "floor")
+            continue
+        text = division.floored(source, lambda one, all=meanings: all.get(one) == "floor")  # type: ignore[misc]
+        new = Source(text, ast.parse(text))
+        same = dict(zip(source.nodes, new.nodes))
+        left = questions.of_divisions(source, meanings, "unknown") + questions.of_integers(source, meanings)
+        left = [dataclasses.replace(question, node=same[question.node]) for question in left]
+        found[path] = new, left + questions.others(new)
+    return found
+
+
+def _meanings(source: Source, facts: tuple[Source, Callable[[ast.AST], Kind]] | None) -> dict[division.Division, str]:
+    """What each division meant. The facts are those of a text with the same nodes, in which every one is ``//``."""
+    if facts is None:
+        return {one: division.meant(one, source, lambda node: UNKNOWN) for one in division.true_ones(source)}
+    other, kind = facts
+    same = dict(zip(source.nodes, other.nodes))
+    return {one: division.meant(one, source, lambda node: kind(same[node])) for one in division.true_ones(source)}
+
+
+def _modern(old: str, source: Source, asked: list[Question], warned: tuple[tuple[int, str], ...]) -> Modern:
+    text = questions.marked(source, asked)
+    unmarked = Lines(old, source.text)
+    sites = [
+        unmarked.site(Site.at(question.node, question.symbol, "review", question.code, question.message))
+        for question in asked
+    ]
+    sites += [Site(line, 1, "Python 2", "review", questions.OTHER, message) for line, message in warned]
+    return Modern(text, tuple(sites), Lines(old, text))
+
+
+def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
+    """A result as one of the old file."""
+    if result.error is not None:
+        return dataclasses.replace(result, source=old, code=old)
+    sites = [modern.lines.site(site) for site in result.sites] + list(modern.sites)
+    mentions: list[Mention] = [
+        dataclasses.replace(found, line=modern.lines.old(found.line)) for found in result.mentions
+    ]
+    return dataclasses.replace(
+        result,
+        source=old,
+        code=result.code.replace(questions.MARK, "# TODO(chainer2torch "),
+        sites=sorted(sites, key=lambda site: (site.line, site.column, site.symbol)),
+        kept=[modern.lines.site(site) for site in result.kept],
+        mentions=mentions,
+        python2=True,
+    )
+
+
+def _siblings(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
+    """The modules beside a file that Python 2 would have imported by their bare names.
+
+    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too.
+    """
+    folder = posixpath.dirname(path)
+    if posixpath.join(folder, "__init__.py") not in known:
+        return frozenset()
+    beside = [other for other in known if posixpath.dirname(other) == folder]
+    if any(_MAIN.search(texts[other]) for other in beside if other in texts):
+        return frozenset()
+    found = {posixpath.splitext(posixpath.basename(other))[0] for other in beside if other.endswith(".py")}
+    for other in known:
+        above, _, name = posixpath.dirname(other).rpartition("/")
+        if name and above == folder and posixpath.basename(other) == "__init__.py":
+            found.add(name)
+    return frozenset(found - {"__init__"})

@@ -1,0 +1,69 @@
+"""Names that only Python 2 has, in files that Python 3 parses: whoever runs these lines gets a NameError today."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+
+from chainer2torch.analysis.scopes import bindings
+from chainer2torch.analysis.source import Source
+
+_TODAY = {
+    "xrange": "range",
+    "unicode": "str",
+    "basestring": "str",
+    "unichr": "chr",
+    "long": "int",
+    "raw_input": "input",
+}
+_VIEWS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
+# what a program asks that runs under both
+_ASKS = re.compile(r"\bPY[23]\b|\bversion_info\b|\bversion\b|\bhexversion\b")
+_GUARDS = (ast.Try, ast.If, ast.IfExp)
+WORDS = re.compile(rf"\b(?:{'|'.join((*_TODAY, *_VIEWS))})\b")
+
+
+def names_of_today(source: Source) -> tuple[str, bool]:
+    """The text with these names as Python 3 has them, and whether the file can run under Python 2 alone.
+
+    Code that asks for the version stays as it is, and so does a name that the file or a star import may bind.
+    """
+    edits: list[tuple[int, int, str]] = []
+    scopes = bindings(source.tree)
+    starred = any(alias.name == "*" for node in source.of(ast.ImportFrom) for alias in node.names)
+    for name in source.of(ast.Name):
+        new = _TODAY.get(name.id)
+        if new is None or starred or not isinstance(name.ctx, ast.Load) or hasattr(builtins, name.id):
+            continue
+        if scopes.get(name) is None and name.id not in source.assigned and not _guarded(source, name):
+            edits.append((*source.span(name), new))
+    only = bool(edits)
+    if only:  # a dictionary is a guess, but one that a file of Python 2 confirms
+        for member in source.of(ast.Attribute):
+            call = source.parents.get(member)
+            bare = isinstance(call, ast.Call) and call.func is member and not call.args and not call.keywords
+            if member.attr in _VIEWS and bare and member.attr not in source.assigned and not _guarded(source, member):
+                end = source.span(member)[1]
+                edits.append((end - len(member.attr), end, _VIEWS[member.attr]))
+    return replaced(source.text, edits), only
+
+
+def replaced(text: str, edits: list[tuple[int, int, str]]) -> str:
+    """The text with each of the places, which do not overlap, written anew."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _guarded(source: Source, node: ast.AST) -> bool:
+    for around in source.ancestors(node):
+        if isinstance(around, ast.Try) and any(_ignores(handler) for handler in around.handlers):
+            return True
+        if isinstance(around, (ast.If, ast.IfExp)) and _ASKS.search(source.segment(around.test)):
+            return True
+    return False
+
+
+def _ignores(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or "NameError" in ast.dump(handler.type)

@@ -1,0 +1,217 @@
+"""What parses under both versions of Python and means something else: a person decides, and the line says what."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+from chainer2torch.analysis.source import Source
+from chainer2torch.python2.certain import certain
+from chainer2torch.python2.division import Division
+from chainer2torch.python2.names import replaced
+
+DIVISION, OTHER = "C2T018", "C2T019"
+# What a marker looks like while the file is migrated: no pass of the planner may take it for one of its own.
+MARK = "# TODO(python2 "
+_SPECIAL = {
+    "__cmp__": "Python 3 does not call it: write __eq__ and __lt__ (functools.total_ordering makes the others)",
+    "__getslice__": "Python 3 does not call it: __getitem__ gets a slice",
+    "__setslice__": "Python 3 does not call it: __setitem__ gets a slice",
+    "__delslice__": "Python 3 does not call it: __delitem__ gets a slice",
+    "__coerce__": "Python 3 does not call it",
+    "__unicode__": "Python 3 does not call it: call it __str__",
+    "__div__": "Python 3 does not call it: call it __truediv__, or __floordiv__ where it counts integers",
+    "__rdiv__": "Python 3 does not call it: call it __rtruediv__, or __rfloordiv__ where it counts integers",
+    "__idiv__": "Python 3 does not call it: call it __itruediv__, or __ifloordiv__ where it counts integers",
+}
+_READS = frozenset({"read", "readline", "readlines", "recv"})
+_UNKNOWN_TYPES = (
+    "it is not known whether both are integers, for which Python 2 gave an integer (7 / 2 was 3); write // if they are"
+)
+_AS_CALLED = (
+    "both are integers as far as this project calls it, for which Python 2 gave an integer; write / if others call it "
+    "with floating numbers"
+)
+_INTEGERS = (
+    "Python 2 gave an integer here (7 / 2 was 3), and this file has names that only Python 2 has; write // if so"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """One place: its node, its code, what it is called, and what to think of."""
+
+    node: ast.AST
+    code: str
+    symbol: str
+    message: str
+
+
+def of_divisions(source: Source, meanings: Mapping[Division, str], which: str) -> list[Question]:
+    """The divisions of one meaning: the ``unknown`` ones, or the ``floor`` ones of a file that Python 3 can run."""
+    message = _UNKNOWN_TYPES if which == "unknown" else _INTEGERS
+    return [Question(one.node, DIVISION, "Python 2: /", message) for one, was in meanings.items() if was == which]
+
+
+def of_integers(source: Source, meanings: Mapping[Division, str]) -> list[Question]:
+    """The divisions of integers that other callers than those of this project could give other numbers."""
+    return [
+        Question(one.node, DIVISION, "Python 2: /", _AS_CALLED)
+        for one, was in meanings.items()
+        if was == "floor" and not all(certain(operand, source) for operand in one.operands)
+    ]
+
+
+def others(source: Source) -> list[Question]:
+    """Everything else that a file of Python 2 means otherwise under Python 3, without any error."""
+    return [
+        Question(node, OTHER, f"Python 2: {name}", message)
+        for find in (_rounding, _special_methods, _bytes, _encoded, _seeds, _executed, _leaks)
+        for node, name, message in find(source)
+    ]
+
+
+Found = Iterator[tuple[ast.AST, str, str]]
+
+
+def _rounding(source: Source) -> Found:
+    for call in _calls(source, "round"):
+        yield (
+            call,
+            "round",
+            "Python 2 rounded halves away from zero and gave a float; Python 3 rounds them to the even neighbour, "
+            "and gives an int when it is asked for no digits",
+        )
+
+
+def _special_methods(source: Source) -> Found:
+    for method in source.of(ast.FunctionDef):
+        if method.name in _SPECIAL and isinstance(source.parents[method], ast.ClassDef):
+            yield method, method.name, _SPECIAL[method.name]
+
+
+def _bytes(source: Source) -> Found:
+    """Files of bytes that are read: what is compared with texts is then never equal."""
+    for call in _calls(source, "open"):
+        mode = call.args[1] if len(call.args) > 1 else next((k.value for k in call.keywords if k.arg == "mode"), None)
+        if not (isinstance(mode, ast.Constant) and isinstance(mode.value, str) and "b" in mode.value):
+            continue
+        if "r" in mode.value and _is_read(source, call):
+            yield (
+                call,
+                "open",
+                "gives bytes, which are never equal to a text: open it without b, or decode them",
+            )
+
+
+def _is_read(source: Source, call: ast.Call) -> bool:
+    """Whether what is opened is read or walked over in this file, rather than handed to a library."""
+    parent = source.parents[call]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _READS
+    if isinstance(parent, (ast.For, ast.comprehension)):
+        return True
+    target: ast.AST | None = None
+    if isinstance(parent, ast.withitem):
+        target = parent.optional_vars
+    elif isinstance(parent, ast.Assign):
+        target = parent.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    for name in source.of(ast.Name):
+        around = source.parents[name]
+        if name.id == target.id and isinstance(name.ctx, ast.Load):
+            if isinstance(around, ast.Attribute) and around.attr in _READS:
+                return True
+            if isinstance(around, (ast.For, ast.comprehension)) and around.iter is name:
+                return True
+    return False
+
+
+def _encoded(source: Source) -> Found:
+    for call in source.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "encode" and len(call.args) <= 2:
+            yield call, "encode", "gives bytes, which print as b'...' and are never equal to a text"
+
+
+def _seeds(source: Source) -> Found:
+    for call in source.of(ast.Call):
+        if ast.unparse(call.func) == "random.seed":
+            yield (
+                call,
+                "random.seed",
+                "for the same seed shuffle, choice, randint and sample of Python 3 give other values",
+            )
+
+
+def _executed(source: Source) -> Found:
+    for call in _calls(source, "exec"):
+        if len(call.args) == 1 and source.enclosing(call, ast.FunctionDef) is not None:
+            yield call, "exec", "cannot change the local names of the function around it any more"
+
+
+def _leaks(source: Source) -> Found:
+    """A list comprehension over a name that the function reads, too: in Python 2 the name was changed by it."""
+    for made in source.of(ast.ListComp):
+        scope = source.enclosing(made, ast.FunctionDef, ast.Lambda, ast.Module)
+        names = {
+            name.id
+            for generator in made.generators
+            for name in ast.walk(generator.target)
+            if isinstance(name, ast.Name)
+        }
+        inside = {id(node) for node in ast.walk(made)}
+        last = (made.end_lineno or 0, made.end_col_offset or 0)
+        for name in sorted(source.of(ast.Name), key=lambda name: (name.lineno, name.col_offset)):
+            if (name.lineno, name.col_offset) < last or name.id not in names or id(name) in inside:
+                continue
+            if source.enclosing(name, ast.FunctionDef, ast.Lambda, ast.Module) is not scope:
+                continue
+            if _in_comprehension_of(source, name):
+                continue
+            names.discard(name.id)  # what comes first decides
+            if isinstance(name.ctx, ast.Load):
+                yield made, name.id, f"in Python 2 this comprehension changed `{name.id}`, which is read later"
+
+
+def _in_comprehension_of(source: Source, name: ast.Name) -> bool:
+    for around in source.ancestors(name):
+        if isinstance(around, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)) and any(
+            isinstance(node, ast.Name) and node.id == name.id
+            for generator in around.generators
+            for node in ast.walk(generator.target)
+        ):
+            return True
+    return False
+
+
+def _calls(source: Source, name: str) -> list[ast.Call]:
+    """The calls of a builtin function that the file does not define itself."""
+    if name in source.assigned:
+        return []
+    return [call for call in source.of(ast.Call) if isinstance(call.func, ast.Name) and call.func.id == name]
+
+
+def marked(source: Source, questions: Iterable[Question]) -> str:
+    """The text with a comment above the statement of each question; equal comments at one place stand once."""
+    edits: dict[tuple[int, str], None] = {}
+    for question in questions:
+        statement = source.line_statement(question.node)
+        start = _above(source, statement)
+        line, begin = source.line_at(start)
+        blank = line[: len(line) - len(line.lstrip(" \t"))]
+        newline = "\r\n" if line.endswith("\r\n") else "\n"
+        text = f"{blank}{MARK}{question.code}): {question.symbol}: {question.message}{newline}"
+        edits[begin, text] = None
+    together: dict[int, list[str]] = {}
+    for begin, text in edits:
+        together.setdefault(begin, []).append(text)
+    return replaced(source.text, [(begin, begin, "".join(texts)) for begin, texts in together.items()])
+
+
+def _above(source: Source, statement: ast.stmt) -> int:
+    """Where the first line of a statement begins, with its decorators."""
+    first = min([statement.lineno, *(node.lineno for node in getattr(statement, "decorator_list", ()))])
+    start: int = source.line_starts[first - 1]
+    return start

@@ -1,0 +1,48 @@
+"""Which files may be Python 2: decided on their text, before anything is parsed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+# Words and signs of which a file of Python 2 that Python 3 does not parse has one: only with them it is parsed.
+_SUSPECT = re.compile(
+    r"^[ \t]*(?:print|exec)\b(?![ \t]*[(=.])|\bprint[ \t]*>>|\bexcept\b[^:\n(]*,[^:\n]*:|\bexcept[ \t]*\(.*\),"
+    r"|\braise[ \t]+[\w.]+[ \t]*,|<>|`|(?<![\w.])0[0-7]+\b|(?<![\w.])\d+[lL]\b|(?<![\w.])0[xX][\da-fA-F]+[lL]\b"
+    r"|\b[uU][rR]['\"]|\bprint[ \t]+['\"\w]|\blambda[ \t]*\(|\bdef\b[^\n]*\([^\n)]*\(",
+    re.MULTILINE,
+)
+_TAB, _BLANK = re.compile(r"^ *\t", re.MULTILINE), re.compile(r"^ ", re.MULTILINE)
+_TEXT = (_SUSPECT, _TAB, _BLANK)
+_BYTES = tuple(re.compile(pattern.pattern.encode(), re.MULTILINE) for pattern in _TEXT)
+
+
+def may_be_python2(text: str | bytes) -> bool:
+    """Whether a text has something that Python 2 parses and Python 3 does not; tabs count where blanks indent, too."""
+    if isinstance(text, bytes):
+        found = [pattern.search(text) is not None for pattern in _BYTES]
+    else:
+        found = [pattern.search(text) is not None for pattern in _TEXT]
+    return found[0] or found[1] and found[2]
+
+
+def is_python2(raw: bytes) -> bool:
+    """Whether a file may be Python 2 and Python 3 does not parse it."""
+    return may_be_python2(raw) and not parses(raw.decode("utf-8", "replace"))
+
+
+def parses(text: str) -> bool:
+    """Whether Python 3 parses a text."""
+    return not isinstance(syntax_error(text), SyntaxError)
+
+
+def syntax_error(text: str) -> Exception | None:
+    """Why Python 3 does not parse a text; None when it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes in strings
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return error
+    return None

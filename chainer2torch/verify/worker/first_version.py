@@ -1,0 +1,133 @@
+"""Gives calls of Chainer 1 that Chainer 7 refuses their meaning of then: ``train=``, ``test=``, ``volatile``.
+
+A call that Chainer 7 takes means what it means there, but in files of version 1: there dropout and batch normalization
+are those of training unless the call says something else. Initial values are not looked at: weights are drawn anew.
+Written for Python 3.6; does nothing under Chainer 1 itself.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import contextlib
+import functools
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+# Arguments that only say how something is computed, or what it begins with.
+_WITHOUT_MEANING = ("use_cudnn", "wscale", "deterministic", "bias")
+_FUNCTIONS = (
+    "relu clipped_relu sigmoid tanh softmax log_softmax softmax_cross_entropy max_pooling_2d average_pooling_2d "
+    "convolution_2d deconvolution_2d spatial_pyramid_pooling_2d leaky_relu elu gaussian"
+).split()
+# By link: where ``wscale`` stood, and the names from there on, then and now.
+_THEN = ("wscale", "bias", "nobias", "use_cudnn", "initialW", "initial_bias", "deterministic")
+_PLACES = {
+    "Convolution2D": (5, _THEN),
+    "DilatedConvolution2D": (6, _THEN),
+    "Linear": (2, ("wscale", "bias", "nobias", "initialW", "initial_bias")),
+    "Deconvolution2D": (
+        5,
+        ("wscale", "bias", "nobias", "outsize", "use_cudnn", "initialW", "initial_bias", "deterministic"),
+    ),
+}
+
+
+class FirstVersion(object):
+    """The patches."""
+
+    def __init__(self):
+        self._is_meant = False
+        self._gru = getattr(L, "GRU", None)
+
+    @property
+    def is_meant(self):
+        """Whether the models that run now are of version 1."""
+        return self._is_meant
+
+    @is_meant.setter
+    def is_meant(self, value):
+        self._is_meant = bool(value)
+        if hasattr(L, "StatelessGRU"):  # the name of which was GRU
+            L.GRU = L.StatelessGRU if value else self._gru
+
+    def install(self):
+        """Patches Chainer's functions and links."""
+        if not hasattr(chainer, "using_config"):
+            return
+        for name in _FUNCTIONS:
+            if hasattr(F, name):
+                setattr(F, name, _without(getattr(F, name)))
+        for name in ("Inception", "ConvolutionND", "LSTM", "GRU", "InceptionBN", "MLPConvolution2D", "Highway"):
+            if hasattr(L, name):
+                getattr(L, name).__init__ = _without(getattr(L, name).__init__)
+        for name, (start, names) in _PLACES.items():
+            getattr(L, name).__init__ = _at_old_places(getattr(L, name).__init__, start, names)
+        F.dropout = self._dropout(F.dropout)
+        L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
+        chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
+        chainer.Variable.volatile = "off"
+
+    def _dropout(self, dropout):
+        @functools.wraps(dropout)
+        def wrapped(x, ratio=0.5, *args, **kwargs):
+            train = kwargs.pop("train", args[0] if args else True if self.is_meant else None)
+            with _mode(train):
+                return dropout(x, ratio, **kwargs)
+
+        return wrapped
+
+    def _normalization(self, forward):
+        @functools.wraps(forward)
+        def wrapped(link, x, *args, **kwargs):
+            test = kwargs.pop("test", args[0] if args else False if self.is_meant else None)
+            if len(args) > 1:
+                kwargs["finetune"] = args[1]
+            with _mode(None if test is None else not test):
+                return forward(link, x, **kwargs)
+
+        return wrapped
+
+
+@contextlib.contextmanager
+def _mode(train):
+    if train is None:
+        yield
+        return
+    with chainer.using_config("train", bool(train)):
+        yield
+
+
+def _without(function):
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        for name in _WITHOUT_MEANING:
+            kwargs.pop(name, None)
+        return function(*args, **kwargs)
+
+    return wrapped
+
+
+def _at_old_places(init, start, names):
+    """A constructor that knows a call of version 1 by a number where ``nobias`` is now."""
+    init = _without(init)
+
+    @functools.wraps(init)
+    def wrapped(link, *args, **kwargs):
+        rest = args[start:]
+        is_number = bool(rest) and isinstance(rest[0], (int, float)) and not isinstance(rest[0], bool)
+        if rest and (is_number or "nobias" in kwargs):
+            kwargs.update(zip(names, rest))
+            args = args[:start]
+        return init(link, *args, **kwargs)
+
+    return wrapped
+
+
+def _without_volatile(init):
+    @functools.wraps(init)
+    def wrapped(variable, *args, **kwargs):
+        kwargs.pop("volatile", None)
+        return init(variable, *args[:1], **kwargs)
+
+    return wrapped

@@ -1,0 +1,101 @@
+"""Around one attempt of a search: how far it comes, its time, what it prints, and weights that cost nothing.
+
+Written for Python 3.6 and Chainer 3 and newer.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import contextlib
+import io
+import signal
+import sys
+
+import chainer
+import numpy
+
+
+class Reach(object):
+    """How far a block came in the project's code: its lines, and the functions of Chainer that it applied."""
+
+    def __init__(self, tree):
+        self._tree = tree
+        self._lines = set()
+        self._applied = 0
+        node = getattr(chainer, "FunctionNode", None) or chainer.Function
+        self._apply = getattr(getattr(node, "apply", None), "__code__", None)
+
+    def __enter__(self):
+        sys.settrace(self._call)
+
+    def __exit__(self, *_):
+        sys.settrace(None)
+
+    def score(self):
+        """More is farther."""
+        return len(self._lines), self._applied
+
+    def _call(self, frame, event, arg):
+        code = frame.f_code
+        if code is self._apply:
+            self._applied += 1
+        return self._line if code.co_filename.startswith(self._tree) else None
+
+    def _line(self, frame, event, arg):
+        self._lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._line
+
+
+@contextlib.contextmanager
+def quiet():
+    """Without what the project prints."""
+    out, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdout = out
+
+
+class _Late(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Ends a block after some seconds, where the system can."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def late(*_):
+        raise _Late("it ran for more than {} seconds".format(seconds))
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def cheap_weights():
+    """Large arrays of new parameters are zeros: drawing them takes longer than all else, and no value matters here."""
+    from chainer import initializers
+
+    generate = initializers.generate_array
+
+    def generate_array(initializer, shape, xp, *args, **kwargs):
+        size = 1
+        for n in shape if isinstance(shape, (tuple, list)) else (shape,):
+            size *= n
+        if size < 100000 or xp is not numpy:
+            return generate(initializer, shape, xp, *args, **kwargs)
+        dtype = kwargs.get("dtype") or (args[0] if args else None) or getattr(initializer, "dtype", None)
+        return numpy.zeros(shape, dtype or numpy.float32)
+
+    initializers.generate_array = generate_array
+    try:
+        yield
+    finally:
+        initializers.generate_array = generate

@@ -1,0 +1,134 @@
+"""Data-parallel training of native output, in jobs of one and three processes, beside the long helpers."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from chainer2torch.compat.distributed import communicators as long_communicators
+from chainer2torch.compat.distributed import distributed_data, distributed_optimizers
+from chainer2torch.native import communicators
+from chainer2torch.native.late_hooks import WeightDecay
+from chainer2torch.native.late_optimizers import LateAdam, LateMomentumSGD
+from tests.support.rank_processes import RankError, run_ranks
+
+SIZES = (1, 3)
+
+
+def both():
+    return communicators.create_communicator("naive"), long_communicators.create_communicator("naive")
+
+
+def told():
+    short, long = both()
+    names = ("rank", "size", "intra_rank", "intra_size", "inter_rank")
+    return [
+        [
+            *(getattr(comm, name) for name in names),
+            comm.bcast_obj({"a": comm.rank}),
+            comm.bcast_obj([comm.rank], root=comm.size - 1),
+            comm.gather_obj(comm.rank * 2, root=comm.size - 1),
+            comm.allgather_obj((comm.rank,)),
+            comm.allreduce_obj([comm.rank]),
+        ]
+        for comm in (short, long)
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_objects_are_those_of_the_long_communicator(size):
+    for rank, (short, long) in enumerate(run_ranks(size, told)):
+        assert short == long
+        assert short[:2] == [rank, size]
+
+
+def net(seed, dtype):
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.LazyLinear(2), nn.Linear(2, 2)).to(dtype)
+    model.unused = nn.Linear(2, 2).to(dtype)
+    return model
+
+
+def trained(kind, dtype):
+    short, long = both()
+    models = []
+    for make, comm in (
+        (communicators.MultiNodeOptimizer, short),
+        (distributed_optimizers.create_multi_node_optimizer, long),
+    ):
+        model = net(10 + comm.rank, dtype)
+        optimizer = make({"adam": LateAdam, "momentum": LateMomentumSGD}[kind](0.1), comm)
+        optimizer.setup(model)
+        optimizer.add_hook(WeightDecay(0.01))
+        rng = np.random.RandomState(comm.rank)
+        for step in range(6):
+            x = torch.tensor(rng.randn(5, 3), dtype=dtype)
+            first = comm.rank == 0 and step % 2
+            optimizer.update(lambda x, m=model, f=first: (m[1](m[0](x)) if f else m(x)).pow(2).sum(), x)
+        optimizer.eps = 0.5
+        assert (optimizer.t, optimizer.actual_optimizer.eps) == (5, 0.5)
+        models.append([p.detach().numpy() for p in model.parameters()])
+    return models
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind, dtype", [("adam", torch.float64), ("momentum", torch.float32)])
+def test_training_is_that_of_the_long_helpers(size, kind, dtype):
+    """Some gradients are missing in some processes, and one layer gets its shape in the first update."""
+    ranks = run_ranks(size, trained, kind, dtype)
+    for short, long in ranks:
+        for a, b, c in zip(short, long, ranks[0][0]):
+            np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == torch.float32 else 1e-12)  # sums in another order
+            np.testing.assert_array_equal(a, c)
+
+
+def shares():
+    short, long = both()
+    data = list(range(10)) if short.rank == 0 else None
+    found = []
+    for shuffle, seed in ((False, None), (True, 3)):
+        a = communicators.scatter_dataset(data, short, shuffle=shuffle, seed=seed)
+        b = distributed_data.scatter_dataset(data, long, shuffle=shuffle, seed=seed)
+        found.append(([a[i] for i in range(len(a))], [b[i] for i in range(len(b))]))
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_shares_are_those_of_the_long_helper(size):
+    for rank in run_ranks(size, shares):
+        for a, b in rank:
+            assert a == b
+
+
+def too_few():
+    comm = communicators.create_communicator("naive")
+    communicators.scatter_dataset([1, 2], comm)
+
+
+def test_fewer_examples_than_processes():
+    with pytest.raises(RankError, match="2 examples cannot be shared by 3 processes"):
+        run_ranks(3, too_few)
+
+
+class Evaluator:
+    def evaluate(self):
+        rank = int(os.environ["RANK"])
+        return {"loss": torch.tensor(float(rank)), "accuracy": rank + 0.5}
+
+
+def evaluated():
+    comm = communicators.create_communicator("naive")
+    results = communicators.create_multi_node_evaluator(Evaluator(), comm).evaluate()
+    return {name: float(value) for name, value in results.items()}
+
+
+def test_results_of_evaluators_are_averaged():
+    assert run_ranks(3, evaluated) == [{"loss": 1.0, "accuracy": 1.5}] * 3
+
+
+def test_mpirun_is_refused(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match="torchrun"):
+        communicators.create_communicator("naive")

@@ -1,0 +1,80 @@
+"""Walks over modules beside Chainer's over the same links: paths, order, names."""
+
+import random
+
+import chainer
+import chainer.links as L
+import numpy as np
+import pytest
+from torch import nn
+
+from chainer2torch.native import links
+from chainer2torch.native.lists import ChainList, FunctionModule
+
+
+class Theirs(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.z = L.Convolution2D(1, 2, 3)
+            self.a = L.BatchNormalization(3)
+            self.parts = chainer.ChainList(L.Linear(2, 3), L.Linear(3, 4, nobias=True), L.EmbedID(2, 3))
+            self.M = L.LayerNormalization(5)
+            self.scale = chainer.Parameter(1.0, (3,))
+            self.again = self.z
+
+
+class Ours(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.z = nn.Conv2d(1, 2, 3)
+        self.a = nn.BatchNorm2d(3)
+        self.parts = nn.ModuleList([nn.Linear(2, 3), nn.Linear(3, 4, bias=False), nn.Embedding(2, 3)])
+        self.M = nn.LayerNorm(5)
+        self.scale = nn.Parameter(self.z.weight.new_ones(3))
+        self.again = self.z
+        self.nothing = None
+
+
+def relu(x):
+    return x
+
+
+PAIRS = (
+    (lambda: relu, lambda: FunctionModule(relu)),
+    (lambda: relu, nn.ReLU),
+    (lambda: relu, lambda: nn.Softmax(dim=1)),
+    (lambda: L.Linear(2, 3), lambda: nn.Linear(2, 3)),
+    (lambda: L.PReLU((4,)), lambda: nn.PReLU(4)),
+    (Theirs, Ours),
+    (lambda: chainer.ChainList(L.Linear(5, 1)), lambda: ChainList(nn.Linear(5, 1))),
+)
+
+
+def nets(seed):
+    """A Sequential of some layers in a Chain, on both sides."""
+    chosen = random.Random(seed).choices(PAIRS, k=7)
+    theirs = chainer.Sequential(*(make() for make, _ in chosen))
+    ours = nn.Sequential(*(make() for _, make in chosen))
+    return chainer.Chain(b=theirs, a=Theirs()), nn.ModuleDict({"b": ours, "a": Ours()})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_walks(seed):
+    theirs, ours = nets(seed)
+    if seed == 0:
+        assert len(list(ours.named_parameters())) > 20
+    found = list(links.namedparams(ours))
+    assert [(path, param.shape) for path, param in theirs.namedparams()] == [(p, tuple(x.shape)) for p, x in found]
+    assert [param for _, param in found] == list(links.params(ours))
+    assert [param.name for param in theirs.params()] == [links.parameter_name(ours, p) for p in links.params(ours)]
+    assert [path for path, _ in theirs.namedlinks()] == [path for path, _ in links.namedlinks(ours)]
+    assert len(list(theirs.links(skipself=True))) == len(list(links.links(ours, skipself=True)))
+    assert [c.name for c in theirs.children()] == ["a", "b"]
+    assert list(links.children(ours)) == [ours["a"], ours["b"]]
+
+
+def test_a_parameter_of_another_module():
+    with pytest.raises(StopIteration):
+        links.parameter_name(nn.Linear(2, 3), nn.Linear(2, 3).weight)
+    assert np.array_equal([p for p, _ in links.namedparams(Ours())][:3], ["/scale", "/M/beta", "/M/gamma"])

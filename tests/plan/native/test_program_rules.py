@@ -1,0 +1,90 @@
+"""Short helpers take the place of long ones in a program as a whole, or not at all."""
+
+import pytest
+
+from tests.support.native_programs import migrated
+
+PROGRAM = """
+import chainermn
+
+comm = chainermn.create_communicator('naive')
+model = L.Classifier(L.Linear(3, 2))
+optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(), comm)
+optimizer.setup(model)
+train = chainermn.scatter_dataset(data if comm.rank == 0 else None, comm, shuffle=True)
+"""
+
+
+def test_data_parallel_programs_get_the_short_helpers():
+    text = migrated(PROGRAM).code
+    assert "compat.MultiNodeOptimizer(compat.LateAdam(), comm)" in text
+    assert "compat.create_communicator('naive')" in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "comm.allreduce(x)",
+        "chainermn.functions.bcast(comm, x)",
+        "comm.split(0, 1).rank",
+        "comm.send_obj(1, 0)",
+        "chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(), comm, zero_fill=False)",
+    ],
+)
+def test_programs_that_exchange_more_get_the_long_ones(more):
+    text = migrated(PROGRAM + more + "\n").code
+    assert "MultiNodeOptimizer" not in text
+    assert "compat.create_multi_node_optimizer(compat.LateAdam(), comm)" in text
+
+
+OPTIMIZERS = """
+def make():
+    return {"adam": optimizers.Adam, "sgd": optimizers.SGD}
+
+def use(opt, model):
+    opt.setup(model)
+    opt.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+"""
+
+
+def test_optimizers_whose_class_is_a_value_are_short():
+    code = migrated(OPTIMIZERS).code
+    assert '{"adam": compat.LateAdam, "sgd": compat.LateSGD}' in code
+    assert "opt.add_hook(compat.WeightDecay(0.1))" in code
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "def f(p):\n    p.update_rule.hyperparam.lr = 0.1",
+        "def f(link):\n    link.disable_update()",
+        "class Own(optimizers.Adam):\n    pass",
+        "def f(opt):\n    opt.eta = 0.5",
+        "def f(opt):\n    setattr(opt, 'weight_decay_rate', 0.5)",
+        "def f(opt):\n    opt.loss_scaling()",
+    ],
+)
+def test_a_program_that_looks_into_optimizers_gets_the_long_ones(more):
+    code = migrated(OPTIMIZERS + more + "\n").code
+    assert "Late" not in code
+    assert '{"adam": compat.faithful_Adam, "sgd": compat.SGD}' in code
+    assert "opt.add_hook(compat.faithful_WeightDecay(0.1))" in code
+
+
+MADE = """
+def train(model):
+    optimizer = optimizers.SGD(lr=0.1)
+    optimizer.setup(model)
+    model.l1.disable_update()
+    optimizer.update(model, 1)
+"""
+
+
+def test_an_optimizer_some_of_whose_parameters_stand_still_is_no_optimizer_of_torch():
+    code = migrated(MADE).code
+    assert "torch.optim" not in code
+    assert "compat.SGD(lr=0.1)" in code
+    assert (
+        "torch.optim.SGD(model.parameters(), lr=0.1)"
+        in migrated(MADE.replace("model.l1.disable_update()", "pass")).code
+    )

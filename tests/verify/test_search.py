@@ -1,0 +1,130 @@
+"""Models that nobody described and whose modules were never meant to be imported: they are compared all the same."""
+
+import pytest
+
+from chainer2torch.verify.judge.outcome import PASSED
+from chainer2torch.verify.models.verify_models import verify_models
+from tests.support import model_batch
+
+SCRIPT = """
+import argparse
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from neighbour import FACTOR
+
+parser = argparse.ArgumentParser()
+parser.add_argument('data')
+parser.add_argument('--units', type=int, default=6)
+args = parser.parse_args()
+words = open('no_such_file').read().split()
+
+
+class Net(chainer.Chain):
+    def __init__(self, n_units, activation):
+        super().__init__(fc=L.Linear(5, n_units))
+        self.activation = activation
+
+    def __call__(self, x):
+        return self.activation(self.fc(x)) * FACTOR
+
+
+class Configured(chainer.Chain):
+    def __init__(self, config):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(config.n_in, config.n_units)
+
+    def forward(self, x):
+        return F.tanh(self.fc(x))
+
+
+class Wrapper(chainer.Chain):
+    def __init__(self, predictor):
+        super().__init__(predictor=predictor)
+
+    def __call__(self, *args):
+        x, t = args
+        return F.mean_squared_error(self.predictor(x), t)
+
+
+class Scale(chainer.Link):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.w = chainer.Parameter(1.0, (8,))
+
+    def encode(self, x):
+        return x * F.broadcast_to(self.w, x.shape)
+
+
+class Counter(chainer.Chain):
+    def __init__(self):
+        super().__init__(rnn=L.StatelessLSTM(8, 8))
+        self.c = self.h = None
+
+    def __call__(self, x):
+        self.c, self.h = self.rnn(self.c, self.h, x)
+        return self.h
+
+
+class Asks(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(4, len(words)))
+
+    def __call__(self, x):
+        return self.fc(x)
+
+
+model = Net(args.units, F.relu)
+for word in words:
+    model.train(word)
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = tmp_path_factory.mktemp("search")
+    folder = root / "src" / "chainer-1.5"
+    folder.mkdir(parents=True)
+    (folder / "train-net.py").write_text(SCRIPT)
+    (root / "src" / "parts").mkdir()
+    (root / "src" / "parts" / "neighbour.py").write_text("FACTOR = 3\n")
+    out = model_batch.migrated_tree(root / "src", root / "out")
+    told = []
+    report = verify_models(root / "src", out, steps=1, timeout=200, tell=lambda part, left: told.append(left))
+    assert told and told[-1] == 0
+    return report
+
+
+@pytest.mark.parametrize(
+    "name, note",
+    [
+        # as the script makes it, with the option's default
+        ("Net", "found by trying: Net(n_units=6, activation=F.relu) of f32[4,5]"),
+        ("Configured", "found by trying: Configured(config=types.SimpleNamespace(n_in=8, n_units=8)) of f32[4,8]"),
+        ("Wrapper", "found by trying: Wrapper(predictor=L.Linear(8, 8)) of f32[4,8], f32[4,8]"),
+        ("Scale", "found by trying: Scale().encode of f32[4,8]"),
+        ("Counter", "found by trying: Counter() of f32[4,8]"),
+    ],
+)
+def test_what_is_compared_and_with_what(report, name, note):
+    target = f"chainer-1.5/train-net:{name}"
+    outcomes = [o for o in report.outcomes if o.pair.row == target]
+    assert len(outcomes) == 4 and {o.status for o in outcomes} == {PASSED}, report.lines(verbose=True)
+    assert note in outcomes[0].notes
+
+
+def test_what_did_not_run_is_named_where_it_is_needed(report):
+    why = report.reason("chainer-1.5/train-net:Asks")
+    assert "words of chainer-1.5/train-net.py:12 is needed here" in why and "it is not run" in why
+
+
+def test_the_classes_are_counted(report):
+    assert report.classes()["chainer-1.5/train-net:Net"] == "proved"
+    assert report.lines()[-1] == "5 of 6 classes proved (83%); 1 not verified"
+    assert report.exit_code == 0
+    report.at_least = 90
+    assert report.exit_code == 1
+    assert report.lines()[-1] == "FAILED: 83% of the classes are proved, fewer than --at-least 90"
+    report.at_least = 0

@@ -1,0 +1,98 @@
+"""What a search tries next follows from what Chainer said of the attempt before."""
+
+import numpy as np
+import pytest
+
+from chainer2torch.verify.worker import model_text, search_values
+from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
+
+
+class _InvalidType(Exception):
+    def __init__(self, expect, actual):
+        super().__init__(expect + actual)
+        self.expect, self.actual = expect, actual
+
+
+def _repaired(inputs, arguments, error):
+    return list(search_values.repairs(inputs, arguments, error))
+
+
+def test_a_number_of_channels_that_does_not_fit():
+    found = _repaired({"x": VECTOR}, {"n_in": "5"}, _InvalidType("x.shape[1] == W.shape[1]", "8 != 5"))
+    assert ({"x": array("float32", (4, 5))}, {"n_in": "5"}) in found
+    assert ({"x": VECTOR}, {"n_in": "8"}) in found
+
+
+def test_another_rank():
+    found = _repaired({"x": VECTOR, "t": WORDS}, {}, _InvalidType("in_types[0].ndim == 4", "2 != 4"))
+    assert found[0] == ({"x": IMAGE, "t": WORDS}, {})
+
+
+def test_another_dtype():
+    found = _repaired({"x": VECTOR}, {}, _InvalidType("x.dtype.kind == i", "f != i"))
+    assert ({"x": dict(VECTOR, dtype="int32", below=2)}, {}) in found
+
+
+def test_arrays_that_numpy_cannot_join():
+    try:
+        np.ones((4, 8)) + np.ones((4, 3))
+    except ValueError as error:
+        found = _repaired({"x": VECTOR}, {}, error)
+    assert ({"x": array("float32", (4, 3))}, {}) in found
+
+
+def test_values_to_unpack():
+    found = _repaired({"x": VECTOR}, {}, ValueError("not enough values to unpack (expected 4, got 2)"))
+    assert found[0] == ({"x": IMAGE}, {})
+
+
+def test_options_grow_by_what_they_lack():
+    error = AttributeError("'types.SimpleNamespace' object has no attribute 'n_layers'")
+    found = _repaired({}, {"args": "types.SimpleNamespace(a=1)"}, error)
+    assert ({}, {"args": "types.SimpleNamespace(a=1, n_layers=2)"}) in found
+    found = _repaired({}, {"config": "{}"}, KeyError("n_units"))
+    assert ({}, {"config": "{'n_units': 8}"}) in found
+
+
+def test_films_and_images_of_other_sizes():
+    film = array("float32", (4, 3, 16, 32, 32))
+    sizes = [inputs["x"]["shape"] for inputs, _ in search_values.other_sides({"x": film}, {})]
+    assert [4, 3, 16, 64, 64] in sizes and [4, 3, 16, 224, 224] in sizes
+
+
+@pytest.mark.parametrize(
+    "name, first",
+    [("train", False), ("t", search_values.LABEL), ("xs", SENTENCES), ("batchsize", 4), ("x", IMAGE)],
+)
+def test_names_of_inputs(name, first):
+    assert search_values.inputs_for(name)[0] == first
+
+
+def test_inputs_begin_with_what_the_layers_take():
+    assert next(search_values.sorts(["x", "t"], "vectors")) == [VECTOR, search_values.LABEL]
+    assert next(search_values.sorts(["x"], "words")) == [WORDS]
+
+
+@pytest.mark.parametrize(
+    "path, target, place",
+    [
+        ("a/b.py", "a.b:N", ("", "a.b", "")),
+        ("a/__init__.py", "a:N", ("", "a", "")),
+        ("v-1/lib/net.py", "v-1/lib.net:N", ("v-1", "lib.net", "")),
+        ("a/my-net.py", "a/my-net:N", ("a", "my_net", "a/my-net.py")),
+        ("my-net.py", "./my-net:N", ("", "my_net", "my-net.py")),
+    ],
+)
+def test_targets(path, target, place):
+    assert model_text.target_of(path, "N") == target and model_text.place(target) == place
+
+
+def test_functions_under_pytorch():
+    """What a model is made from means the same on both sides."""
+    import torch
+
+    text = model_text.text("json:dumps", "F.leaky_relu", "", ["x"], torch=True)
+    assert "chainer" not in text
+    namespace = {}
+    exec(text.split("\n\nmodel =")[0], namespace)
+    assert float(namespace["F"].leaky_relu(torch.tensor(-1.0))) == pytest.approx(-0.2)
