@@ -60,6 +60,8 @@ def run(
 
 def _style(project: Project, asked: str) -> str:
     """The style of the run: that of an earlier one, whose helpers the files name, else the one that is asked for."""
+    if not any(tree.sources for tree in project.trees):  # then nothing more is imported
+        return asked
     from chainer2torch.vendor import compat_file
 
     found = {
