@@ -478,7 +478,7 @@ def test_first_values_of_torch_are_chosen_and_told(project):
         "        with self.init_scope():\n            self.c = L.Convolution2D(1, 2, 3)\n"
     )
     ours, theirs = run("migrate", project / "net.py"), run("migrate", project / "net.py", "--init", "torch")
-    assert "init_like_chainer" in ours.stdout and "init_like_chainer" not in theirs.stdout
+    assert "nn.init." in ours.stdout and "nn.init." not in theirs.stdout
     assert "PyTorch's own" in theirs.stderr and "PyTorch's own" not in ours.stderr
     (project / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")
     assert run("migrate", project / "net.py").stdout == theirs.stdout
