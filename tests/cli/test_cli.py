@@ -72,6 +72,14 @@ def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
     assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
 
 
+def test_a_check_without_chainer_does_not_look_at_the_helpers(tmp_path):
+    (tmp_path / "clean.py").write_text(CLEAN)
+    done = run(
+        "check", ".", cwd=tmp_path, code=WATCHED.replace('{"libcst",', '{"libcst", "chainer2torch.vendor.rooms",')
+    )
+    assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
+
+
 def test_migrating_imports_neither_torch_nor_chainer(project):
     done = run("migrate", ".", cwd=project, code=WATCHED)
     heavy = ["chainer2torch.analysis.flow", "chainer2torch.plan.edits", "chainer2torch.plan.passes", "libcst"]
@@ -470,7 +478,7 @@ def test_first_values_of_torch_are_chosen_and_told(project):
         "        with self.init_scope():\n            self.c = L.Convolution2D(1, 2, 3)\n"
     )
     ours, theirs = run("migrate", project / "net.py"), run("migrate", project / "net.py", "--init", "torch")
-    assert "init_like_chainer" in ours.stdout and "init_like_chainer" not in theirs.stdout
+    assert "nn.init." in ours.stdout and "nn.init." not in theirs.stdout
     assert "PyTorch's own" in theirs.stderr and "PyTorch's own" not in ours.stderr
     (project / "pyproject.toml").write_text("[tool.chainer2torch]\ninit = 'torch'\n")
     assert run("migrate", project / "net.py").stdout == theirs.stdout
