@@ -45,7 +45,7 @@ def models(stream: TextIO | None = None) -> Iterator[Callable[[ReportLike, int],
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    console = Console(file=stream or sys.stderr, soft_wrap=True, highlight=False, markup=False)
+    console = Console(file=stream or sys.stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)
     with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("classes", total=None)
         shown: set[str] = set()

@@ -80,6 +80,7 @@ def _near(name: str, table: Any) -> str:
         by_last.setdefault(full.rsplit(".", 1)[-1], []).append(full)
     near = difflib.get_close_matches(name, list(table.every), 3, cutoff=0.75)
     near += [by_last[word][0] for word in difflib.get_close_matches(last, by_last, 3, cutoff=0.7)]
+    near = near or [by_last[word][0] for word in difflib.get_close_matches(last, by_last, 3, cutoff=0.4)]
     near = list(dict.fromkeys(near))[:3]
     if near:
         return f"; did you mean {' or '.join(near)}?"

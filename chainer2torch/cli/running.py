@@ -38,7 +38,7 @@ def run(
         problems = finished(folders, writing)
         project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
         project.problems.extend(problems)
-    options = dataclasses.replace(options, style=_style(project, options.style))
+    options = dataclasses.replace(options, style=_style(project, "faithful" if options.only else options.style))
     for tree in project.trees:
         tree.style = options.style
     count = sum(len(tree.sources) for tree in project.trees)
@@ -60,6 +60,8 @@ def run(
 
 def _style(project: Project, asked: str) -> str:
     """The style of the run: that of an earlier one, whose helpers the files name, else the one that is asked for."""
+    if not any(tree.sources for tree in project.trees):  # then nothing more is imported
+        return asked
     from chainer2torch.vendor import compat_file
 
     found = {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
 import torch
 import torch.nn as nn
+from pytorch_pfn_extras import reporting
 
 from chainer2torch.native.data import collate_to
 from chainer2torch.native.devices import get_device, using_device
-from chainer2torch.native.training import call_with
+from chainer2torch.native.training import call_with, observers
 from chainer2torch.native.updaters import StandardUpdater, converted
 
 
@@ -42,8 +44,7 @@ class ParallelUpdater(StandardUpdater):
         super().__init__(iterator, optimizer, converter, None, loss_func, auto_new_epoch)
         if models is None and devices is None:
             raise ValueError("either models or devices must be specified")
-        if torch.distributed.is_torchelastic_launched():
-            raise RuntimeError("one process works for all devices: start it with python instead of torchrun")
+        refuse_torchrun()
         places = {name: None if device is None else get_device(device) for name, device in (devices or {}).items()}
         if models is None:
             target = self._optimizers["main"].target
@@ -74,7 +75,69 @@ class ParallelUpdater(StandardUpdater):
             optimizer.new_epoch()
 
 
-def update_copies(optimizer: Any, models: list[nn.Module]) -> None:
+class MultiprocessParallelUpdater(StandardUpdater):
+    """Adds the gradients of the batches of several devices, each from its own iterator, and updates once.
+
+    Only the first device reports. The optimizer's ``eps`` or rate is changed for the larger batch, as in Chainer. One
+    process works for all devices. Source: chainer.training.updaters.MultiprocessParallelUpdater.
+    """
+
+    def __init__(
+        self,
+        iterators: Any,
+        optimizer: Any,
+        converter: Any = collate_to,
+        devices: Any = (),
+        auto_new_epoch: bool = True,
+    ):
+        refuse_torchrun()
+        if isinstance(devices, dict):
+            devices = [devices["main"], *(device for name, device in devices.items() if name != "main")]
+        if len(iterators) != len(devices):
+            raise ValueError(f"{len(iterators)} iterators do not fit {len(devices)} devices")
+        self._allow_for_larger_batch(optimizer, len(devices))
+        super().__init__(iterators[0], optimizer, converter, devices[0], auto_new_epoch=auto_new_epoch)
+        models = [optimizer.target, *(copy.deepcopy(optimizer.target) for _ in devices[1:])]
+        self._shares = [(it, m.to(get_device(d)), get_device(d)) for it, m, d in zip(iterators, models, devices)]
+
+    @staticmethod
+    def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
+        name = type(optimizer).__name__
+        if name.endswith(("Adam", "AdaGrad", "RMSprop")):
+            optimizer.eps *= count
+        elif name.endswith(("RMSpropGraves", "AdaDelta")):
+            optimizer.eps *= count**2
+        elif hasattr(optimizer, "lr"):
+            optimizer.lr /= count
+
+    def update_core(self) -> None:
+        optimizer = self._optimizers["main"]
+        for iterator, model, device in self._shares:
+            batch = converted(self.converter, iterator.next(), device)
+            with using_device(device), contextlib.ExitStack() as stack:
+                if model is not optimizer.target:
+                    reporter = reporting.Reporter()
+                    for path, part in observers(model).items():
+                        reporter.add_observer(path, part)
+                    stack.enter_context(reporter.scope({}))
+                loss = call_with(model, batch)
+            model.zero_grad()
+            loss.backward()
+        update_copies(optimizer, [model for _, model, _ in self._shares], buffers=False)
+        if self.auto_new_epoch and self.is_new_epoch:
+            optimizer.new_epoch()
+
+
+def refuse_torchrun() -> None:
+    """Raises RuntimeError where torchrun has started a process for each device.
+
+    Source: chainer.training.updaters.ParallelUpdater.
+    """
+    if torch.distributed.is_torchelastic_launched():
+        raise RuntimeError("one process works for all devices: start it with python instead of torchrun")
+
+
+def update_copies(optimizer: Any, models: list[nn.Module], buffers: bool = True) -> None:
     """Updates the target of an optimizer with the gradients of all its copies, which get its new values.
 
     Source: chainer.training.updaters.ParallelUpdater.
@@ -83,5 +146,6 @@ def update_copies(optimizer: Any, models: list[nn.Module]) -> None:
     for model in others:
         add_gradients(optimizer.target, model)
     optimizer.update()
+    new = optimizer.target.state_dict() if buffers else dict(optimizer.target.named_parameters())
     for model in others:
-        model.load_state_dict(optimizer.target.state_dict())
+        model.load_state_dict(new, strict=buffers)

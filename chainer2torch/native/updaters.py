@@ -128,8 +128,11 @@ class StandardUpdater(Updater):
         device: Any = None,
         loss_func: Any = None,
         auto_new_epoch: bool = True,
+        input_device: Any = None,
     ):
         super().__init__(iterator, optimizer, converter, device)
+        if input_device is not None:
+            self.input_device = get_device(input_device)
         self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
         for each in self._optimizers.values():
             if device is not None:
@@ -137,7 +140,7 @@ class StandardUpdater(Updater):
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
-        batch = converted(self.converter, iterator.next(), self.device)
+        batch = converted(self.converter, iterator.next(), self.input_device)
         call_with(functools.partial(optimizer.update, self.loss_func or optimizer.target), batch)
         if self.auto_new_epoch and iterator.is_new_epoch:
             optimizer.new_epoch()

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 
 from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan.context import Context
@@ -129,22 +130,15 @@ class Decisions:
 
     # -- together, or on conditions --------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
     def provided(
         self,
         *,
         free: tuple[Claim, ...] = (),
         taken: tuple[Claim, ...] = (),
         near: tuple[ast.AST, tuple[str, ...]] | None = None,
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         """What is decided inside is carried out if these places are free, or taken, when the ledger comes to it."""
-        outer, self._into = self._into, []
-        try:
-            yield
-        finally:
-            inside, self._into = self._into, outer
-        if inside:
-            self._into.append(Provided(tuple(inside), free, taken, near))
+        return _OnCondition(self, free, taken, near)
 
     @contextlib.contextmanager
     def group(self, reason: str) -> Iterator[None]:
@@ -162,3 +156,26 @@ class Decisions:
 
 
 __all__ = ["Decisions"]
+
+
+class _OnCondition:
+    """The statement ``with decisions.provided(...)``; a pass runs it for every expression of a file."""
+
+    __slots__ = ("decisions", "free", "near", "outer", "taken")
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        free: tuple[Claim, ...],
+        taken: tuple[Claim, ...],
+        near: tuple[ast.AST, tuple[str, ...]] | None,
+    ) -> None:
+        self.decisions, self.free, self.taken, self.near = decisions, free, taken, near
+
+    def __enter__(self) -> None:
+        self.outer, self.decisions._into = self.decisions._into, []
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        inside, self.decisions._into = self.decisions._into, self.outer
+        if inside and kind is None:
+            self.decisions._into.append(Provided(tuple(inside), self.free, self.taken, self.near))

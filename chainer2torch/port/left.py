@@ -10,6 +10,9 @@ from pathlib import Path
 from chainer2torch.project import files
 
 _MARKER = re.compile(r"^[ \t]*# TODO\(chainer2torch (C2T\d{3})\): (.*)$")
+# the name, which for what begins in Python has a colon of its own, and what is said of it
+_SAID = re.compile(r"((?:Python 2: )?[^:]*)(?:: )?(.*)")
+_NAMED = 3
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:chainer|chainermn|cupy)\b", re.MULTILINE)
 _STATES = {"manual": 0, "review": 1}
 
@@ -24,12 +27,19 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Comments that say the same."""
+    """Comments that say the same of one or more names."""
 
     code: str
-    text: str
+    reason: str
+    symbols: tuple[str, ...]
     state: str
     places: tuple[Place, ...]
+
+    @property
+    def text(self) -> str:
+        """The names and what is said of them."""
+        more = f" and {len(self.symbols) - _NAMED} more" if len(self.symbols) > _NAMED else ""
+        return f"{', '.join(self.symbols[:_NAMED])}{more}: {self.reason}"
 
 
 def importing(out: Path, paths: Iterable[str]) -> list[str]:
@@ -49,15 +59,22 @@ def tasks(out: Path, paths: Iterable[str], manual: set[tuple[str, str]]) -> list
 
     ``manual`` has the code and the symbol of what was left as Chainer code.
     """
-    found: dict[tuple[str, str], list[Place]] = {}
+    found: dict[tuple[str, str], list[tuple[str, Place]]] = {}
     for path in paths:
         text = _text(out, path)
         if "TODO(chainer2torch" in text:
             for code, said, line in _comments(text.splitlines()):
-                found.setdefault((code, said), []).append(Place(path, line))
+                symbol, reason = _SAID.match(said).groups()  # type: ignore[union-attr]
+                found.setdefault((code, reason), []).append((symbol, Place(path, line)))
     made = [
-        Task(code, said, "manual" if (code, said.split(": ", 1)[0]) in manual else "review", tuple(places))
-        for (code, said), places in found.items()
+        Task(
+            code,
+            reason,
+            tuple(dict.fromkeys(symbol for symbol, _ in said)),
+            "manual" if any((code, symbol) in manual for symbol, _ in said) else "review",
+            tuple(place for _, place in said),
+        )
+        for (code, reason), said in found.items()
     ]
     return sorted(made, key=lambda task: (_STATES[task.state], -len(task.places), task.places[0].path))
 

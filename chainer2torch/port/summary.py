@@ -15,6 +15,7 @@ from chainer2torch.report.extras import Step
 from chainer2torch.report.model import Report
 
 _STEPS = 3
+_COMPARED = 2  # comparisons that have a line
 _WIDTH = 11
 
 
@@ -52,23 +53,27 @@ class Stand:
         """Where things stand: what was looked at, what was done, what is proved, what is left."""
         totals = self.report.totals()
         done = totals["exact"] + totals["close"]
-        migrated = f"{self.written.count} files written" if self.written.count else "nothing to write"
+        migrated = f"{_count(self.written.count, 'file')} written" if self.written.count else "nothing to write"
         if self.written.edited:
             migrated += f", {len(self.written.edited)} kept with your changes"
         lines = [
             ("looked at", f"{self.src}: {self.look.line()}"),
             ("migrated", f"to {self.out}: {migrated}; {done} of {totals['sites']} places of Chainer need nobody"),
         ]
-        lines += [("compared" if not i else "", compared.line()) for i, compared in enumerate(self.compared[:3])]
-        if self.tasks:
-            since = f" ({self.first} at first)" if self.first != self.places else ""
-            comments = f"{self.places} comment{'' if self.places == 1 else 's'} TODO(chainer2torch ...){since}"
-            lines.append(("left", f"{comments}, of {len(self.tasks)} kind{'' if len(self.tasks) == 1 else 's'}"))
-        else:
-            lines.append(("left", "no comment TODO(chainer2torch ...)"))
-        if self.importing:
-            lines.append(("", f"{len(self.importing)} files still import Chainer: {', '.join(self.importing[:3])}"))
+        lines += [
+            ("compared" if not i else "", compared.line()) for i, compared in enumerate(self.compared[:_COMPARED])
+        ]
+        lines.append(("left", self._left()))
         return lines
+
+    def _left(self) -> str:
+        since = f" ({self.first} at first)" if self.first != self.places else ""
+        text = f"{_count(self.places, 'comment')} TODO(chainer2torch ...){since}"
+        if self.tasks:
+            text += f", of {_count(len(self.tasks), 'kind')}"
+        if self.importing:
+            text += f"; {_count(len(self.importing), 'file')} with an import of Chainer"
+        return text
 
     def steps(self) -> list[Step]:
         """What to do next, in order."""
@@ -137,3 +142,7 @@ def lines(stand: Stand) -> Sequence[str]:
 def _short(text: str, width: int = 160) -> str:
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 3].rstrip() + "..."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -92,6 +92,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
         if used:
             wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
     changed = set(wanted)
+    said = _words(tree, texts) if changed else set()
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
@@ -110,7 +111,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                     "exists and was not written by chainer2torch, which needs that name "
                     "for its helpers; rename it and its imports, and run the command again",
                 )
-            new = compat_file.build(names, style=tree.style, said=_words(tree, texts)).encode()
+            new = compat_file.build(names, style=tree.style, said=said).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)

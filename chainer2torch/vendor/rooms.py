@@ -14,6 +14,7 @@ from pathlib import Path
 
 _TOOL = "chainer2torch"
 _WORD = re.compile(r"[^\W\d]\w*")
+_HEAD = re.compile(r"(?:async\s+def|def|class)\s+(\w+)")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -60,6 +61,7 @@ class Piece:
             uses=self.uses - {item.binds} | {item.module.split(".")[0]},
         )
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019
     def renamed(self, old: str, new: str) -> Piece:
         """With another name for a helper, its own definition included."""
         tree = ast.parse(self.text)
@@ -81,12 +83,21 @@ class Definition:
     """A top-level function, class or constant. What it uses is only looked up when it is needed itself."""
 
     names: tuple[str, ...]
-    node: ast.stmt
+    parsed: ast.stmt | None  # None: its rows are parsed when it is needed
     lines: list[str]
     path: Path
     package: str
     prefix: str = ""
     left_out: frozenset[int] = frozenset()  # rows of methods that go
+    rows: range = range(0)
+
+    @functools.cached_property
+    def node(self) -> ast.stmt:
+        """The statement, with its places in the room."""
+        if self.parsed is not None:
+            return self.parsed
+        tree = ast.parse("\n".join(self.lines[self.rows.start : self.rows.stop]), str(self.path))
+        return ast.increment_lineno(tree, self.rows.start).body[0]
 
     def with_body(self, body: list[ast.stmt], gone: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> Definition:
         """The class with another body; ``gone`` are the methods that it lacks."""
@@ -95,7 +106,7 @@ class Definition:
             ast.ClassDef(self.node.name, self.node.bases, self.node.keywords, body, self.node.decorator_list), self.node
         )
         rows = {row for method in gone for row in self._rows(method)}
-        return dataclasses.replace(self, node=node, left_out=frozenset(rows))
+        return dataclasses.replace(self, parsed=node, left_out=frozenset(rows))
 
     def _rows(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
         """The rows of a method, with its decorators, the comment above it and the blank rows above that."""
@@ -219,7 +230,12 @@ def read_room(path: Path, package: str, prefix: str = "") -> Room:
     taken: dict[str, tuple[str, str]] = {}
     definitions: list[Definition] = []
     rooms: set[str] = set()
-    for node in ast.parse(text, str(path)).body:
+    rest = list(lines)
+    for rows in _definition_rows(lines):  # most helpers are never needed: only what stands between them is parsed here
+        rest[rows.start : rows.stop] = [""] * len(rows)
+        head = next(found for row in rows if (found := _HEAD.match(lines[row])))
+        definitions.append(Definition((head[1],), None, lines, path, package, prefix, rows=rows))
+    for node in ast.parse("\n".join(rest), str(path)).body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             pass  # the module gets it anyhow
         elif isinstance(node, ast.ImportFrom) and _is_package(node.module or "", path, package):
@@ -241,7 +257,22 @@ def read_room(path: Path, package: str, prefix: str = "") -> Room:
             if names == ("__all__",):
                 continue
             definitions.append(Definition(names, node, lines, path, package, prefix))
+    definitions.sort(key=lambda definition: definition.rows.start if definition.parsed is None else definition.line)
     return Room(prefix + path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions))
+
+
+def _definition_rows(lines: list[str]) -> Iterator[range]:
+    """The rows of the functions and classes of a room, with their decorators: what is indented belongs to them."""
+    row = 0
+    while row < len(lines):
+        start = row
+        row += 1
+        if _HEAD.match(lines[start]) or lines[start].startswith("@"):
+            while row < len(lines) and not _HEAD.match(lines[row - 1]):
+                row += 1
+            while row < len(lines) and (not lines[row] or lines[row][0] in " )]}#"):
+                row += 1
+            yield range(start, row)
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:

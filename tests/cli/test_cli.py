@@ -72,6 +72,14 @@ def test_without_chainer_nothing_heavy_is_imported(tmp_path, arguments):
     assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
 
 
+def test_a_check_without_chainer_does_not_look_at_the_helpers(tmp_path):
+    (tmp_path / "clean.py").write_text(CLEAN)
+    done = run(
+        "check", ".", cwd=tmp_path, code=WATCHED.replace('{"libcst",', '{"libcst", "chainer2torch.vendor.rooms",')
+    )
+    assert done.stdout.endswith("heavy: [] status: 0\n"), done.stdout + done.stderr
+
+
 def test_migrating_imports_neither_torch_nor_chainer(project):
     done = run("migrate", ".", cwd=project, code=WATCHED)
     heavy = ["chainer2torch.analysis.flow", "chainer2torch.plan.edits", "chainer2torch.plan.passes", "libcst"]

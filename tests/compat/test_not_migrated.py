@@ -40,3 +40,16 @@ def test_only_the_top_of_an_imported_module_may_call_it() -> None:
 
 def test_it_has_no_special_names_of_its_own() -> None:
     assert not hasattr(not_migrated("chainer.a"), "__wrapped__")
+
+
+def test_the_error_names_the_comment_at_the_marked_place(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "net.py"
+    comment = "# TODO(chainer2torch C2T090): chainer.a.b: no rule"
+    path.write_text(f"missing = not_migrated('chainer')\n{comment}\nclass A(missing.a.b):\n    pass\n")
+    space: dict[str, object] = {"__name__": "net", "not_migrated": not_migrated}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(NotImplementedError) as raised:
+        space["A"]()  # type: ignore[operator]
+    assert f"{path}:2: `{comment}` says why" in str(raised.value)
+    with pytest.raises(NotImplementedError, match=r"the comment TODO\(chainer2torch \.\.\.\) says why"):
+        bool(not_migrated("chainer.other"))

@@ -11,8 +11,9 @@ import pytorch_pfn_extras.training.extensions as ppe_extensions
 import pytorch_pfn_extras.training.triggers as ppe_triggers
 import torch
 
-from chainer2torch.native.parallel_updaters import ParallelUpdater
-from chainer2torch.native import evaluators, iterators, shifts, states, trainer, triggers, updaters
+from chainer2torch.native.parallel_updaters import MultiprocessParallelUpdater, ParallelUpdater
+from chainer2torch.native import evaluators, iterators, shifts, states, trainer, training, triggers, updaters
+from tests.compat import test_parallel_updaters as parallel_programs
 from tests.compat import test_trainer as programs
 from tests.compat.test_trainer import Theirs
 
@@ -346,10 +347,29 @@ def test_a_batch_is_split_over_copies(tmp_path, loss_func):
     programs.same_log(*(programs.log_of(tmp_path / api.__name__) for api in BOTH))
 
 
+@pytest.mark.parametrize("name", parallel_programs.CASES)
+def test_each_device_has_its_own_batches(tmp_path, name):
+    log, weights = parallel_programs.by_chainer(name, str(tmp_path / "theirs"))
+    model = torch.nn.Linear(5, 4)
+    with torch.no_grad():
+        model.weight.copy_(torch.from_numpy(parallel_programs.WEIGHT))
+        model.bias.zero_()
+    opt = getattr(Light.optimizers, name)(**parallel_programs.CASES[name][0])
+    opt.setup(training.Classifier(model))
+    its = [iterators.SerialIterator(share, 4, shuffle=False) for share in parallel_programs.SHARES]
+    made = trainer.Trainer(MultiprocessParallelUpdater(its, opt, devices=[-1] * 3), (5, "epoch"), out=tmp_path / "ours")
+    made.extend(Extensions.LogReport(trigger=(1, "iteration")))
+    made.run()
+    assert (opt.epoch, made.updater.iteration) == (5, 10)
+    parallel_programs.check((log, weights), [p.detach().numpy() for p in model.parameters()], tmp_path / "ours")
+
+
 def test_what_cannot_be_split(monkeypatch):
     opt = Light.optimizers.SGD().setup(torch.nn.Linear(1, 1))
     with pytest.raises(ValueError, match="either models or devices"):
         ParallelUpdater(None, opt)
+    with pytest.raises(ValueError, match="1 iterators do not fit 2 devices"):
+        MultiprocessParallelUpdater([None], opt, devices=[-1, -1])
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
     with pytest.raises(RuntimeError, match="instead of torchrun"):
         ParallelUpdater(None, opt, devices={"main": -1})

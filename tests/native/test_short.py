@@ -13,6 +13,8 @@ NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
 LONGER = {
     "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
     "StatelessLSTM": (80, 12),
+    "params": (50, 6),  # the walk, and how a Sequential counts
+    "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
     "Communicator": (60, 5),
@@ -23,6 +25,8 @@ LONGER = {
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "SerialIterator": (60, 1),
+    "ParallelUpdater": (165, 14),
+    "MultiprocessParallelUpdater": (175, 15),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
@@ -34,8 +38,10 @@ INTERFACES = {
     "Evaluator": 45,
     "SerialIterator": 55,
     "Updater": 35,
+    "MultiprocessIterator": 35,
+    "ParallelUpdater": 36,
+    "MultiprocessParallelUpdater": 42,
 }
-INTERFACES["MultiprocessIterator"] = 35
 LATE = (145, 11)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from chainer2torch import weights
+from chainer2torch.native.weight_files import state_part
 
 
 def load_state(file):
@@ -60,3 +61,22 @@ def test_what_the_weights_command_converts(tmp_path, ending):
 def test_a_file_that_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "model")
+
+
+def test_a_part_of_a_snapshot(tmp_path):
+    """Chainer's paths in what a manager of pytorch-pfn-extras, or torch.save of a model, has written."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 1)))
+    torch.save({"models": {"main": model.state_dict()}, "optimizers": {}}, tmp_path / "snapshot")
+    torch.save(model.state_dict(), tmp_path / "model")
+    for file, path, part in (
+        ("snapshot", "updater/model:main/", model),
+        ("snapshot", "updater/model:main/1/0/", model[1][0]),
+        ("model", "1/", model[1]),
+        ("model", "", model),
+    ):
+        found = state_part(tmp_path / file, path)
+        assert list(found) == list(part.state_dict())
+        assert all((found[key] == value).all() for key, value in part.state_dict().items())
+    for file, path in (("snapshot", "updater/model:other/"), ("snapshot", "1/"), ("model", "2/")):
+        with pytest.raises(KeyError):
+            state_part(tmp_path / file, path)

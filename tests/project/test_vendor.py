@@ -11,6 +11,7 @@ import pytest
 
 from chainer2torch import compat, native
 from chainer2torch.vendor import compat_file
+from chainer2torch.vendor import rooms as rooms_module
 from chainer2torch.vendor.compat_file import VendorError
 
 TOY = {
@@ -270,3 +271,18 @@ def test_any_helpers_can_be_shipped_together(package, at_least):
                 if not name.startswith("__") and homes.setdefault(name, path.stem) != path.stem
             ]
     assert len(homes) > at_least and not clashes
+
+
+@pytest.mark.parametrize("folder", [compat, native], ids=lambda module: module.__name__)
+def test_definitions_that_are_parsed_when_they_are_needed_are_those_of_the_whole_module(folder):
+    root = Path(folder.__file__).parent
+    rooms = [path for path in sorted(root.rglob("*.py")) if path.name != "__init__.py"]
+    assert len(rooms) > 15
+    for path in rooms:
+        found = rooms_module.read_room(path, folder.__name__).definitions
+        shown = {name: ast.dump(one.node, include_attributes=True) for one in found for name in one.names}
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                assert shown.pop(node.name) == ast.dump(node, include_attributes=True), (path, node.name)
+        assert {name for one in found if one.parsed is not None for name in one.names} == shown.keys()
+        assert [one.line for one in found] == sorted(one.line for one in found)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chainer2torch.report import baseline, formats, verification
 from chainer2torch.report.causes import causes
-from chainer2torch.report.extras import Extras
+from chainer2torch.report.extras import Extras, Step
 from chainer2torch.report.formats.html import diff, render
 from chainer2torch.report.linediff import opcodes
 from chainer2torch.report.model import MIGRATED, FileRow, Report
@@ -377,3 +377,38 @@ def test_errors_by_layer_are_plotted():
     heights = [float(height) for height in re.findall(r'<rect [^>]*height="([\d.]+)"', plot)]
     assert len(heights) == 2 and heights[0] < heights[1] == 200  # what is off the scale is as high as the plot
     assert "<title>/conv: 1.0e-07</title>" in plot and reports.HOSTILE not in plot
+
+
+def test_where_a_port_stands_and_what_is_next():
+    steps = tuple(
+        Step(f"out/{n}.py:{n}", f"do {n} {reports.HOSTILE}", "chainer2torch explain C2T090") for n in range(5)
+    )
+    text = render(reports.report(), dataclasses.replace(reports.extras(), facts=(("left", "9 comments"),), steps=steps))
+    assert "<dt>left</dt><dd>9 comments</dd>" in text and "<summary>2 more</summary>" in text
+    assert text.count('class="done" data-key="out/') == 5 and reports.HOSTILE not in text
+    assert text.index("Where it stands") < text.index("Next, in this order") < text.index("Verdict")
+    assert "Where it stands" not in render(reports.report(), reports.extras())
+
+
+def test_places_have_boxes_and_files_say_that_they_were_python_2():
+    report = reports.report()
+    report.files[0] = dataclasses.replace(report.files[0], python2=True)
+    text = render(report, reports.extras())
+    places = sum(site.open for site in report.sites)
+    assert text.count('<input type="checkbox" class="done"') == places == 2
+    assert text.count("was Python 2") == 1
+
+
+@browser
+@pytest.mark.browser
+def test_marks_are_kept_and_counted(tmp_path):
+    script = """(() => {
+      const box = document.querySelector(".causes input.done");
+      box.click();
+      const kept = JSON.parse(localStorage.getItem("chainer2torch " + location.pathname));
+      const marked = [kept.length === 1 && kept[0] === box.dataset.key, document.getElementById("marked").textContent];
+      const struck = document.querySelectorAll(".causes > .all-done").length;
+      document.getElementById("unmark").click();
+      return [...marked, struck, document.querySelectorAll("input.done:checked").length];
+    })()"""
+    assert in_browser(tmp_path, page(), f"return {script}") == [True, "1 of 2 places marked as done.", 1, 0]

@@ -12,6 +12,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 
 CLASSIFIER = "chainer.links.Classifier"
+_MODES = frozenset({"test", "train"})  # of version 1: the layer is put into the mode, and called with its input
 _MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 
 
@@ -27,7 +28,8 @@ def call_link(
         interpreter.calls_of_any.add(node)
     for site in link.sites:
         # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
-        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not keywords
+        more = set(keywords) - (_MODES if interpreter.rules.style == "native" else frozenset())
+        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not more
         seen = _as_input(first) if plain else UNKNOWN
         interpreter.layer_inputs[site] = join(interpreter.layer_inputs.get(site), seen)
         if node is not None:

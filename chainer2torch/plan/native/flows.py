@@ -7,8 +7,8 @@ These questions are the same for all kinds of objects; what is done with an obje
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
+from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
@@ -144,14 +144,19 @@ def returned(context: Context, node: ast.AST) -> str:
     return ""
 
 
-def _references(context: Context, info: FuncInfo) -> Iterator[tuple[ast.AST | None, ast.AST]]:
+def _references(context: Context, info: FuncInfo) -> list[tuple[ast.AST | None, ast.AST]]:
     """The expressions that are a function, with what they stand in."""
-    for module in context.analysis.project.modules.values():
+    return context.analysis.once(_read_functions).get(info, [])
+
+
+def _read_functions(analysis: Facts) -> dict[FuncInfo, list[tuple[ast.AST | None, ast.AST]]]:
+    found: dict[FuncInfo, list[tuple[ast.AST | None, ast.AST]]] = {}
+    for module in analysis.project.modules.values():
         for node in module.source.of(ast.Name, ast.Attribute):
-            if isinstance(node.ctx, ast.Load) and any(
-                isinstance(k, Func) and k.info is info for k in options(context.analysis.kind(node))
-            ):
-                yield module.source.parents.get(node), node
+            if isinstance(node.ctx, ast.Load):
+                for info in {k.info for k in options(analysis.kind(node)) if isinstance(k, Func)}:
+                    found.setdefault(info, []).append((module.source.parents.get(node), node))
+    return found
 
 
 __all__ = ["passed", "returned", "stored"]

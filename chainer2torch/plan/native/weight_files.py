@@ -21,10 +21,11 @@ from chainer2torch.rules.signature import BindError, Bound
 _SAVE = "torch.save(obj.state_dict(), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
+_LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
-_ONLY = frozenset({"file", "filename", "obj", "compression", "strict"})
+_ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path"})
 
 
 def run(context: Context) -> Decisions:
@@ -50,10 +51,11 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
     obj = bound.given.get("obj")
     if path is None or obj is None or not bound.given.keys() <= _ONLY or not _is_native(context, objects, obj, path):
         return
+    if {"strict", "path"} <= bound.given.keys():
+        return
     operands = {"obj": context.operand(obj), "file": context.operand(path)}
-    decisions.replace(call, _template(name, bound), operands if "strict" not in bound.given else {
-        **operands, "strict": context.operand(bound.given["strict"])
-    })  # fmt: skip
+    operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
+    decisions.replace(call, _template(name, bound), operands)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
 
@@ -61,6 +63,8 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
 def _template(name: str, bound: Bound) -> str:
     if ".save_" in name:
         return _SAVE
+    if "path" in bound.given:
+        return _LOAD_PART
     return _LOAD_SOME if "strict" in bound.given else _LOAD
 
 

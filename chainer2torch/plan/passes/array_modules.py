@@ -8,6 +8,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Replace
 from chainer2torch.plan.questions.xp_devices import is_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
@@ -45,7 +46,10 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
             template = "xp == numpy" if positive else "xp != numpy"
         else:
             template = "compat.on_cpu(xp)" if positive else "not compat.on_cpu(xp)"
-        decisions.replace(node, template, {"xp": context.operand(module)})
+        # a comparison in the place of a comparison needs no parentheses
+        parenthesize = context.choices.style != "native" and context.needs_parentheses(node)
+        operands = {"xp": context.operand(module)}
+        decisions.edit(node, Replace(context.source.span(node), template, operands, parenthesize=parenthesize))
         _consume(context, decisions, name, reference)
         return
 

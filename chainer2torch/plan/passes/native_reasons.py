@@ -10,7 +10,7 @@ from chainer2torch.plan.native.concerns import is_native, native_objects
 
 _KEPT = "keeps Chainer's own form: {}"
 ONE_PROCESS = "; one process works for all devices"
-_PARALLEL = "chainer.training.updaters.ParallelUpdater"
+_PARALLEL = tuple(f"chainer.training.updaters.{name}" for name in ("ParallelUpdater", "MultiprocessParallelUpdater"))
 
 
 def run(context: Context) -> Decisions:
@@ -22,12 +22,13 @@ def run(context: Context) -> Decisions:
     for call in context.source.of(ast.Call):
         symbol = context.reference(call.func)
         row = context.rules.rows.get(symbol) if symbol is not None else None
-        if row is None or row.state not in ("exact", "close"):
+        if row is None or row.state not in ("exact", "close") and row.name not in _PARALLEL:
             continue
         made = [i for i in objects.of(context.kind(call)) if objects.analysis.makers.get(i.site) is call]
         reason = next((r for r in map(objects.reason, made) if r), "")
         if reason:
-            message = _KEPT.format(reason) + ONE_PROCESS * (row.name == _PARALLEL)
+            message = _KEPT.format(reason) if row.state in ("exact", "close") else row.next
+            message += ONE_PROCESS * (row.name in _PARALLEL)
             decisions.refine(call.func, row, row.state, message, of=row.name)
     return decisions
 

@@ -195,7 +195,11 @@ class _Function:
 
         What is a part of another of them is left out.
         """
-        before = [node for node in nodes_of(self.scope) if getattr(node, "lineno", call.lineno) < call.lineno]
+        before = [
+            node
+            for node in nodes_of(self.scope)
+            if getattr(node, "lineno", call.lineno) < call.lineno and not self._is_of_inner_function(node)
+        ]
         callees = [node.func for node in before if isinstance(node, ast.Call)]
         objects = [callee.value for callee in callees if isinstance(callee, ast.Attribute)]
         for nodes in (callees, objects, before):
@@ -204,6 +208,21 @@ class _Function:
                 break
         own = sorted(text for text in found if not any(text.startswith(f"{other}.") for other in found))
         return tuple(found[text] for text in own if text != "self")
+
+    def _is_of_inner_function(self, node: ast.AST) -> bool:
+        """Whether an expression begins with a name of a function inside of this one, which is not seen here."""
+        root = node
+        while isinstance(root, (ast.Call, ast.Attribute)):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        inner = self.source.enclosing(node, *_FUNCTIONS, ast.Lambda)
+        while inner not in (None, self.scope) and isinstance(root, ast.Name):
+            assert isinstance(inner, (*_FUNCTIONS, ast.Lambda))
+            names = [n for n in ast.walk(inner) if isinstance(n, (ast.Name, ast.arg))]
+            bound = {n.arg if isinstance(n, ast.arg) else n.id for n in names if not _reads(n)}
+            if root.id in bound:
+                return True
+            inner = self.source.enclosing(inner, *_FUNCTIONS, ast.Lambda)
+        return False
 
     def _is_link(self, node: ast.AST) -> TypeGuard[ast.expr]:
         return (
@@ -219,6 +238,10 @@ class _Function:
         text = ast.unparse(node)
         functions = {ast.unparse(n.func) for n in ast.walk(self.scope) if isinstance(n, ast.Call)}
         return text in functions and any(f"{text}.{name}" in functions for name in ("cleargrads", "zerograds"))
+
+
+def _reads(node: ast.Name | ast.arg) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def _receiver(call: ast.Call) -> str:

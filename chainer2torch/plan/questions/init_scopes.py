@@ -38,7 +38,7 @@ def initialized_by_scope(context: Context, call: ast.Call) -> ast.With | None:
         isinstance(scope, ast.With)
         and _is_init_scope(context, scope)
         and _assigns_to_self(statement, call)
-        and not _looked_at(scope)
+        and not context.ask(_looked_at, scope)
         and not any(keeps_no_links(context, t.value) for t in statement.targets if isinstance(t, ast.Attribute))
     ):
         return scope
@@ -54,7 +54,7 @@ def _is_init_scope(context: Context, scope: ast.With) -> bool:
     return row is not None and row.function == "init_scope"
 
 
-def _looked_at(scope: ast.With) -> bool:
+def _looked_at(context: Context, scope: ast.With) -> bool:
     """Whether the scope itself may change or share a parameter, which must happen after the layers are filled."""
     owner = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
     made = {

@@ -70,7 +70,7 @@ def render(report: Report, extras: Extras) -> str:
         untouched=sum(row.status == NO_CHAINER for row in report.files),
         symbols=[{"name": name, "next": extras.next_step(name), **counts} for name, counts in report.symbols().items()],
         problems=report.problems,
-        notes=[*report.notes, *declared(report)],
+        notes=[*(shown.within(note) for note in report.notes), *declared(report)],
         mentions=report.mentions,
         comparison=extras.comparison,
         facts=extras.facts,
@@ -132,6 +132,10 @@ class _Paths:
         absolute = bool(paths) and all(os.path.isabs(path) for path in paths)
         self.folder = os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else ""
 
+    def within(self, text: str) -> str:
+        """A sentence with its paths as they are shown."""
+        return text.replace(self.folder.rstrip("/") + "/", "") if self.folder else text
+
     def __call__(self, path: str) -> str:
         return Path(os.path.relpath(path, self.folder)).as_posix() if self.folder else path
 
@@ -191,6 +195,7 @@ def _files(report: Report, extras: Extras, strings: _Strings, shown: _Paths) -> 
                 "left": row.left,
                 "counts": {state: sum(site.state == state for site in row.sites) for state in STATES},
                 "new": sum(id(site) in new for site in row.sites),
+                "python2": row.python2,
                 "symbols": " ".join(sorted({site.symbol for site in row.sites})),
                 "data": _json({"sites": sites, "diff": diffs[number]}),
             }

@@ -84,8 +84,8 @@ def run_batches(
                 break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                batch = running.pop(future)
                 _add(report, *future.result())
+                del running[future]
                 if tell is not None:
                     tell(report, sum(map(len, [*waiting, *running.values()])))
     except KeyboardInterrupt:

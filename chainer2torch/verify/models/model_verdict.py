@@ -27,12 +27,12 @@ def outcome_of(
             + (
                 "the worker ended before this case"
                 if ended.status is not None
-                else "its time was up before this case (--timeout, or name the models one by one)"
+                else "its time was up before this case (--timeout, --budget, or name the models one by one)"
             )
         )
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
-        outcome.original_refuses = True
+        outcome.float32_only = pair.dtype == "float64"
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)

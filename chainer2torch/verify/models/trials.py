@@ -303,7 +303,7 @@ def helpers_root(out: Path, module: str) -> str:
 def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any] | None) -> Left:
     """Why nothing that was tried is taken."""
     if record is None:
-        return dataclasses.replace(what, why="the Chainer worker ended before this model was tried")
+        return dataclasses.replace(what, why="the Chainer worker ended or its time was up before it was tried")
     if "attempt" in record:
         said = f"Chainer: {record['type']} in {record['phase']}: {' '.join(record['message'].split())[:300]}"
         said += f" ({record['tried']} attempts, the best: {record['attempt']})"

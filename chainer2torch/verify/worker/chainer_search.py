@@ -20,6 +20,8 @@ from . import chainer_snippets, missing, model_text, search_room, search_values,
 _MOST = 400
 # Attempts without coming farther after which a search ends.
 _PATIENCE = 120
+# Attempts that end where a package or what a module would have made is needed.
+_LACKING = 2
 _SECONDS_EACH = 10
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
@@ -44,6 +46,7 @@ class Search(object):
         self.end = time.process_time() + seconds
         self.tried = self.farther = self.begun = 0
         self.seen, self.errors = set(), set()
+        self.lacking = 0
         self.score = (-1, 0, 0)
         self.best = None
         self.size = 0
@@ -62,7 +65,7 @@ class Search(object):
                     "trace": "", "tried": 0}  # fmt: skip
         for number, method in enumerate(methods):
             share = (self.end - time.process_time()) / (len(methods) - number)
-            self.begun = self.tried
+            self.begun, self.lacking = self.tried, 0
             self.farther, self.score = self.tried, (-1, 0, 0)
             found = self._of_method(cls, constructor, method, time.process_time() + share)
             if found is not None:
@@ -200,6 +203,7 @@ class Search(object):
     def _over(self, end):
         return (
             self.tried - self.begun >= _MOST
+            or self.lacking > _LACKING
             or self.tried - self.farther > _PATIENCE
             or time.process_time() > min(end, self.end)
         )
@@ -210,13 +214,14 @@ class Search(object):
         One that repairs another has come farther if it fails in a way that is new.
         """
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
-        if key in self.seen:
+        if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
         self.tried += 1
         phase, error, score = self._attempt(attempt)
         if error is None:
             return True
+        self.lacking += isinstance(error, (ImportError, missing.NotRun))
         words = repr(error)
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)

@@ -16,6 +16,7 @@ class Kept(object):
         the names of dicts in a part that hold values as its attributes do (buffers).
         """
         self._has_graph = has_graph
+        self._tables = tables
         self._saved = [
             (table, {name: _copied(value) for name, value in table.items()})
             for part in parts
@@ -25,7 +26,7 @@ class Kept(object):
     def restore(self):
         """Takes back what calls have left behind."""
         for table, before in self._saved:
-            for name in [name for name, value in table.items() if self._is_left(value)]:
+            for name in [n for n, value in table.items() if n not in self._tables and self._is_left(value)]:
                 if name in before:
                     table[name] = _copied(before[name])
                 else:

@@ -140,6 +140,10 @@ class _Missing(object):
     __hash__ = object.__hash__
 
 
+class NotRun(RuntimeError):
+    """Something is needed that a module would have made if it had been run."""
+
+
 class _NotRun(_Missing):
     """What a statement would have bound that was left out when its module was imported."""
 
@@ -153,7 +157,7 @@ class _NotRun(_Missing):
         return _NotRun(self._name_ + "." + name, self._why_)
 
     def _raises(self, *_, **__):
-        raise RuntimeError("{} is needed here, and was not made: {}".format(self._name_, self._why_))
+        raise NotRun("{} is needed here, and was not made: {}".format(self._name_, self._why_))
 
     __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
     __setattr__ = __delattr__ = __instancecheck__ = __subclasscheck__ = __eq__ = __ne__ = __lt__ = __gt__ = _raises

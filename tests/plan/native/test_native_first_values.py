@@ -182,3 +182,15 @@ class Net(chainer.Chain):
             self.a = L.Convolution2D(n, 20, 5)
 """
     assert "compat.conv(2, n, 20, 5)" in migrated(source, IMPORTS).code
+
+
+def test_a_mode_in_a_call_leaves_a_plain_layer() -> None:
+    """Version 1 says ``test=`` in each call: the layer is put into the mode, so it needs no other class."""
+    forward = "self.bn(F.reshape(x, (2, 4, 3, 3)), test=True)"
+    code, module = _of_version(1, net("self.bn = L.BatchNormalization(4)", forward=forward))
+    assert isinstance(module.bn, torch.nn.BatchNorm2d) and "compat.call_in_mode(self.bn, False, " in code
+    module.bn.running_var.fill_(4)
+    x = torch.arange(72.0)
+    expected = x.reshape(2, 4, 3, 3) / math.sqrt(4 + 2e-5)
+    torch.testing.assert_close(module(x), expected)
+    assert module.bn.training

@@ -1,0 +1,101 @@
+"""Results come file by file; what was not reached is not verified."""
+
+import time
+
+import pytest
+
+from chainer2torch.cli import progress
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.models import batches
+from chainer2torch.verify.models.batches import run_batches
+from chainer2torch.verify.models.model_cases import Setting
+from chainer2torch.verify.models.models_report import ModelsReport
+from chainer2torch.verify.models.trials import Left
+from chainer2torch.verify.results import VerifyReport
+
+
+def _left(*targets):
+    return [Left(target, "why", hints={}) for target in targets]
+
+
+def _outcome(target, dtype="float32", status=PASSED, **changes):
+    outcome = Outcome(Pair(target, target, dtype, "", "", dtype=dtype), status, compared=status == PASSED)
+    for name, value in changes.items():
+        setattr(outcome, name, value)
+    return outcome
+
+
+def test_a_batch_is_a_folder_and_what_cannot_be_tried_comes_first():
+    found = list(batches.batches([], [], [*_left("a.b:X", "a.c:Y", "d.e:Z", "a.b:W"), Left("q:Q", "never")]))
+    assert [batch.targets() for batch in found] == [["q:Q"], ["a.b:X", "a.b:W", "a.c:Y"], ["d.e:Z"]]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """``run(behaviour)``: three batches, each run by ``behaviour(batch)``; gives the report and what was told."""
+
+    def run(behaviour, **given):
+        monkeypatch.setattr(batches, "_run", lambda batch, setting: behaviour(batch))
+        report, told = ModelsReport([], [], {}), []
+        todo = batches.batches([], [], _left("a:X", "b.c:Y", "d.e:Z"))
+        run_batches(todo, Setting(tmp_path, tmp_path, **given), report, lambda part, left: told.append(left))
+        return report, told
+
+    return run
+
+
+def _proved(batch):
+    return VerifyReport([_outcome(target) for target in batch.targets()], [], {"torch": "2"}), []
+
+
+def test_results_are_told_as_they_come(run):
+    report, told = run(_proved)
+    assert sorted(told, reverse=True) == told and told[-1] == 0 and len(told) == 3
+    assert set(report.classes().values()) == {"proved"} and report.exit_code == 0
+
+
+def test_what_the_budget_does_not_reach_is_named(run):
+    report, told = run(_proved, end=time.monotonic() - 1)
+    assert told == [] and set(report.classes().values()) == {"not verified"}
+    assert "not reached: its time was up before it was reached (--budget)" in report.reason("a:X")
+
+
+def test_an_interrupt_keeps_what_is_there(run):
+    def interrupted(batch):
+        if batch.targets() == ["b.c:Y"]:
+            raise KeyboardInterrupt
+        return _proved(batch)
+
+    report, _ = run(interrupted)
+    assert report.classes()["b.c:Y"] == "not verified" and "proved" in report.classes().values()
+    assert report.problems == ["interrupted"] and report.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "cases, state",
+    [
+        ([_outcome("n:N"), _outcome("n:N", "float64")], "proved"),
+        ([_outcome("n:N"), _outcome("n:N", "float64", UNVERIFIED, float32_only=True)], "proved"),
+        ([_outcome("n:N"), _outcome("n:N", "float32", UNVERIFIED)], "in part"),
+        ([_outcome("n:N", status=FAILED, raised=True), _outcome("n:N")], "raises"),
+        ([_outcome("n:N", status=FAILED, raised=True), _outcome("n:N", status=FAILED)], "differs"),
+        ([_outcome("n:N", status=UNVERIFIED)], "not verified"),
+    ],
+)
+def test_what_becomes_of_a_class(cases, state):
+    assert ModelsReport(cases, [], {}).classes() == {"n:N": state}
+
+
+def test_a_percentage_that_is_asked_for():
+    report = ModelsReport([_outcome("n:N"), _outcome("n:M", status=UNVERIFIED)], [], {})
+    assert report.exit_code == 0 and report.lines()[-1] == "1 of 2 classes proved (50%); 1 not verified"
+    report.at_least = 60
+    assert report.exit_code == 1 and "fewer than --at-least 60" in report.lines()[-1]
+
+
+def test_classes_are_printed_once_with_their_reason(capsys):
+    report = ModelsReport([_outcome("n:N"), _outcome("n:M", status=UNVERIFIED, reasons=["no  such\nthing"])], [], {})
+    with progress.models() as tell:
+        tell(report, 1)
+        tell(report, 0)
+    assert capsys.readouterr().err.splitlines() == ["proved        n:N", "not verified  n:M: no such thing"]

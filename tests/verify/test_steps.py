@@ -1,0 +1,84 @@
+"""What the harness itself does between calls, and calls of Chainer 1 on the side of the original."""
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.verify.worker import first_version, kept_state
+
+
+class _Part:
+    def __init__(self):
+        self.h = None
+        self.seen = []
+        self.count = 0
+
+
+def _has_graph(value):
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None
+
+
+def test_what_was_computed_is_taken_back_and_all_else_stays():
+    part, weight = _Part(), torch.ones(2, requires_grad=True)
+    before = kept_state.Kept([part], _has_graph)
+    for _ in range(2):
+        part.h, part.new, part.count = weight * 2, (weight + 1, 3), part.count + 1
+        part.seen.append(weight * 3)
+        before.restore()
+        assert part.h is None and part.seen == [] and not hasattr(part, "new")
+    assert part.count == 2
+
+
+def test_states_that_are_buffers():
+    module = torch.nn.Module()
+    module.register_buffer("h", torch.zeros(2))
+    module.register_buffer("mean", torch.zeros(2))
+    before = kept_state.Kept(module.modules(), _has_graph, ["_buffers"])
+    module.h = module.h + torch.ones(2, requires_grad=True)
+    module.mean = module.mean + 1
+    before.restore()
+    assert float(module.h.sum()) == 0 and float(module.mean.sum()) == 2
+
+
+@pytest.fixture
+def old(monkeypatch):
+    """Chainer with the calls of version 1."""
+    for name in first_version._FUNCTIONS + ["dropout"]:
+        monkeypatch.setattr(F, name, getattr(F, name))
+    for cls in (L.Inception, L.ConvolutionND, L.LSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway):
+        monkeypatch.setattr(cls, "__init__", cls.__init__)
+    for name in first_version._PLACES:
+        monkeypatch.setattr(getattr(L, name), "__init__", getattr(L, name).__init__)
+    monkeypatch.setattr(L.BatchNormalization, "forward", L.BatchNormalization.forward)
+    monkeypatch.setattr(chainer.Variable, "__init__", chainer.Variable.__init__)
+    monkeypatch.setattr(chainer.Variable, "volatile", "off", raising=False)
+    monkeypatch.setattr(L, "GRU", L.GRU)
+    patches = first_version.FirstVersion()
+    patches.install()
+    return patches
+
+
+def test_arguments_of_version_1(old):
+    x = np.ones((2, 3, 8, 8), np.float32)
+    assert chainer.Variable(x, volatile="on").shape == x.shape
+    conv = L.Convolution2D(3, 4, 3, 1, 0, 1.4, 0.5, nobias=True)
+    assert conv.b is None and conv(x).shape == (2, 4, 6, 6)
+    assert L.Linear(3, 2, 1.0, 0.5).b is not None and L.Linear(3, 2, True).b is None
+    assert F.relu(x, use_cudnn=False).shape == x.shape
+    assert (F.dropout(x, train=False).data == 1).all() and (F.dropout(x, 0.5, True).data != 1).any()
+
+
+def test_modes_of_version_1(old):
+    x = np.random.RandomState(0).normal(3, 2, (6, 4)).astype(np.float32)
+    bn = L.BatchNormalization(4)
+    with chainer.using_config("train", False):
+        assert abs(float(F.mean(bn(x)).data)) > 1 and (F.dropout(x).data == x).all()
+        old.is_meant = True
+        assert abs(float(F.mean(bn(x)).data)) < 1e-5 and (F.dropout(x).data != x).any()
+        assert abs(float(F.mean(bn(x, test=True)).data)) > 0.1
+    assert L.GRU is L.StatelessGRU
+    old.is_meant = False
+    assert L.GRU is not L.StatelessGRU
