@@ -57,6 +57,8 @@ class LateOptimizer(torch.optim.Optimizer):
         start: Any = [{"params": [], "t": 0, "epoch": 0}]
         super().__init__(start, **options)
         self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}
+        self.register_step_pre_hook(_before_step)
+        self.register_step_post_hook(_after_step)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)
@@ -104,13 +106,9 @@ class LateOptimizer(torch.optim.Optimizer):
         """One step; with ``lossfun`` the gradients of its value are computed first."""
         if lossfun is not None:
             self.compute_gradients(lossfun, *args, **kwds)
-        fill_missing_gradients(self)
-        self.call_hooks()
-        self.t += 1
         # a graph that was built before can still go backward, as in Chainer
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()
-        self.call_hooks("post")
 
     def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
         """The gradients of what a function gives. Another loss may share its graph, except that of a module.
@@ -130,6 +128,16 @@ class LateOptimizer(torch.optim.Optimizer):
     def new_epoch(self, auto: bool = False) -> None:
         """Counts an epoch."""
         self.epoch += 1
+
+
+def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    fill_missing_gradients(optimizer)
+    optimizer.call_hooks()
+    optimizer.t += 1
+
+
+def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    optimizer.call_hooks("post")
 
 
 class LateSGD(LateOptimizer, torch.optim.SGD):

@@ -347,3 +347,17 @@ def test_by_name():
     for name in names:
         made = getattr(late_optimizers.OptimizersByName, name)()
         assert type(made).__name__ == "Late" + name
+
+
+def test_step_of_libraries_on_torch_calls_the_hooks_and_counts():
+    """An agent of PFRL calls ``step()`` and knows nothing of ``update()``."""
+    steps, updates = (late_optimizers.LateAdamW(0.1, weight_decay_rate=0.1).setup(models()[1]) for _ in range(2))
+    for optimizer in (steps, updates):
+        optimizer.add_hook(late_hooks.WeightDecay(0.3))
+        optimizer.add_hook(HalveOurs())
+        for _ in range(3):
+            optimizer.target.a.grad = torch.ones(3, 4).double()
+            (optimizer.step if optimizer is steps else optimizer.update)()
+    assert steps.t == updates.t == 3
+    assert all(torch.equal(a, b) for a, b in zip(steps.target.parameters(), updates.target.parameters()))
+    assert not torch.equal(steps.target.a, models()[1].a)

@@ -88,3 +88,21 @@ def test_an_optimizer_some_of_whose_parameters_stand_still_is_no_optimizer_of_to
         "torch.optim.SGD(model.parameters(), lr=0.1)"
         in migrated(MADE.replace("model.l1.disable_update()", "pass")).code
     )
+
+
+def test_methods_of_version_1_call_the_short_hooks():
+    code = migrated(
+        """
+def step(optimizer):
+    optimizer.zero_grads()
+    optimizer.clip_grads(5)
+    optimizer.weight_decay(0.1)
+    optimizer.update()
+
+def main(chosen):
+    optimizer = chosen[0] if chosen else optimizers.SGD()
+    step(optimizers.SGD())
+"""
+    ).code
+    assert "optimizer.call_hook(compat.GradientClipping(5))" in code
+    assert "optimizer.call_hook(compat.WeightDecay(0.1))" in code
