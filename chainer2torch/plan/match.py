@@ -76,6 +76,7 @@ class Question:
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
 
@@ -259,6 +260,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     # the calls of a layer that are seen pass its input and nothing else
     "called_plainly": lambda q: q.input_kind is None or q.input_kind != UNKNOWN,
     "walks_freely": lambda q: q.walks_freely(),
+    "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,

@@ -12,7 +12,7 @@ from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
 from chainer2torch.plan.questions.first_values import FirstValues, first_values
 from chainer2torch.plan.questions.flatten import flattens
-from chainer2torch.plan.questions.free_walks import walks_freely
+from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -71,6 +71,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         on_device=_on_device(context, reading),
         may_be_none=lambda node: may_be_none(context, node),
         walks_freely=lambda: walks_freely(context, call),
+        walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )

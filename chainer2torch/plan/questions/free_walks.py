@@ -9,6 +9,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.plan.context import Context
 
 _WALKS = frozenset({"params", "children"})
+_KEEP_ORDER = frozenset({"enumerate", "list", "zip"})
 _NAMES = frozenset({"name", "link", "update_rule"})
 
 
@@ -17,8 +18,22 @@ def walks_freely(context: Context, call: ast.Call) -> bool:
 
     A parameter that is reached twice comes once from torch: where a project shares links, the answer is no.
     """
-    loop = context.source.parents.get(call)
-    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.iter is not call:
+    return _loops(context, call, call)
+
+
+def walks_in_order(context: Context, call: ast.Call) -> bool:
+    """Whether a loop walks freely or, through ``enumerate`` and ``zip``, in an order that both sides share."""
+    outer: ast.AST = call
+    while isinstance(parent := context.source.parents.get(outer), ast.Call) and outer in parent.args:
+        if not isinstance(parent.func, ast.Name) or parent.func.id not in _KEEP_ORDER:
+            return False
+        outer = parent
+    return _loops(context, call, outer)
+
+
+def _loops(context: Context, call: ast.Call, iterable: ast.AST) -> bool:
+    loop = context.source.parents.get(iterable)
+    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.iter is not iterable:
         return False
     names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     inside = ast.walk(loop if isinstance(loop, ast.For) else context.source.statement(call))

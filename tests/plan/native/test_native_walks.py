@@ -16,6 +16,10 @@ def code_of(source: str) -> str:
         ("print(list(net.params()))", "print(list(compat.params(net)))"),
         ("print(dict(net.namedparams()))", "print(dict(compat.namedparams(net)))"),
         ("print(list(net.children()))", "print(list(compat.children(net)))"),
+        (
+            "for i, f in enumerate(chainer.ChainList(net).children()): f",
+            "in enumerate(nn.ModuleList([net]).children()):",
+        ),
         ("print(list(net.links(skipself=True)))", "print(list(compat.links(net, skipself=True)))"),
         ("print(dict(net.namedlinks()))", "print(dict(compat.namedlinks(net)))"),
         (
