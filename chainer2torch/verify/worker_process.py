@@ -123,13 +123,24 @@ def run_cases(
         if not gpu_lost:
             if not result.status or not left or not result.versions or len(problems) > _MOST_DEATHS or timeout <= 0:
                 break
-            _died(folder, left.pop(0)["id"], result.status)
+            dead = _current(folder, left)
+            left.remove(dead)
+            _died(folder, dead["id"], result.status)
         if not left:
             break
         # The results file is appended to, so every turn sees all records so far.
         job = {**job, "cases": left}
     records, _ = _records(folder / "results.jsonl")
     return dataclasses.replace(result, records=records, problem="\n".join(problems) or None)
+
+
+def _current(folder: Path, left: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The case that a worker died of: the one that it names, else the first without a record."""
+    try:
+        name = json.loads((folder / wire.CURRENT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        name = None
+    return next((case for case in left if case["id"] == name), left[0])
 
 
 def _died(folder: Path, case: str, status: int) -> None:

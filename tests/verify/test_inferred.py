@@ -205,8 +205,6 @@ def test_a_port_that_differs_fails(report):
         ("net:Digits", "Chainer: InvalidType in first forward"),  # the original refuses the inputs
         ("net:Ends", "Chainer: WorkerDied in run"),  # or ends its process
         ("net:Opaque", "output: holds no array that can be compared"),
-        ("net:Activated", "constructor argument activation is not the size of a layer"),
-        ("train:Late", "its module does something when it is imported, in line 12"),
     ],
 )
 def test_what_the_original_refuses_or_the_code_leaves_open_is_not_verified(report, target, reason):
@@ -255,7 +253,7 @@ class Net(chainer.Chain):
     found, left = infer(src, out, ())
     expected = FORWARDS[body]
     if isinstance(expected, list):
-        assert [list(entry.inputs.values()) for entry, *_ in found] == [expected], left
+        assert [list(some.entries[0].inputs.values()) for some in found] == [expected], left
     else:
         assert found == [] and len(left) == 1 and str(left[0]).startswith(f"net:Net: {expected}"), left
 
@@ -263,7 +261,7 @@ class Net(chainer.Chain):
 def test_what_is_known_or_has_no_counterpart_is_left_out(tmp_path):
     src, out = _write(tmp_path, port=PORT.replace("class Body", "class Trunk"))
     found, left = infer(src, out, {"net:Classify", "net:Words"})
-    assert [entry.target for entry, *_ in found] == ["net:Digits", "net:Ends", "net:Opaque"]
+    assert [some.target for some in found] == ["net:Digits", "net:Ends", "net:Opaque"]
     assert "net:Body: net.py of out has no class of this name" in map(str, left)
     assert not any("Classify" in what.target or "Words" in what.target for what in left)
 
@@ -271,6 +269,6 @@ def test_what_is_known_or_has_no_counterpart_is_left_out(tmp_path):
 def test_names_choose_among_them(tmp_path):
     src, out = _write(tmp_path)
     report = verify_models(src, out, ["Activated"])
-    assert [o.pair.row for o in report.outcomes] == ["net:Activated"] and report.exit_code == 1
+    assert {o.pair.row for o in report.outcomes} == {"net:Activated"} and report.exit_code == 1
     with pytest.raises(ModelsError, match="no model is named Nobody"):
         verify_models(src, out, ["Nobody"])

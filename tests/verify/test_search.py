@@ -101,9 +101,9 @@ def report(tmp_path_factory):
     "name, note",
     [
         # as the script makes it, with the option's default
-        ("Net", "found by trying: Net(n_units=6, activation=F.relu) of f32[4,5]"),
-        ("Configured", "found by trying: Configured(config=types.SimpleNamespace(n_in=8, n_units=8)) of f32[4,8]"),
-        ("Wrapper", "found by trying: Wrapper(predictor=L.Linear(8, 8)) of f32[4,8], f32[4,8]"),
+        ("Net", "found by trying: Net(6, F.relu) of f32[4,5]"),
+        ("Configured", "found by trying: Configured(types.SimpleNamespace(n_in=8, n_units=8)) of f32[4,8]"),
+        ("Wrapper", "found by trying: Wrapper(L.Linear(8, 8)) of f32[4,8], f32[4,8]"),
         ("Scale", "found by trying: Scale().encode of f32[4,8]"),
         ("Counter", "found by trying: Counter() of f32[4,8]"),
     ],

@@ -85,6 +85,7 @@ def test_inputs_begin_with_what_the_layers_take():
         ("a/__init__.py", "a:N", ("", "a", "")),
         ("v-1/lib/net.py", "v-1/lib.net:N", ("v-1", "lib.net", "")),
         ("a/my-net.py", "a/my-net:N", ("a", "my_net", "a/my-net.py")),
+        ("chainermn/dcgan/net.py", "chainermn/dcgan.net:N", ("chainermn", "dcgan.net", "")),
         ("my-net.py", "./my-net:N", ("", "my_net", "my-net.py")),
     ],
 )

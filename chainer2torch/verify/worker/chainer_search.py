@@ -10,6 +10,7 @@ import collections
 import inspect
 import json
 import os
+import re
 import time
 
 import chainer
@@ -23,6 +24,8 @@ _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
+# A first parameter of this name is given, whatever its default is: 64 images take long.
+_BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
     "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
@@ -33,6 +36,10 @@ _NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "re
 
 Attempt = collections.namedtuple("Attempt", "arguments method inputs")
 Tried = collections.namedtuple("Tried", "score number attempt error phase")
+
+
+class NothingToCompare(TypeError):
+    """An attempt ran to its end and gave nothing to compare."""
 
 
 class Search(object):
@@ -47,6 +54,7 @@ class Search(object):
         self.tried = self.farther = self.begun = 0
         self.seen, self.errors = set(), set()
         self.lacking = 0
+        self.positional = []
         self.score = (-1, 0, 0)
         self.best = None
         self.size = 0
@@ -57,6 +65,7 @@ class Search(object):
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
+            self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
         methods = list(self._methods(cls))
@@ -104,7 +113,9 @@ class Search(object):
         for parameter in found:
             if parameter.kind == parameter.VAR_POSITIONAL:
                 needed.append("*")
-            elif parameter.kind != parameter.VAR_KEYWORD and parameter.default is parameter.empty:
+            elif parameter.kind == parameter.VAR_KEYWORD:
+                continue
+            elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
                 needed.append(parameter.name)
         return needed
 
@@ -221,7 +232,7 @@ class Search(object):
         phase, error, score = self._attempt(attempt)
         if error is None:
             return True
-        self.lacking += isinstance(error, (ImportError, missing.NotRun))
+        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare))
         words = repr(error)
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
@@ -261,7 +272,11 @@ class Search(object):
     # -- one attempt -------------------------------------------------------------------------------------------------
 
     def _arguments(self, attempt):
-        return ", ".join("{}={}".format(name, value) for name, value in attempt.arguments.items())
+        """By place where they have to be given: a port may have other names for them."""
+        return ", ".join(
+            value if name in self.positional else "{}={}".format(name, value)
+            for name, value in attempt.arguments.items()
+        )
 
     def _text(self, attempt):
         return "{}({}){} of {}".format(
@@ -284,11 +299,12 @@ class Search(object):
                 result = namespace["run"](**{n: drawn(spec) for n, spec in zip(names, attempt.inputs.values())})
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
-                raise TypeError("output: holds no array that can be compared")
+                raise NothingToCompare("output: holds no array that can be compared")
             self.size = size_of(namespace["model"])
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
-            return phase, error, reach.score()
+            lines, applied = reach.score()
+            return phase, error, (lines + isinstance(error, NothingToCompare), applied)
 
 
 def size_of(model):

@@ -30,6 +30,7 @@ def work(job, folder):
     made, open_ = {}, []
     with search_room.cheap_weights():
         for case in job["cases"]:
+            results.begin(case["id"])
             old.is_meant = case["is_first_version"]
             record = run_case(case, job, defaults, folders, made)
             if record["status"] == "ok" or not case["hints"]:
@@ -38,6 +39,7 @@ def work(job, folder):
                 open_.append((case, record))
         # Those that need others come after them.
         for case, record in open_:
+            results.begin(case["id"])
             old.is_meant = case["is_first_version"]
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):

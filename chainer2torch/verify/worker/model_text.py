@@ -22,6 +22,10 @@ FUNCTIONS = {
 }
 
 
+# Folders of these names cannot be imported: the packages of the same names are there already.
+_TAKEN = frozenset(["chainer", "chainermn", "chainerx", "numpy", "torch"])
+
+
 def place(target):
     """Folder, module and file (where its name is not the module's) of ``a.b:Class`` or ``folder-1.5/b:Class``.
 
@@ -39,7 +43,7 @@ def place(target):
 def target_of(path, name):
     """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder."""
     parts = re.sub(r"(/__init__)?\.py$", "", path).split("/")
-    odd = [i for i, part in enumerate(parts) if not part.isidentifier()]
+    odd = [i for i, part in enumerate(parts) if not part.isidentifier() or (i + 1 < len(parts) and part in _TAKEN)]
     if not odd:
         return ".".join(parts) + ":" + name
     if odd[-1] == len(parts) - 1:

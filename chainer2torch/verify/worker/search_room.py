@@ -61,7 +61,7 @@ class _Late(Exception):
 
 @contextlib.contextmanager
 def limited(seconds):
-    """Ends a block after some seconds, where the system can."""
+    """Ends a block after some seconds of its own time, where the system can."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -69,13 +69,13 @@ def limited(seconds):
     def late(*_):
         raise _Late("it ran for more than {} seconds".format(seconds))
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextlib.contextmanager

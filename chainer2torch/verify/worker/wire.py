@@ -18,6 +18,8 @@ from collections.abc import Mapping
 import numpy
 
 ENCODING = "utf-8"
+# The case that runs now.
+CURRENT = "current.json"
 
 
 class Results(object):
@@ -36,6 +38,10 @@ class Results(object):
                 stream.update(arrays)
         self._lines.write(json.dumps(record) + "\n")
         self._lines.flush()
+
+    def begin(self, case_id):
+        """Says which case runs now, where they do not run in the order of the job."""
+        write_json(os.path.join(self.folder, CURRENT), case_id)
 
     def array_file(self, case_id):
         """Where the arrays of a case go one by one."""
