@@ -171,7 +171,9 @@ def _compared(
             for number, script in enumerate(found.scripts[:9], 1):
                 click.echo(f"  {number}. {visible(script.command)}")
             chosen = click.prompt(
-                "Which script to run in lockstep, too (0: none)?", type=click.IntRange(0, 9), default=0
+                "Which script to run in lockstep, too (0: none)?",
+                type=click.IntRange(0, min(9, len(found.scripts))),
+                default=0,
             )
             scripts = tuple(script.command for script in found.scripts[chosen - 1 : chosen]) if chosen else ()
 

@@ -3,10 +3,12 @@
 import json
 import textwrap
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from chainer2torch import verify
+from chainer2torch.cli import porting
 from chainer2torch.cli.app import cli
 from chainer2torch.cli.errors import guarded
 from chainer2torch.port import checks, left, look, state
@@ -186,6 +188,20 @@ def test_scripts_are_compared_when_asked(project, compared):
     assert [rest for _, _, rest in calls] == [(), (["train.py", "--epoch", "1"],)]
     assert "train.py --epoch 1: 1 equal" in said and "run it in both" not in said
     assert "train.py --epoch 1: 1 equal" in port("--yes", status=1), "it is remembered"
+
+
+@pytest.mark.parametrize("answers, ran", [("n\n", 0), ("y\n0\n", 1), ("y\n7\n1\n", 2)])
+def test_on_a_terminal_it_asks_before_code_runs(project, tmp_path, compared, answers, ran):
+    found = look.Look(1, (), "", (), (look.Script("train.py", ("--epoch", "1")),), (), ())
+    (tmp_path / "out").mkdir()
+
+    @click.command()
+    def ask():
+        porting._compared(project, tmp_path / "out", State(), found, {}, False, (), True, {})
+
+    done = CliRunner().invoke(ask, input=answers)
+    assert done.exception is None and "This runs the code of both versions." in done.output
+    assert len(compared[0]) == ran and ("1. train.py --epoch 1" in done.output) == (ran > 0)
 
 
 def test_what_cannot_be_compared_says_why(project, monkeypatch, compared):
