@@ -14,8 +14,9 @@ from chainer2torch.cli import options
 from chainer2torch.cli.command import Command
 from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
-from chainer2torch.cli.running import exit_code, extras_of, run, show_problems, write_report
+from chainer2torch.cli.running import checked, exit_code, extras_of, run, show_problems, write_report
 from chainer2torch.cli.settings import Goal, settings
+from chainer2torch.project.output import Change
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
@@ -66,6 +67,7 @@ def port(
     A second call goes on: it keeps what you have changed in OUT, and compares only what is new.
     """
     from chainer2torch.port import state, summary
+    from chainer2torch.project import output
 
     if not src.is_dir():
         raise Failure(f"{src}: no such folder")
@@ -76,7 +78,12 @@ def port(
     remembered = state.load(out)
     asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     project = run((src,), chosen)
-    stand = _stand(project, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing)
+    changes = output.changes(project)
+    if remembered is None:  # later calls write what this one has looked at, or a little more
+        checked(project, changes, chosen)
+    stand = _stand(
+        project, changes, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing
+    )
     report = stand.report
     show_problems(report)
     extras = dataclasses.replace(
@@ -92,6 +99,7 @@ def port(
 
 def _stand(
     project: Project,
+    changes: list[Change],
     src: Path,
     out: Path,
     page: Path,
@@ -113,7 +121,7 @@ def _stand(
         raise Failure(f"{src}: there are no Python files")
     if asks:
         click.echo(f"{visible(str(src))}: {visible(found.line())}", err=True)
-    written, state = writing.write(project, out, remembered, force)
+    written, state = writing.write(project, changes, out, remembered, force)
     report = project.report(migrated=True)
     report.written = True
     encoded = {path: tree.sources[path].encode(text) for path, text in modern.items()}

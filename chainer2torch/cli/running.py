@@ -38,7 +38,7 @@ def run(
         problems = finished(folders, writing)
         project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
         project.problems.extend(problems)
-    options = dataclasses.replace(options, style=_style(project, options.style))
+    options = dataclasses.replace(options, style=_style(project, "faithful" if options.only else options.style))
     for tree in project.trees:
         tree.style = options.style
     count = sum(len(tree.sources) for tree in project.trees)

@@ -30,6 +30,12 @@ def _on_host(x: Any) -> Any:
 
 
 _PLAIN = (np.generic, np.dtype, np.finfo, np.iinfo)
+_VIEWS: dict[str, Any] = {
+    "broadcast_to": Tensor.broadcast_to,
+    "ravel": Tensor.ravel,
+    "reshape": Tensor.reshape,
+    "swapaxes": Tensor.swapaxes,
+}
 
 
 class ArrayModule:
@@ -48,6 +54,8 @@ class ArrayModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in _VIEWS:
+            return lambda a, *places: _VIEWS[name](self.asarray(a), *places)
         found = getattr(getattr(np, self.part) if self.part else np, name)
         if isinstance(found, types.ModuleType):
             return ArrayModule(self.device, name)
@@ -100,24 +108,12 @@ class ArrayModule:
     def get_array_module(self, *args: Any) -> Any:
         return array_module(*args)
 
-    def reshape(self, a: Any, shape: Any) -> Any:
-        return self.asarray(a).reshape(shape)
-
-    def ravel(self, a: Any) -> Any:
-        return self.asarray(a).ravel()
-
     def transpose(self, a: Any, axes: Any = None) -> Any:
         x = self.asarray(a)
         return x.permute(tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
 
-    def swapaxes(self, a: Any, axis1: Any, axis2: Any) -> Any:
-        return self.asarray(a).swapaxes(axis1, axis2)
-
     def expand_dims(self, a: Any, axis: Any) -> Any:
         return self.asarray(a).unsqueeze(axis)
-
-    def broadcast_to(self, array: Any, shape: Any) -> Any:
-        return self.asarray(array).broadcast_to(shape)
 
     def shuffle(self, x: Any) -> None:
         """Reorders the first axis in place. Source: numpy.random.shuffle."""

@@ -69,6 +69,14 @@ def call_with(function: Callable[..., Any], batch: Any) -> Any:
     return function(**batch) if isinstance(batch, dict) else function(batch)
 
 
+def call_with_parts(function: Callable[..., Any], batch: Any) -> Any:
+    """Calls a function with the parts of a batch of a DataLoader, whose collation gives a list for a tuple.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+    return call_with(function, tuple(batch) if isinstance(batch, list) else batch)
+
+
 def start_clock(manager: Any) -> None:
     """Lets extensions that run before training ask for ``elapsed_time``; else it begins with the first iteration.
 

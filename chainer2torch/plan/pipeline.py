@@ -137,7 +137,7 @@ PASSES: tuple[Pass, ...] = (
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
     ),
     _pass("kept_gradients", kept_gradients.run),
-    _pass("links", links.run),
+    _pass("links", links.run, overrides=[(Part.EDIT, "references")]),  # a base that is given its links
     _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_members", overridden_members.run, when=_always),
     _pass("registration", registration.run),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 
 from chainer2torch.port.state import State, digest
 from chainer2torch.project import files, output
 from chainer2torch.project.files import FileError
+from chainer2torch.project.output import Change
 from chainer2torch.project.scan import Project
 
 
@@ -24,10 +26,12 @@ class Written:
     behind: tuple[str, ...] = ()
 
 
-def write(project: Project, out: Path, state: State | None, force: bool) -> tuple[Written, State]:
+def write(
+    project: Project, changes: Iterable[Change], out: Path, state: State | None, force: bool
+) -> tuple[Written, State]:
     """Writes the copy of the one folder of a project, and what is remembered of it."""
     (tree,) = project.trees
-    wanted = {change.relative: change for change in output.changes(project)}
+    wanted = {change.relative: change for change in changes}
     new = {change.relative: change.new for change in wanted.values() if change.relative not in tree.broken}
     for entry in tree.entries:
         if entry.kind == "file" and entry.python and entry.relative not in new:

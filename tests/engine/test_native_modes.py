@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from chainer2torch.engine import FileResult, migrate_source
+from chainer2torch.engine import FileResult, migrate_source, migrate_sources
 from chainer2torch.plan.options import Options
 from chainer2torch.vendor import compat_file
 
@@ -146,3 +146,33 @@ def test_a_link_in_a_list_needs_the_switch_of_all_modules() -> None:
 def test_a_switch_for_good_stays_the_threads() -> None:
     found = lines("chainer.config.train = False\ndef drop(x):\n    return F.dropout(x)\n")
     assert "return F.dropout(x, training=compat.is_training())" in found
+
+
+def test_a_block_under_a_switch_for_good_sets_the_threads_mode_too(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    body = "def drop(x):\n    return F.dropout(x, 0.9)\n" + MODEL.format(call="drop(self.l(x))")
+    body += "\ndef run(x):\n    model = Net()\n    with chainer.using_config('train', False):\n        y = model(x)\n"
+    body += "    chainer.config.train = True\n    return y, model.l(x)\n"
+    result = native(body)
+    assert "compat.eval_mode(model)" in result.code
+    dropped, plain = loaded(result, tmp_path, monkeypatch).run(torch.arange(3))
+    assert torch.equal(dropped, plain)
+
+
+RUN = "def run(model, x):\n    with chainer.using_config('train', False):\n        return model(x)\n\nrun(Net(), 1)\n"
+PLAIN = HEAD + MODEL.format(call="self.l(x)") + "\n" + RUN
+
+
+@pytest.mark.parametrize(
+    ("first", "helper"),
+    [
+        ("", "evaluating"),
+        ("from other import Holder\n", "eval_mode"),
+        ("import importlib\n", "eval_mode"),
+        ("import pkg.other\n", "evaluating"),
+    ],
+)
+def test_only_files_that_meet_decide_on_each_other(first: str, helper: str) -> None:
+    other = HEAD + MODEL.format(call="self.l(x)") + "\nclass Holder(chainer.Chain):\n    def __init__(self):\n"
+    other += "        super().__init__()\n        self.all = [Net()]\n"
+    found = migrate_sources({"a.py": first + PLAIN, "other.py": other}, options=Options(style="native"))
+    assert f"compat.{helper}(model)" in found["a.py"].code

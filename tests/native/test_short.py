@@ -13,6 +13,8 @@ NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
 LONGER = {
     "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
     "StatelessLSTM": (80, 12),
+    "params": (50, 6),  # the walk, and how a Sequential counts
+    "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
     "Communicator": (60, 5),

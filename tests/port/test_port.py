@@ -12,6 +12,7 @@ from chainer2torch.cli.errors import guarded
 from chainer2torch.port import checks, left, look, state
 from chainer2torch.port.state import State
 from chainer2torch.port.writing import write
+from chainer2torch.project.output import changes
 from chainer2torch.project.scan import Project, collect
 
 EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)\n"
@@ -108,14 +109,15 @@ def test_a_change_is_told_from_what_a_killed_call_wrote(project, tmp_path):
     """Between the two states that are saved a file may have the old text or the new one."""
     found = collect([project])
     out = tmp_path / "copy"
-    write(found, out, None, False)
+    write(found, changes(found), out, None, False)
     old, new = (project / "net.py").read_bytes(), b"import chainer\n"
     (project / "net.py").write_bytes(new)
     again = state.load(out)
     again.written["net.py"] = [state.digest(old), state.digest(new)]
     for present in (old, new):
         (out / "net.py").write_bytes(present)
-        written, _ = write(collect([project]), out, State(dict(again.written)), False)
+        found = collect([project])
+        written, _ = write(found, changes(found), out, State(dict(again.written)), False)
         assert not written.edited and (out / "net.py").read_bytes() == new
 
 

@@ -397,3 +397,18 @@ def test_places_have_boxes_and_files_say_that_they_were_python_2():
     places = sum(site.open for site in report.sites)
     assert text.count('<input type="checkbox" class="done"') == places == 2
     assert text.count("was Python 2") == 1
+
+
+@browser
+@pytest.mark.browser
+def test_marks_are_kept_and_counted(tmp_path):
+    script = """(() => {
+      const box = document.querySelector(".causes input.done");
+      box.click();
+      const kept = JSON.parse(localStorage.getItem("chainer2torch " + location.pathname));
+      const marked = [kept.length === 1 && kept[0] === box.dataset.key, document.getElementById("marked").textContent];
+      const struck = document.querySelectorAll(".causes > .all-done").length;
+      document.getElementById("unmark").click();
+      return [...marked, struck, document.querySelectorAll("input.done:checked").length];
+    })()"""
+    assert in_browser(tmp_path, page(), f"return {script}") == [True, "1 of 2 places marked as done.", 1, 0]

@@ -190,3 +190,32 @@ def test_the_summary_counts_them(tmp_path):
     )  # of one class, but a case of its own
     assert report.exit_code == 0
     assert "4 cases equal (2 of them but for rounding in float32), 0 failed, 0 not verified" in report.lines()
+
+
+def _refused(dtype, status, reason, **changes):
+    outcome = Outcome(Pair(f"m-train@{dtype}", "net:N", dtype, "", "", dtype=dtype), status, [reason], compared=1)
+    for name, value in changes.items():
+        setattr(outcome, name, value)
+    return outcome
+
+
+@pytest.mark.parametrize("error, rounded", [(3e-6, True), (3e-4, False)])
+def test_a_program_of_float32_is_held_against_chainers_own_float64(error, rounded):
+    """PyTorch mixes no dtypes: there its float64 pass stops."""
+    exact = np.ones(4)
+    chainer = {"m-train@float32": {"out": np.float32([1, 1, 1, 1 + 1e-6])}, "m-train@float64": {"out": exact}}
+    torch = {"m-train@float32": {"out": np.float32([1, 1, 1, 1 + error])}, "m-train@float64": {}}
+    single = _refused("float32", FAILED, "out: differs", failures=1, differing={"out": "differs"})
+    double = _refused("float64", FAILED, "expected m1 and m2 to have the same dtype, but got: float != double")
+    double.raised = True
+    rounding.explain([single, double], chainer.__getitem__, torch.__getitem__)
+    rounding.without_float64([single, double])
+    assert (single.status == PASSED) == rounded
+    assert (double.status, double.float32_only) == ((UNVERIFIED, True) if rounded else (FAILED, False))
+
+
+def test_an_exception_is_no_difference_of_meaning():
+    single = _refused("float32", FAILED, "PyTorch: NameError", raised=True)
+    double = _refused("float64", FAILED, "PyTorch: NameError", raised=True)
+    rounding.explain([single, double], lambda name: {}, lambda name: {})
+    assert single.reasons == ["PyTorch: NameError"]

@@ -60,6 +60,11 @@ def test_films_and_images_of_other_sizes():
     assert [4, 3, 16, 64, 64] in sizes and [4, 3, 16, 224, 224] in sizes
 
 
+def test_no_attempt_takes_all_memory():
+    assert search_values.is_too_large([array("float32", (4, 1 << 15, 1 << 15))])
+    assert not search_values.is_too_large([[IMAGE], None, 3, array("float32", (3, 3, 512, 512))])
+
+
 @pytest.mark.parametrize(
     "name, first",
     [("train", False), ("t", search_values.LABEL), ("xs", SENTENCES), ("batchsize", 4), ("x", IMAGE)],

@@ -175,7 +175,7 @@ def test_a_package_that_is_missing_is_named_once(tmp_path):
     (tmp_path / "src" / "net.py").write_text(
         "import chainer\nimport no_such_package\n\nwords = no_such_package.start()\n\n\n"
         "class Net(chainer.Chain):\n    def forward(self, x):\n        return x * len(words)\n\n\n"
-        "class Other(chainer.Chain):\n    def forward(self, x):\n        return x * no_such_package.size\n"
+        "class Other(chainer.Chain):\n    def forward(self, x):\n        return no_such_package.scale(x)\n"
     )
     out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
     report = verify_models(tmp_path / "src", out, timeout=100)

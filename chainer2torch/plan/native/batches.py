@@ -7,13 +7,27 @@ import dataclasses
 from collections.abc import Iterable
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Batch, Dct, Func, HostArray, Inst, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Batch,
+    Dct,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+)
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.questions.paths import is_path
 
 _CLASSIFIER = "chainer.links.Classifier"
+_DEFAULT = (Ref("chainer.dataset.concat_examples"), Ref("chainer.dataset.convert.concat_examples"))
 _INPUT, _LABEL = ("x",), "t"
 
 
@@ -107,10 +121,11 @@ def conversion_of(context: Context, converter: ast.expr, device: ast.expr | None
     """How the batches of an updater or evaluator are converted; None: that is not known."""
     if not is_path(converter) or device is not None and not _is_simple(device):
         return None
-    stars = {_stars(k.info.returns) if isinstance(k, Func) else None for k in options(context.kind(converter))}
-    if not all(isinstance(k, Func) for k in options(context.kind(converter))):
+    kinds = options(context.kind(converter))
+    stars = {_stars(k.info.returns) if isinstance(k, Func) else None for k in kinds}
+    if not all(isinstance(k, Func) or k == UNKNOWN or k in _DEFAULT for k in kinds):
         return None
-    moves = any(_holds_arrays(k.info.returns) for k in options(context.kind(converter)) if isinstance(k, Func))
+    moves = any(_holds_arrays(k.info.returns if isinstance(k, Func) else None) for k in kinds)
     text = "None" if device is None else ast.unparse(device)
     return Conversion(ast.unparse(converter), text, stars.pop() if len(stars) == 1 else None, moves)
 

@@ -48,10 +48,7 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
         return Evaluator("", (), device)
     if not is_path(called):
         raise Unclear("what is evaluated has no name")
-    parts = parts_of(context.analysis, context.kind(called))
-    if parts is None:
-        raise Unclear("how many parts a batch has is not known")
-    return Evaluator(ast.unparse(called), parts, device)
+    return Evaluator(ast.unparse(called), parts_of(context.analysis, context.kind(called)) or (), device)
 
 
 def emit(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, device: str) -> None:
@@ -64,6 +61,9 @@ def emit(objects: Objects, context: Context, decisions: Decisions, call: ast.Cal
     if evaluator.conversion is not None:
         operands |= evaluator.conversion.operands(evaluator.function)
         parts[-1] += f",\n    eval_func=lambda *batch: {evaluator.conversion.call('list(batch)')}"
+    elif evaluator.device.name and not evaluator.parts:  # only the run tells how many parts a batch has
+        operands |= {"CALLEE": Operand(code=evaluator.function), "DEVICE": Operand(code=device)}
+        parts[-1] += ",\n    eval_func=lambda *batch: CALLEE(*native.to_device(DEVICE, batch))"
     elif evaluator.parts:
         names = ast.arguments([], [ast.arg(name) for name in evaluator.parts], None, [], [], None, [])
         inside = ast.parse(call_of(evaluator.function, evaluator.parts, device), mode="eval").body

@@ -51,6 +51,7 @@ class Step:
     parts: tuple[str, ...] = ()
     device: Device = Device()
     conversion: Conversion | None = None  # None: Chainer's own converter
+    packed: bool = False  # whether only the run tells how many parts a batch has
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,17 +108,16 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     function = given.get("loss_func")
     loss = model if function is None or context.kind(function) == NONE else function
     parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
-    if parts is None:
-        raise Unclear("how many parts a batch has is not known")
     return Step(
         _name(context, given["iterator"], trainer, "the iterator"),
         _name(context, given["optimizer"], trainer, "the optimizer"),
         _name(context, model, trainer, "the model"),
         str(inst.cls),
         _name(context, loss, trainer, "the loss function"),
-        renamed(parts, names_in(context, scope)),
+        renamed(parts or ("batch",), names_in(context, scope)),
         device_of(context, given.get("device"), scope) if conversion is None else Device(),
         conversion,
+        parts is None,
     )
 
 

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from chainer2torch.analysis.components import components
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Ref, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
@@ -26,12 +27,18 @@ class TrainFlags:
     """What becomes of the functions of a project that ask for the mode, themselves or through others.
 
     ``handed`` take an argument ``training``. ``constant`` never run in another mode than train mode. ``unclear`` have
-    uses that cannot hand them the flag, with the reason.
+    uses that cannot hand them the flag, with the reason. In ``switched`` files, and in those that meet them, the mode
+    is set for good: whoever is called later has another one.
     """
 
     handed: frozenset[FuncInfo] = frozenset()
     constant: frozenset[FuncInfo] = frozenset()
     unclear: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
+    switched: frozenset[ModuleInfo] = frozenset()
+
+    def in_switched(self, source: Source) -> bool:
+        """Whether a file is among those in which the mode is set for good."""
+        return any(module.source is source for module in self.switched)
 
 
 def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInfo | None:
@@ -61,17 +68,18 @@ def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInf
 
 def train_flags(analysis: Facts) -> TrainFlags:
     """The functions of a project that ask for the mode; see ``TrainFlags``. Ask it with ``analysis.once``."""
-    if any(True for _ in _switched(analysis)):
-        return TrainFlags()  # a switch that stays: whoever is called later has another mode
+    together = analysis.once(components)
+    switched = frozenset(other for module in _switching(analysis) for other in together[module])
     calls = _Calls(analysis)
     asking = _closure(set(calls.asking()), calls)
     needing = _needing(asking, calls)
+    asking, needing = ({info for info in found if info.module not in switched} for found in (asking, needing))
     unclear: dict[FuncInfo, str] = {}
     for info in needing:
         reason = calls.reason(info)
         if reason:
             unclear[info] = reason
-    return TrainFlags(frozenset(needing - unclear.keys()), frozenset(asking - needing), unclear)
+    return TrainFlags(frozenset(needing - unclear.keys()), frozenset(asking - needing), unclear, switched)
 
 
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
@@ -84,7 +92,8 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     if around is not None:
         return around
     if place is None or place in flags.constant:
-        return "True" if flags != TrainFlags() else None
+        known = flags.handed or flags.constant or flags.unclear
+        return "True" if known and not flags.in_switched(source) else None
     return NAME if place in flags.handed else None
 
 
@@ -119,13 +128,13 @@ def asks(analysis: Facts, name: str) -> bool:
     return row is not None and any("TRAINING" in template for template in row.templates)
 
 
-def _switched(analysis: Facts) -> Iterator[ast.AST]:
-    """The places that set the flag for good."""
+def _switching(analysis: Facts) -> Iterator[ModuleInfo]:
+    """The files that set the flag for good."""
     for module in analysis.project.modules.values():
         for node in module.source.of(ast.Attribute):
             if node.attr == "train" and isinstance(node.ctx, ast.Store):
                 if any(isinstance(k, Ref) and k.name.endswith("config") for k in options(analysis.kind(node.value))):
-                    yield node
+                    yield module
 
 
 class _Calls:

@@ -6,17 +6,19 @@ import ast
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source
 
 
-def keeps_unregistered(analysis: Facts) -> bool:
-    """Whether some link of the project keeps another one without registering it. Ask it with ``analysis.once``.
+def keeping_unregistered(analysis: Facts) -> frozenset[ModuleInfo]:
+    """The files with a link that keeps another one without registering it. Ask it with ``analysis.once``.
 
     That is a link in a list or dictionary, or one that is assigned outside of ``init_scope``.
     """
-    return any(
-        _in_class(analysis, info) for info in analysis.classes.values() if analysis.derives(info, "chainer.Link")
+    return frozenset(
+        info.module
+        for info in analysis.classes.values()
+        if analysis.derives(info, "chainer.Link") and _in_class(analysis, info)
     )
 
 
@@ -65,4 +67,4 @@ def _in_init_scope(source: Source, node: ast.AST) -> bool:
     return False
 
 
-__all__ = ["keeps_unregistered"]
+__all__ = ["keeping_unregistered"]

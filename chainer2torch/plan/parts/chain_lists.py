@@ -47,9 +47,13 @@ def chain_list(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
 
 
 def _may_be_module_list(context: Context, cls: ClassInfo) -> bool:
-    """Whether everything that the project does with its lists of links, nn.ModuleList does as well."""
+    """Whether everything that the project does with its lists of links, nn.ModuleList does as well.
+
+    A class without a constructor inherits Chainer's, which takes the links one by one from callers that nobody sees.
+    """
     return (
-        next_constructor(context, cls) == "chainer.ChainList"
+        "__init__" in cls.methods
+        and next_constructor(context, cls) == "chainer.ChainList"
         and not context.analysis.once(_asks_for_more)
         and all(_is_simple(context, call) for call in _constructor_calls(cls))
         and not any(name in cls.methods for name in ("__getitem__", "__setattr__"))

@@ -76,6 +76,31 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
             wrap(context, decisions, argument, "compat.from_host(value)")
 
 
+def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
+    """``x.array <= y`` of a tensor and an array on the host, which PyTorch does not compare; ``!=`` gives one True."""
+    kinds = [context.analysis.kind(side) for side in sides]
+    if not any(all(isinstance(k, Tensor) for k in options(kind)) for kind in kinds):
+        return
+    for side, kind in zip(sides, kinds):
+        if may_be_host_array(kind) or kind == UNKNOWN and comes_from_host(context, side):
+            wrap(context, decisions, side, tensor_of(context, side))
+
+
+def may_be_host_array(kind: Kind) -> bool:
+    """Whether a value is an array of NumPy, or starts as one: ``self.mean = 0.9 * self.mean + 0.1 * x.array``."""
+    kinds = options(kind)
+    return any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+
+
+def is_moved_to_device(kind: Kind) -> bool:
+    """Whether a value is an array of NumPy or, on some ways, one on the device: ``if gpu >= 0: x = cuda.to_gpu(x)``.
+
+    What gets it takes CuPy's as well as NumPy's, so it is code that computes, and a tensor in both cases.
+    """
+    kinds = options(kind)
+    return may_be_host_array(kind) and any(isinstance(k, Tensor) and k.array for k in kinds)
+
+
 def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[ast.expr]:
     """The arguments without those for parameters that take positions and shapes rather than arrays."""
     arguments = [*call.args, *(k.value for k in call.keywords)]

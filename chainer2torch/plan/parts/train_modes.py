@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.components import components
 from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
 from chainer2torch.plan.native.train_flags import train_flags
-from chainer2torch.plan.native.unregistered import keeps_unregistered
+from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
@@ -95,7 +96,10 @@ def _reached_by_eval(context: Context) -> bool:
     """Whether ``model.eval()`` reaches all that runs inside of a model: the native style has no other switch."""
     if context.choices.style != "native":
         return False
-    return not context.analysis.once(train_flags).unclear and not context.analysis.once(keeps_unregistered)
+    together = context.analysis.once(components)[context.module]
+    flags = context.analysis.once(train_flags)
+    asking = {info.module for info in flags.unclear}
+    return not together & (flags.switched | asking | context.analysis.once(keeping_unregistered))
 
 
 def _is_default(context: Context, config: ast.expr | None) -> bool:

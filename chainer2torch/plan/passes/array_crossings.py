@@ -22,7 +22,15 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.parts import identity
-from chainer2torch.plan.parts.host_arrays import arguments_as_tensors, takes_variables, tensor_of
+from chainer2torch.plan.parts.host_arrays import (
+    arguments_as_tensors,
+    comes_from_host,
+    compared_as_tensors,
+    is_moved_to_device,
+    may_be_host_array,
+    takes_variables,
+    tensor_of,
+)
 from chainer2torch.plan.parts.host_values import (
     as_text,
     is_host_method,
@@ -134,6 +142,10 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _method_on_host(context, decisions, call, arguments)
     elif takes_variables(context, callee):
         arguments_as_tensors(context, decisions, call, callee)
+    elif callee == UNKNOWN and context.imports_chainer:
+        for argument in call.args:
+            if is_moved_to_device(context.analysis.kind(argument)):
+                wrap(context, decisions, argument, tensor_of(context, argument))
 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:
@@ -228,8 +240,13 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             as_text(context, decisions, node.right)
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
-        if _may_be_host_array(kind) and all(isinstance(k, Tensor) for k in options(other)):
-            if all(isinstance(k, Tensor) and k.array for k in options(other)):
+        if not all(isinstance(k, Tensor) for k in options(other)):
+            continue
+        if kind == UNKNOWN and comes_from_host(context, side):
+            moved = ".to(variable)" if isinstance(at, (ast.Name, ast.Attribute)) and not _is_array(other) else ""
+            wrap(context, decisions, side, tensor_of(context, side) + moved, variable=at)
+        elif may_be_host_array(kind):
+            if _is_array(other):
                 wrap(context, decisions, side, tensor_of(context, side))
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
@@ -275,12 +292,8 @@ def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind,
             wrap(context, decisions, side, f"value.to(torch.{common})")
 
 
-def _may_be_host_array(kind: Kind) -> bool:
-    """Whether a value is an array of NumPy, or starts as one: ``self.mean = 0.9 * self.mean + 0.1 * x.array``."""
-    kinds = options(kind)
-    return any(isinstance(k, HostArray) for k in kinds) and all(
-        isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds
-    )
+def _is_array(kind: Kind) -> bool:
+    return all(isinstance(k, Tensor) and k.array for k in options(kind))
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
@@ -309,6 +322,8 @@ def _comparison(context: Context, decisions: Decisions, node: ast.Compare) -> No
             wrap(context, decisions, node.left, "compat.numpy_dtype(value)")
     else:
         _compare_dtypes(context, decisions, sides)
+        if not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            compared_as_tensors(context, decisions, sides)
 
 
 def _compare_dtypes(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:

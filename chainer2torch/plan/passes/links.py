@@ -13,7 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
-from chainer2torch.plan.questions.constructors import next_constructor, takes_no_more
+from chainer2torch.plan.questions.constructors import is_given_links, next_constructor, takes_no_more
 from chainer2torch.plan.questions.layer_values import lines_of_layers
 from chainer2torch.plan.questions.layers import init_like_chainer, needs_first_values
 from chainer2torch.plan.questions.overridden_methods import is_super
@@ -123,6 +123,9 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
     for i, (node, kind) in enumerate(zip(cls.node.bases, cls.bases)):
         row = context.rules.rows.get(kind.name) if isinstance(kind, Ref) else None
         if row is None or row.value != "torch.nn.Module":
+            continue
+        if row.name == "chainer.Chain" and is_given_links(context, cls):
+            decisions.replace(node, "compat.Chain", {})
             continue
         others = [k.info for k in cls.bases[i + 1 :] if isinstance(k, Class)]
         mixed = context.analysis.mixed  # these only work with a link

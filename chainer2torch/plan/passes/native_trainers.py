@@ -190,6 +190,10 @@ def _loop(context: Context, decisions: Decisions, program: Program) -> None:
     elif stops_by_iteration(context, program.stop):
         template = _ITERATIONS if is_interval(context, program.stop) else _ASKED_ONCE
     codes = {name: Operand(code=code) for name, code in operands.items()}
+    if program.step.packed:
+        batch = "native.to_device(DEVICE, BATCH)" if program.step.device.name else "BATCH"
+        template = template.replace("CALL", f"native.call_with_parts(CALLEE, {batch})")
+        codes |= {"CALLEE": Operand(code=program.step.loss), "DEVICE": Operand(code=program.step.device.name)}
     if program.step.conversion is not None:
         template = template.replace("CALL", program.step.conversion.call("BATCH"))
         codes |= program.step.conversion.operands(program.step.loss)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Class, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.overridden_methods import is_super
@@ -39,6 +41,26 @@ def next_constructor(context: Context, cls: ClassInfo) -> str | ClassInfo | None
             )
         )
     return found.pop() if len(found) == 1 else None
+
+
+def is_given_links(context: Context, cls: ClassInfo) -> bool:
+    """Whether a class takes its links from its callers: it has no constructor, and some call passes keywords."""
+    return cls in context.analysis.once(_called_with_keywords)
+
+
+def _called_with_keywords(analysis: Analysis) -> frozenset[ClassInfo]:
+    """Classes without a constructor, up to the Chain that they derive from, that some call gives keywords."""
+    found = set()
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            if not call.keywords:
+                continue
+            for kind in options(analysis.kind(call.func)):
+                order = analysis.mro(kind.info) if isinstance(kind, Class) else []
+                own = [k for k in order if isinstance(k, ClassInfo)]
+                if "chainer.Chain" in order and not any("__init__" in k.methods for k in own):
+                    found.update(own)
+    return frozenset(found)
 
 
 def takes_no_more(node: ast.Call, explicit: bool, is_chain: bool) -> bool:

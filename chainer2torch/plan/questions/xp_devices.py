@@ -13,7 +13,8 @@ import posixpath
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, XP
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -25,6 +26,7 @@ from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
 _MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
+_REGISTERING = frozenset({"init_scope", "add_link", "add_param", "append", "insert", "extend"})
 _HOST = "torch.device('cpu')"
 _ARRAYS = frozenset({"data", "array"})
 
@@ -96,8 +98,37 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
         method = context.source.enclosing(node, ast.FunctionDef)
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             return None  # there may be no parameters yet
-        return Origin(node, "next(x.parameters()).device", owner, ((node, "chainer.Link.xp"),))
+        template = "native.device_of(x)" if _may_lack_parameters(context, kinds) else "next(x.parameters()).device"
+        return Origin(node, template, owner, ((node, "chainer.Link.xp"),))
     return None
+
+
+def _may_lack_parameters(context: Context, kinds: tuple[Kind, ...]) -> bool:
+    """Whether a class of the project registers nothing but arrays, as far as it and its bases show."""
+    infos = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+    return any(info in context.analysis.once(_without_parameters) for info in infos)
+
+
+def _without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
+    return frozenset(
+        cls
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        and not any(
+            isinstance(node, ast.Attribute) and node.attr in _REGISTERING or _hands_links_on(node)
+            for base in analysis.mro(cls)
+            if isinstance(base, ClassInfo)
+            for node in ast.walk(base.node)
+        )
+        and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
+    )
+
+
+def _hands_links_on(node: ast.AST) -> bool:
+    """``super().__init__(l1=L.Linear(...))``, and ``__init__(*links)`` of a list."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "__init__":
+        return False
+    return bool(node.args[1:] or node.keywords or [a for a in node.args if not isinstance(a, ast.Name)])
 
 
 def _own_xp(analysis: Analysis) -> bool:

@@ -55,8 +55,8 @@ class Outcome:
     rounded: bool = False
     # Whether it failed because PyTorch raised: that is no difference between values.
     raised: bool = False
-    # Whether it was not verified because Chainer itself raised.
-    original_refuses: bool = False
+    # Whether it was not verified because the program, which makes arrays of float32, has no float64 pass.
+    float32_only: bool = False
 
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""

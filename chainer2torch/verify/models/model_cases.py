@@ -164,6 +164,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     )
     outcomes = [outcome_of(pair, left, right, device) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
+    rounding.without_float64(outcomes)
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"

@@ -21,7 +21,7 @@ _MOST = 400
 # Attempts without coming farther after which a search ends.
 _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
-_LACKING = 12
+_LACKING = 2
 _SECONDS_EACH = 10
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
@@ -214,7 +214,7 @@ class Search(object):
         One that repairs another has come farther if it fails in a way that is new.
         """
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
-        if key in self.seen:
+        if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
         self.tried += 1

@@ -12,6 +12,7 @@ import re
 BATCH = 4
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _LARGEST = 1 << 15
+_MOST_VALUES = 1 << 24
 _LENGTHS = (4, 6, 4)
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher|answers?|action|actions)(_|\d|$)")
 _SEQUENCES = re.compile(r"(?<=[a-z])s$|seq|sent|word|token|hx|list")
@@ -216,6 +217,16 @@ def is_array(spec):
     return isinstance(spec, dict)
 
 
+def is_too_large(spec):
+    """Whether an input has an array that no attempt is worth."""
+    if isinstance(spec, list):
+        return any(is_too_large(item) for item in spec)
+    size = 1
+    for n in spec["shape"] if is_array(spec) else ():
+        size *= n
+    return size > _MOST_VALUES
+
+
 def _is_image(spec):
     """An image, or a film of them."""
     return is_array(spec) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
@@ -268,7 +279,7 @@ def _replaced_one(spec, a, b):
         yield _replaced(spec, a, b)
     elif is_array(spec):
         for i, n in enumerate(spec["shape"]):
-            if n == a:
+            if n == a and (i or len(spec["shape"]) == 1):  # the batch stays
                 yield dict(spec, shape=spec["shape"][:i] + [b] + spec["shape"][i + 1 :])
 
 

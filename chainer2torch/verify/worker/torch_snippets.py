@@ -1,6 +1,7 @@
 """Runs migrated snippets (a module text with a function ``run``) under PyTorch, from Chainer's weights."""
 
 import contextlib
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -120,6 +121,8 @@ def run(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Calls ``run`` and differentiates what Chainer differentiated: the record, and outputs and gradients."""
     kwargs, tensors = _inputs(case, inputs, job.get("device", "cpu"))
+    if "training" in inspect.signature(namespace["run"]).parameters:  # the native style hands the mode to functions
+        kwargs.setdefault("training", case.get("mode", "train") == "train")
     result = namespace["run"](**kwargs)
     tree = wire.Tree("out", array_of)
     record: dict[str, Any] = {"status": "ok", "outputs": tree.encode(result), "on_gpu": on_gpu(tree)}

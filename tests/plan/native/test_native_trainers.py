@@ -48,6 +48,11 @@ class Model(chainer.Chain):
         return loss
 
 
+class Weighted(Model):
+    def forward(self, x, t, factor=0.5):
+        return super().forward(x, t) * factor
+
+
 def convert(batch, device):
     x, t = zip(*batch)
     return np.stack(x), np.array(t, 'i')
@@ -67,6 +72,9 @@ def either(batch, device, by_name=True):
     if not by_name:
         return convert(batch, device)
     return named(batch, device)
+
+
+chosen = eval('dict(own=named)')
 
 
 def data(n, seed):
@@ -105,6 +113,12 @@ USUAL = {
 VARIANTS = {
     "usual": {},
     "own model": {"model": "Model(net)"},
+    "parts that the run tells": {"model": "Weighted(net)"},
+    "parts that the run tells, on a device": {
+        "model": "Weighted(net)",
+        "updater": ", device=device",
+        "evaluator": ", device=device",
+    },
     "a device": {"updater": ", device=device", "iterator": "SerialIterator(data(20, 0), 5)"},
     "short batches at the end": {"iterator": "SerialIterator(data(20, 0), 10)", "stop": "(2, 'epoch')"},
     "in order": {"iterator": "SerialIterator(data(20, 0), 4, shuffle=False)"},
@@ -134,6 +148,13 @@ VARIANTS = {
         "evaluator": ", converter=send, device=device",
     },
     "names": {"model": "Model(net)", "updater": ", converter=named", "evaluator": ", converter=named"},
+    "one that is looked up": {
+        "model": "Model(net)",
+        "updater": ", converter=chosen['own']",
+        "evaluator": ", converter=chosen['own']",
+        "more": "",
+    },
+    "one of two models": {"model": "Model(net) if net is not None else print(net)"},
     "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
     "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
     "snapshots": {
@@ -315,7 +336,6 @@ ESCAPES = {
         {"updater": ", converter=lambda batch, device: convert(batch, device)"},
         "what the converter returns is not known",
     ),
-    "one of two models": ({"model": "Model(net) if net else print(net)"}, "how many parts a batch has"),
     "a shift of something else": (
         {"more": "trainer.extend(extensions.ExponentialShift('eps', 0.5))"},
         "a shift of something that is not known to be the rate",
