@@ -3,6 +3,7 @@
 import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.rules.table import load_rules
 
 MODULE_OF_A_LEFTOVER = """
 import numpy
@@ -176,3 +177,44 @@ def test_a_dtype_that_was_made_torchs_is_not_made_so_again():
     first = migrate_source(SCALED)
     assert first.code.count("compat.torch_dtype(self.dtype)") == 1
     assert migrate_source(first.code).code == first.code
+
+
+@pytest.mark.parametrize("library", [{}, {"library/__init__.py": "", "library/nets.py": "import chainer\n"}])
+def test_helpers_are_known_wherever_they_are_imported_from(library):
+    """Alone, or with the library in which they lie."""
+    text = """import numpy
+
+from library import chainer_compat as compat
+
+try:
+    from chainer import testing
+except Exception:  # only what is marked below needs it
+    testing = compat.not_migrated('chainer.testing')
+
+
+# TODO(chainer2torch C2T090): chainer.testing.unary_math_function_unittest: the reason.
+@testing.unary_math_function_unittest(numpy.arctan)
+class TestArctan:
+    pass
+"""
+    first = migrate_sources({"tests/test_a.py": text, **library})["tests/test_a.py"].code
+    result = migrate_sources({"tests/test_a.py": first, **library})["tests/test_a.py"]
+    assert result.code == first and "different things" not in first
+    assert [site.symbol for site in result.sites] == ["chainer.testing.unary_math_function_unittest"]
+
+
+@pytest.mark.parametrize(("word", "marked"), [("dim", False), ("axes", True)])
+def test_a_method_in_torchs_words_is_not_numpys(word, marked):
+    text = f"""
+from chainer.links import caffe
+
+func = caffe.CaffeFunction('a.caffemodel')
+
+
+def forward(x):
+    y, = func(inputs={{'data': x}}, outputs=['fc8'])
+    return y.argmax({word}=1)
+"""
+    result = migrate_source(text, rules=load_rules(lazy=True, style="native"))
+    assert any(site.code == "C2T010" for site in result.sites) is marked
+    assert f"y.argmax({word}=1)" in result.code

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import encodings.aliases
+import io
 import os
 import pkgutil
 import signal
@@ -498,3 +499,41 @@ def test_named_files_see_what_they_import(tmp_path):
     inside = scan.collect([src / "pkg" / "m.py"])
     assert inside.trees[0].base == src and inside.trees[0].reported == ["pkg/m.py"]
     assert inside.trees[0].show("pkg/m.py") == (src / "pkg/m.py").as_posix()
+
+
+def test_named_files_see_modules_that_lie_deeper(tmp_path, monkeypatch):
+    src = tree(
+        tmp_path / "src",
+        train_py=b"from lib.nets.deep import Net\nimport lib.tools.more as more\nx = chainer.old\n",
+        **dict.fromkeys(("lib/__init__.py", "lib/tools/__init__.py", "lib/tools/more.py", "lib/other.py"), b""),
+        **{"lib/nets/__init__.py": b"from . import base\n", "lib/nets/deep.py": b"from ..tools import x\n"},
+        **{"lib/nets/base.py": OLD, "lib/tools/x.py": OLD},
+    )
+    engine = Engine()
+    run(src / "train.py", engine)
+    seen = [
+        "lib/nets/__init__.py",
+        "lib/nets/base.py",
+        "lib/nets/deep.py",
+        "lib/tools/__init__.py",
+        "lib/tools/more.py",
+    ]
+    assert {*seen, "lib/tools/x.py", "train.py"} <= set(engine.calls[0]) | {"lib/tools/__init__.py"}
+    assert "lib/other.py" not in engine.calls[0]
+    standard_input = io.TextIOWrapper(io.BytesIO((src / "train.py").read_bytes() + b"# edited\n"))
+    monkeypatch.setattr(sys, "stdin", standard_input)
+    piped = scan.collect([scan.STDIN], stdin=str(src / "train.py"))
+    scan.analyse(piped, engine)
+    assert set(engine.calls[1]) == set(engine.calls[0]) and piped.trees[0].reported == ["train.py"]
+    assert engine.calls[1]["train.py"].endswith("# edited\n")
+
+
+def test_helpers_of_a_library_are_kept_where_its_examples_import_them_from(src):
+    used = b"from lib import chainer_compat as compat\ncompat.get_device(0)\n"
+    tree(src, **{"lib/__init__.py": b"", "examples/done.py": used, "lib/new.py": OLD})
+    tree(src, **{"lib/chainer_compat.py": compat_file.build(["get_device"]).encode()})
+    (src / "a.py").unlink()
+    in_place(src, Engine(helpers=["leaky_relu"], root="lib"))
+    assert not (src / compat_file.FILE_NAME).exists() and not (src / "examples" / compat_file.FILE_NAME).exists()
+    text = (src / "lib" / compat_file.FILE_NAME).read_text()
+    assert "def leaky_relu" in text and "def get_device" in text
