@@ -57,9 +57,13 @@ def test_the_difference_is_declared() -> None:
     "body",
     [
         "import io\nf = io.BytesIO()\nserializers.save_npz(f, Net())",
-        "serializers.load_npz('x', Net(), path='updater/model:main/')",
         "class Own(Net):\n    def serialize(self, s):\n        pass\nserializers.save_npz('x', Own())",
     ],
 )
 def test_what_stays_faithful(body: str) -> None:
     assert "state_dict" not in migrated(body).code
+
+
+def test_a_part_of_a_snapshot() -> None:
+    code = migrated("serializers.load_npz('x', Net(), path='updater/model:main/')").code
+    assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
