@@ -7,7 +7,21 @@ import dataclasses
 from collections.abc import Iterable
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Batch, Dct, Func, HostArray, Inst, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import (
+    Batch,
+    Const,
+    Dct,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    UNKNOWN,
+    Tensor,
+    Tup,
+    options,
+)
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -31,6 +45,9 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
     if not isinstance(kind, Inst):
         return None
     if analysis.derives(kind.cls, _CLASSIFIER):
+        key = analysis.objects.get(kind.site, {}).get("label_key")
+        if key is not None and key != Const(-1):
+            return None  # a batch is a dictionary, or its labels are not its last part
         predictor = analysis.objects.get(kind.site, {}).get("predictor") if _plain(kind) else None
         inner = (
             parts_of(analysis, predictor) if predictor is not None and not _is_classifier(analysis, predictor) else None
@@ -47,6 +64,12 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
         ),
         _INPUT if analysis.is_link(kind) else None,
     )
+
+
+def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool:
+    """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name."""
+    made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
+    return any(isinstance(k, Dct) for known in made for k in options(element_of(known.get("dataset", UNKNOWN))))
 
 
 def _is_classifier(analysis: Analysis, kind: Kind) -> bool:

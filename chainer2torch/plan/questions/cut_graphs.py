@@ -195,7 +195,13 @@ class _Function:
 
         What is a part of another of them is left out.
         """
-        before = [node for node in nodes_of(self.scope) if getattr(node, "lineno", call.lineno) < call.lineno]
+        before = [
+            node
+            for node in nodes_of(self.scope)
+            if getattr(node, "lineno", call.lineno) < call.lineno
+            # a function inside has names of its own
+            and (self.source.enclosing(node, *_FUNCTIONS) or self.source.tree) is self.scope
+        ]
         callees = [node.func for node in before if isinstance(node, ast.Call)]
         objects = [callee.value for callee in callees if isinstance(callee, ast.Attribute)]
         for nodes in (callees, objects, before):
