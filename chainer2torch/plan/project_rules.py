@@ -89,7 +89,21 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     own = frozenset(
         files[cls.module] for cls in analysis.classes.values() if any(analysis.derives(cls, base) for base in _BASES)
     )
-    return own | _with(analysis, _looks_into_optimizers)
+    cut = _with(analysis, _cuts_graphs) & _with(analysis, _updates_by_a_function)
+    return own | cut | _with(analysis, _looks_into_optimizers)
+
+
+def _cuts_graphs(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file cuts a graph from its end: only the long form of ``update`` knows of the cuts."""
+    return any(node.attr == "unchain_backward" for node in module.source.of(ast.Attribute))
+
+
+def _updates_by_a_function(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file leaves the backward pass to ``optimizer.update(lossfun, *args)``."""
+    return any(
+        isinstance(node.func, ast.Attribute) and node.func.attr == "update" and len(node.args) > 1
+        for node in module.source.of(ast.Call)
+    )
 
 
 def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:

@@ -97,3 +97,41 @@ def test_the_cut_matters():
 )
 def test_what_is_not_understood_keeps_the_long_helper(program):
     assert "compat.unchain_backward" in migrated(program).code
+
+
+def test_models_of_functions_inside_are_not_named():
+    code = migrated(NESTED).code
+    assert "compat.detach_states(loss, model)" in code
+
+
+NESTED = """
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.rnn = L.LSTM(3, 2)
+
+    def forward(self, x):
+        return F.sum(self.rnn(x))
+
+
+def main(batches):
+    model = Net()
+
+    def evaluate(batches):
+        evaluator = model.copy()
+        return [evaluator(x) for x in batches]
+
+    loss = 0
+    for x in batches:
+        loss += model(x)
+    model.cleargrads()
+    loss.backward()
+    loss.unchain_backward()
+
+
+main([np.zeros((1, 3), 'f')])
+"""

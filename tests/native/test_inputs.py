@@ -49,3 +49,38 @@ def predict(load, gpu):
 def test_what_moves_to_a_gpu_is_a_tensor_for_models_nobody_knows():
     assert "return load()(torch.as_tensor(x))" in migrated(MOVED).code
     assert "return load()(x)" in migrated(MOVED.replace("chainer.backends.cuda.to_gpu(x)", "x + 1")).code
+
+
+TRAINED = """
+import chainer.links as L
+from chainer import iterators, optimizers, training
+
+
+def main(x, t):
+    model = L.Classifier(L.Linear(3, 2)KEY)
+    optimizer = optimizers.Adam()
+    optimizer.setup(model)
+    data = DATA
+    batches = iterators.SerialIterator(data, 2)
+    updater = training.StandardUpdater(batches, optimizer)
+    trainer = training.Trainer(updater, (1, 'epoch'))
+    trainer.run()
+
+
+main(np.zeros((4, 3), 'f'), np.zeros(4, 'i'))
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "direct"),
+    [
+        ("chainer.datasets.TupleDataset(x, t)", "", True),
+        ("[{'x': a, 't': b} for a, b in zip(x, t)]", ", label_key='t'", False),
+        ("[{'x': a, 't': b} for a, b in zip(x, t)]", "", False),
+        ("chainer.datasets.TupleDataset(t, x)", ", label_key=0", False),
+    ],
+)
+def test_only_batches_that_are_tuples_are_taken_apart(data, key, direct):
+    code = migrated(TRAINED.replace("DATA", data).replace("KEY", key)).code
+    assert ("for x_batch, t_batch in" in code) is direct
+    assert ("Updater(" in code) is not direct

@@ -10,6 +10,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Batch,
+    Const,
     Dct,
     Func,
     HostArray,
@@ -21,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     options,
 )
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -45,6 +47,9 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
     if not isinstance(kind, Inst):
         return None
     if analysis.derives(kind.cls, _CLASSIFIER):
+        key = analysis.objects.get(kind.site, {}).get("label_key")
+        if key is not None and key != Const(-1):
+            return None  # a batch is a dictionary, or its labels are not its last part
         predictor = analysis.objects.get(kind.site, {}).get("predictor") if _plain(kind) else None
         inner = (
             parts_of(analysis, predictor) if predictor is not None and not _is_classifier(analysis, predictor) else None
@@ -61,6 +66,12 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
         ),
         _INPUT if analysis.is_link(kind) else None,
     )
+
+
+def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool:
+    """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name."""
+    made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
+    return any(isinstance(k, Dct) for known in made for k in options(element_of(known.get("dataset", UNKNOWN))))
 
 
 def _is_classifier(analysis: Analysis, kind: Kind) -> bool:

@@ -11,7 +11,7 @@ import dataclasses
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native.batches import Conversion, conversion_of, parts_of, renamed
+from chainer2torch.plan.native.batches import are_dictionaries, Conversion, conversion_of, parts_of, renamed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loaders import is_default
 from chainer2torch.plan.native.objects import Objects
@@ -108,6 +108,8 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     function = given.get("loss_func")
     loss = model if function is None or context.kind(function) == NONE else function
     parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
+    if conversion is None and are_dictionaries(context.analysis, context.kind(given["iterator"])):
+        raise Unclear("batches are dictionaries")
     return Step(
         _name(context, given["iterator"], trainer, "the iterator"),
         _name(context, given["optimizer"], trainer, "the optimizer"),

@@ -106,3 +106,11 @@ def main(chosen):
     ).code
     assert "optimizer.call_hook(compat.GradientClipping(5))" in code
     assert "optimizer.call_hook(compat.WeightDecay(0.1))" in code
+
+
+def test_an_update_that_must_know_of_cuts_is_long():
+    """``update()`` comes behind the program's own backward pass; with a loss function it is the backward pass."""
+    program = "def train(opt, model, loss, h):\n    opt.setup(model)\n    opt.update(%s)\n    h.unchain_backward()\n"
+    program += "train(make(optimizers.Adam), L.Linear(2, 2), loss, h)\n"
+    assert "compat.LateAdam" in migrated(program % "").code
+    assert "compat.faithful_Adam" in migrated(program % "loss, h").code
