@@ -21,6 +21,8 @@ _MEMBERS = _SWITCHES | {
     "update_rule",
     "create_update_rule",
     "update_enabled",
+    "hyperparam",
+    "use_auto_new_epoch",
     "loss_scaling",
     "set_loss_scale",
     "is_safe_to_update",

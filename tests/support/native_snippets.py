@@ -2,6 +2,7 @@
 
 import sys
 import types
+from unittest import mock
 
 import numpy as np
 import torch
@@ -36,9 +37,6 @@ def run(text):
     compat = types.ModuleType("chainer_compat")
     exec(compile(compat_file.build(result.helpers, style="native"), "<helpers>", "exec"), compat.__dict__)
     ours: dict = {}
-    sys.modules["chainer_compat"] = compat
-    try:
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
         exec(compile(result.code, "<migrated>", "exec"), ours)
-    finally:
-        del sys.modules["chainer_compat"]
     return theirs["run"](xs), ours["run"]([torch.from_numpy(x) for x in xs]), result.code
