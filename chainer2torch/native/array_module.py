@@ -148,5 +148,8 @@ def on_cpu(xp: Any) -> bool:
 
 
 def xp_of(x: Any) -> Any:
-    """``x.xp`` of a tensor, module or device as :func:`array_module`; of any other object its own."""
+    """``x.xp`` of a tensor, module or device as :func:`array_module`; of any other object its own.
+
+    Source: chainer.Variable.xp, chainer.Link.xp.
+    """
     return array_module(x) if isinstance(x, (Tensor, torch.nn.Module, torch.device)) else x.xp

@@ -17,6 +17,9 @@ LONGER = {
     "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
+    "ArrayModule": (105, 7),
+    "array_module": (105, 7),
+    "xp_of": (110, 8),
     "Communicator": (60, 5),
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
@@ -32,6 +35,7 @@ LONGER = {
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {
+    "ArrayModule": 67,  # NumPy's functions on tensors: what gives views, writes or shuffles has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,
     "Trainer": 50,
