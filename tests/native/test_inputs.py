@@ -83,4 +83,4 @@ main(np.zeros((4, 3), 'f'), np.zeros(4, 'i'))
 def test_only_batches_that_are_tuples_are_taken_apart(data, key, direct):
     code = migrated(TRAINED.replace("DATA", data).replace("KEY", key)).code
     assert ("for x_batch, t_batch in" in code) is direct
-    assert ("Updater(" in code) is not direct
+    assert ("Updater(" in code or "compat.call_with_parts(model, batch)" in code) is not direct

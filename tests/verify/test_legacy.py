@@ -19,10 +19,13 @@ from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 
 WORKER = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify" / "worker"
-SHARED = {"batch_order", "old_names", "wire", "lockstep", "missing", "roots"}
+SHARED = {"batch_order", "old_names", "wire", "lockstep", "missing", "roots", "definitions", "first_version"}
+SHARED |= {"kept_state", "model_text", "search_room", "search_values"}
 FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {
+    "argparse",
+    "ast",
     "contextlib",
     "functools",
     "inspect",
@@ -33,8 +36,10 @@ LIBRARY = {
     "random",
     "re",
     "runpy",
+    "signal",
     "sys",
     "threading",
+    "tokenize",
     "time",
     "traceback",
     "types",

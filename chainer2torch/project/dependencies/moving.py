@@ -221,7 +221,8 @@ def _edited(
         only_cupy = all(item.requirement.name.startswith("cupy") for item in mine)
         wanted = [w for w in needs.wanted if not only_cupy or w.package == "torch"]
         if kind == "conda" and group is groups[0]:
-            if gone:
+            # a list for pip that names Chainer's packages gets all that is wanted in their place, below
+            if gone and not any(_ours(item.requirement.name, libraries) for item in groups[1].items):
                 changes += _from_pip(text, groups, [w for w in wanted if w.package not in _ON_CONDA])
             wanted = [dataclasses.replace(w, package=_ON_CONDA[w.package]) for w in wanted if w.package in _ON_CONDA]
         new = [w for w in wanted if canonical(w.package) not in present]

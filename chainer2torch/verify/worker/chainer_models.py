@@ -77,7 +77,6 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            before = kept_state.Kept(links["model"].links(), _has_graph)
             with calls.of(links["model"]):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
@@ -91,7 +90,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
-            arrays.update(_steps(case, inputs, namespace, links["model"], before))
+            arrays.update(_steps(case, inputs, namespace, links["model"]))
             return record
     except Exception as error:
         return wire.failure(phase, error)
@@ -109,7 +108,11 @@ def _has_graph(value):
     return isinstance(value, chainer.Variable) and value.creator is not None
 
 
-def _steps(case, inputs, namespace, model, before):
+def _without_graph(value):
+    return chainer.Variable(value.array, requires_grad=value.requires_grad)
+
+
+def _steps(case, inputs, namespace, model):
     """Plain gradient descent: the outputs after each step, and the parameters at the end.
 
     No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
@@ -121,7 +124,7 @@ def _steps(case, inputs, namespace, model, before):
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:
             param.data -= case["rate"] / largest * param.grad
-        before.restore()
+        kept_state.cut(model.links(), _has_graph, _without_graph)
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         for key, value in arrays.items():
             if key.startswith("out"):

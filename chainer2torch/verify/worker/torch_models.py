@@ -67,7 +67,6 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             model.train(case["mode"] == "train")
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            before = kept_state.Kept(model.modules(), _has_graph, ["_buffers"])
             with _trace(model, job["tree"], named.paths if named else {}) as calls:
                 try:
                     record, outputs = torch_snippets.run(case, inputs, job, namespace)
@@ -88,7 +87,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             arrays.update(torch_snippets.prefixed("pgrad/model", compat_module.gradients(model, arrays_of)))
             arrays.update(torch_snippets.prefixed("state/model", arrays_of(model)))
             phase = "step"
-            arrays.update(_steps(case, inputs, job, namespace, model, arrays_of, before))
+            arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
             return record
     except Exception as error:
         failed: dict[str, Any] = wire.failure(phase, error)
@@ -133,7 +132,6 @@ def _steps(
     namespace: dict[str, Any],
     model: torch.nn.Module,
     arrays_of: Callable[[torch.nn.Module], compat_module.Pairs],
-    before: kept_state.Kept,
 ) -> compat_module.Pairs:
     """Plain gradient descent, no value moving by more than the rate: the outputs after each step, and the parameters at
     the end.
@@ -145,7 +143,7 @@ def _steps(
             largest = max([1.0, *(size for size in sizes if size == size)])
             for parameter, grad in moved:
                 parameter.sub_(grad, alpha=case["rate"] / largest)
-        before.restore()
+        kept_state.cut(model.modules(), _has_graph, torch.Tensor.detach, ["_buffers"])
         _, arrays = torch_snippets.run(case, inputs, job, namespace)
         yield from ((f"step/{step}/{key}", value) for key, value in arrays.items() if key.startswith("out"))
     if case["steps"]:
