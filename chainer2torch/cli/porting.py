@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,12 @@ from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
 from chainer2torch.cli.running import checked, exit_code, extras_of, run, show_problems, write_report
 from chainer2torch.cli.settings import Goal, settings
-from chainer2torch.project.output import Change
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
+
+if TYPE_CHECKING:
+    from chainer2torch.project.output import Change
 
 PAGE = "chainer2torch.html"
 

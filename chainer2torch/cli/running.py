@@ -62,14 +62,17 @@ def _style(project: Project, asked: str) -> str:
     """The style of the run: that of an earlier one, whose helpers the files name, else the one that is asked for."""
     if not any(tree.sources for tree in project.trees):  # then nothing more is imported
         return asked
-    from chainer2torch.vendor import compat_file
-
-    found = {
-        compat_file.style_of(source.text)
+    written = [
+        (path, source.text)
         for tree in project.trees
         for path, source in tree.sources.items()
-        if compat_file.is_helper_module(path, source.text)
-    }
+        if path.endswith("chainer_compat.py")  # most projects have none: nothing more is imported then
+    ]
+    if not written:
+        return asked
+    from chainer2torch.vendor import compat_file
+
+    found = {compat_file.style_of(text) for path, text in written if compat_file.is_helper_module(path, text)}
     return found.pop() if len(found) == 1 else asked
 
 
