@@ -36,7 +36,7 @@ def emit_starred(
         decisions.mark(site, row, row.name, row.state, row.note)
     elif row.value is None:
         decisions.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
-    elif node.keywords and not row.value.startswith("compat."):
+    elif node.keywords and not row.value.startswith(("compat.", "native.")):  # helpers have Chainer's keywords
         decisions.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
     else:
         emit_name(context, decisions, node.func, site, row)

@@ -114,3 +114,8 @@ def test_an_update_that_must_know_of_cuts_is_long():
     program += "train(make(optimizers.Adam), L.Linear(2, 2), loss, h)\n"
     assert "compat.LateAdam" in migrated(program % "").code
     assert "compat.faithful_Adam" in migrated(program % "loss, h").code
+
+
+def test_settings_that_come_as_a_dictionary_go_to_the_short_optimizer():
+    code = migrated("def make(config):\n    return optimizers.Adam(**config)\n").code
+    assert "return compat.LateAdam(**config)" in code and "TODO" not in code
