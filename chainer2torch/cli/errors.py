@@ -72,6 +72,8 @@ def guarded(command: click.Command) -> int:
 
 
 def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno is None:  # one of this tool's own: it says all
+        return str(error)
     if isinstance(error, OSError):  # of the terminal or the output's file; files of the project have messages
         where = f"{visible(str(error.filename))}: " if error.filename else "the output cannot be written: "
         return where + files.reason(error)

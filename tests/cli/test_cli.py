@@ -554,3 +554,8 @@ def test_weights(tmp_path):
     assert done.returncode == 0 and (tmp_path / "more.pt").exists()
     done = run("weights", "short.npz", "--model", "net:Net", "--args", "[3, 2]", "-o", "x.pt", cwd=tmp_path)
     assert done.returncode == 2 and "l1/b" in done.stderr
+
+
+def test_a_script_that_is_not_there_is_one_line(project):
+    done = run("verify", "script", project, project, "--", "none.py")
+    assert done.returncode == 2 and done.stderr == f"chainer2torch: {project / 'none.py'}: no such script\n"
