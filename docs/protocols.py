@@ -39,10 +39,16 @@ def overridden() -> dict[str, list[str]]:
             for base in cls.__mro__[1:]:
                 if base is object or base.__module__.startswith("chainer2torch."):
                     continue
-                names = {n for n in vars(cls) if not n.startswith("__") and n in vars(base)}
+                names = {n for n, value in vars(cls).items() if n in vars(base) and _is_ours(n, value)}
                 if names:
                     found.setdefault(f"{base.__module__}.{base.__qualname__}", set()).update(names)
     return {name: sorted(names) for name, names in sorted(found.items())}
+
+
+def _is_ours(name: str, value: object) -> bool:
+    """Whether a class defines a member itself: torch wraps ``step`` of an optimizer's class when one is made."""
+    module = getattr(value, "__module__", None)
+    return not name.startswith("__") and (not isinstance(module, str) or module.startswith("chainer2torch."))
 
 
 def text() -> str:

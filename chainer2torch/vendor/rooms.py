@@ -64,10 +64,7 @@ class Piece:
     @functools.lru_cache(maxsize=4096)  # noqa: B019
     def renamed(self, old: str, new: str) -> Piece:
         """With another name for a helper, its own definition included."""
-        tree = ast.parse(self.text)
-        text = _replaced(
-            self.text, [(node, new) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old]
-        )
+        text = _replaced(self.text, [(node, new) for node in _outer(ast.parse(self.text), old)])
         head = re.compile(rf"^(class|def|async def) {re.escape(old)}\b", re.MULTILINE)
         return dataclasses.replace(self, text=head.sub(rf"\1 {new}", text, count=1))
 
@@ -367,6 +364,17 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
+def _outer(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Where ``name`` means what stands outside, and no parameter or variable of a function that is called so, too."""
+    if isinstance(node, ast.Name) and node.id == name:
+        yield node
+    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, _SCOPES) and name in _locals(node):
+        parts = [*_eager(node), *_annotation_nodes(node)] if isinstance(node, _FUNCTIONS) else ()
+    for part in parts:
+        yield from _outer(part, name)
+
+
 def _locals(scope: ast.AST) -> set[str]:
     """Parameters and variables of a function (its own, not those of functions in it)."""
     found: set[str] = set()
@@ -391,11 +399,15 @@ def _locals(scope: ast.AST) -> set[str]:
 
 def _annotations(scope: ast.AST) -> set[str]:
     """A parameter may be called as its type is: what annotations name is not local."""
+    return _names(_annotation_nodes(scope))
+
+
+def _annotation_nodes(scope: ast.AST) -> list[ast.expr]:
     if not isinstance(scope, _FUNCTIONS):
-        return set()
+        return []
     args = scope.args
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, [args.vararg, args.kwarg])]
-    return _names([item.annotation for item in every if item.annotation] + ([scope.returns] if scope.returns else []))
+    return [item.annotation for item in every if item.annotation] + ([scope.returns] if scope.returns else [])
 
 
 def _quoted(annotation: ast.expr | None) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.trimming import words
 
@@ -116,3 +117,15 @@ def test_the_protocols_are_those_of_the_installed_libraries() -> None:
     finally:
         del sys.path[0]
     assert protocols.TARGET.read_text(encoding="utf-8") == protocols.text(), "run docs/protocols.py"
+
+
+def test_a_renamed_helper_leaves_parameters_and_variables_of_its_name_alone():
+    text = (
+        "class Optimizer:\n    def __init__(self, params=params(None)):\n        self.all = list(params)\n\n"
+        "    def setup(self, link):\n        self.all = list(params(link))\n\n"
+        "    def names(self):\n        params = self.all\n        return [f(p) for p in params]\n"
+    )
+    after = Piece(text, False, frozenset({"params"})).renamed("params", "long_params").text
+    assert after == text.replace("=params(None)", "=long_params(None)").replace(
+        "list(params(link)", "list(long_params(link)"
+    )
