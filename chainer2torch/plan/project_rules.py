@@ -52,6 +52,7 @@ _SHORT_COMMUNICATOR = frozenset(
     }
 )  # fmt: skip
 _OPTIONS = frozenset({"double_buffering", "zero_fill", "allreduce_grad_dtype", "force_equal_length"})
+_READERS = frozenset({"numpy.load", "h5py.File"})
 _COMMUNICATOR = "chainermn.CommunicatorBase"
 
 
@@ -67,6 +68,11 @@ def rules_for(analysis: Analysis, module: ModuleInfo) -> Rules:
 def has_short_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether every optimizer of a file's program saves all that it has by ``state_dict()``."""
     return not _answer(analysis, module, "looks_into_optimizers")
+
+
+def reads_its_archives(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program reads with NumPy or h5py what it has saved: then it needs Chainer's kind of file."""
+    return analysis.once(_files)[module] in analysis.once(_reading_archives)
 
 
 def _answer(analysis: Analysis, module: ModuleInfo, question: str) -> bool:
@@ -137,6 +143,39 @@ def changes_rules(module: ModuleInfo) -> bool:
         node.attr in _SWITCHES or isinstance(node.value, ast.Attribute) and node.value.attr == "update_rule"
         for node in module.source.of(ast.Attribute)
     )
+
+
+# -- files of weights ----------------------------------------------------------------------------------------------
+
+
+def _reading_archives(analysis: Analysis) -> frozenset[int]:
+    return _with(analysis, _reads_archives)
+
+
+def _reads_archives(analysis: Analysis, module: ModuleInfo) -> bool:
+    saved, read = set(), set()
+    for call in module.source.of(ast.Call):
+        name = analysis.kind(call.func)
+        if isinstance(name, Ref) and name.name in _READERS and call.args:
+            read |= _spellings(module, call.args[0])
+        elif isinstance(name, Ref) and name.name.startswith("chainer.serializers.") and ".save_" in name.name:
+            saved |= _spellings(module, call.args[0]) if call.args else set()
+    return bool(saved & read)
+
+
+def _spellings(module: ModuleInfo, path: ast.expr) -> set[str]:
+    """A path as it is written, and what the file gives to a variable or parameter of its name."""
+    found = {ast.unparse(path)}
+    if isinstance(path, ast.Name):
+        for assigned in module.source.of(ast.Assign):
+            if any(isinstance(target, ast.Name) and target.id == path.id for target in assigned.targets):
+                found.add(ast.unparse(assigned.value))
+        for function in module.source.of(ast.FunctionDef):
+            places = [*function.args.posonlyargs, *function.args.args]
+            behind = places[len(places) - len(function.args.defaults) :]
+            pairs = zip(behind, function.args.defaults, strict=True)
+            found |= {ast.unparse(default) for place, default in pairs if place.arg == path.id}
+    return found
 
 
 # -- communicators -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
-from chainer2torch.plan.project_rules import has_short_optimizers
+from chainer2torch.plan.project_rules import has_short_optimizers, reads_its_archives
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
@@ -70,7 +70,7 @@ def _template(name: str, bound: Bound) -> str:
 
 def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
     """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
-    if _is_buffer(context, path):
+    if _is_buffer(context, path) or reads_its_archives(context.analysis, context.module):
         return False
     kind = context.kind(obj)
     if objects.of(kind):

@@ -67,3 +67,10 @@ def test_what_stays_faithful(body: str) -> None:
 def test_a_part_of_a_snapshot() -> None:
     code = migrated("serializers.load_npz('x', Net(), path='updater/model:main/')").code
     assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
+
+
+@pytest.mark.parametrize(("read", "plain"), [("np.load('model.npz')", False), ("np.load('data.npz')", True)])
+def test_a_program_that_reads_its_own_archive_keeps_them(read, plain):
+    program = f"def save(model, name='model.npz'):\n    serializers.save_npz(name, model)\n    return {read}\n"
+    program += "save(L.Linear(2, 2))\n"
+    assert ("torch.save(model.state_dict(), name)" in migrated(program).code) is plain
