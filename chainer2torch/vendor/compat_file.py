@@ -117,13 +117,20 @@ def names_used(text: str, style: str = "faithful") -> frozenset[str]:
 def _module(folder: Path | None, style: str) -> _Module:
     rooms = _rooms(folder or _COMPAT)
     if style == "native" and folder is None:
-        rooms = (*_rooms(NATIVE, _NATIVE_ROOMS), *rooms)
+        rooms = tuple(_brief(room) for room in (*_rooms(NATIVE, _NATIVE_ROOMS), *rooms))
     return _Module((folder or _COMPAT).name, rooms)
 
 
 def _rooms(folder: Path, prefix: str = "") -> tuple[Room, ...]:
     paths = sorted((path for path in folder.rglob("*.py") if path.name != "__init__.py"), key=lambda path: path.stem)
     return tuple(read_room(path, f"{_TOOL.name}.{folder.name}", prefix) for path in paths)
+
+
+def _brief(room: Room) -> Room:
+    """The same with summaries for docstrings, as what a project gets should be short."""
+    return dataclasses.replace(
+        room, definitions=tuple(dataclasses.replace(definition, brief=True) for definition in room.definitions)
+    )
 
 
 class _Module:

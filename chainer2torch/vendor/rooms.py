@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from chainer2torch.vendor.docstrings import docstrings, shorten
+
 _TOOL = "chainer2torch"
 _WORD = re.compile(r"[^\W\d]\w*")
 _HEAD = re.compile(r"(?:async\s+def|def|class)\s+(\w+)")
@@ -87,6 +89,7 @@ class Definition:
     prefix: str = ""
     left_out: frozenset[int] = frozenset()  # rows of methods that go
     rows: range = range(0)
+    brief: bool = False  # of each docstring, only what is before the first blank row
 
     @functools.cached_property
     def node(self) -> ast.stmt:
@@ -117,13 +120,7 @@ class Definition:
     @functools.cached_property
     def said(self) -> frozenset[str]:
         """The names that it says, of whatever: attributes, variables, strings that are names. Not docstrings."""
-        documented = {
-            id(owner.body[0].value)
-            for owner in ast.walk(self.node)
-            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            and owner.body
-            and isinstance(owner.body[0], ast.Expr)
-        }
+        documented = {id(docstring) for docstring in docstrings(self.node)}
         found: set[str] = set()
         for node in ast.walk(self.node):
             if isinstance(node, ast.Attribute):
@@ -165,8 +162,10 @@ class Definition:
         dropped = self.left_out | {
             row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)
         }
-        rows = range(first, self.node.end_lineno or 0)
-        kept = [self.lines[row] for row in rows if row not in dropped]
+        written = dict(enumerate(self.lines[: self.node.end_lineno or 0]))
+        for docstring in docstrings(self.node) if self.brief else ():
+            dropped |= shorten(docstring, written)
+        kept = [written[row] for row in range(first, self.node.end_lineno or 0) if row not in dropped]
         if self.left_out and isinstance(self.node, ast.ClassDef) and isinstance(self.node.body[0], ast.Pass):
             kept.append("    pass")
         constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)

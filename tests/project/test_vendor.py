@@ -286,3 +286,22 @@ def test_definitions_that_are_parsed_when_they_are_needed_are_those_of_the_whole
                 assert shown.pop(node.name) == ast.dump(node, include_attributes=True), (path, node.name)
         assert {name for one in found if one.parsed is not None for name in one.names} == shown.keys()
         assert [one.line for one in found] == sorted(one.line for one in found)
+
+
+def test_that_docstrings_are_summaries_in_the_native_style() -> None:
+    """The tool's own sources keep the whole text; what a docstring says first is never cut."""
+    text = compat_file.build(["Trainer"], style="native")
+    long = compat_file.build(["Trainer"], style="faithful")
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    summaries = {node.name: ast.get_docstring(node) for node in found if ast.get_docstring(node)}
+    assert summaries and not any("\n\n" in (summary or "") for summary in summaries.values())
+    assert any(
+        "\n\n" in (ast.get_docstring(node) or "")
+        for node in ast.walk(ast.parse(long))
+        if isinstance(node, ast.ClassDef)
+    )
+    for room in compat_file.NATIVE.glob("*.py"):
+        for node in ast.parse(room.read_text()).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in summaries:
+                whole = ast.get_docstring(node) or ""
+                assert summaries[node.name] == whole.split("\n\n")[0]
