@@ -231,7 +231,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
     context = ledger.context
     source = context.source
     native = helper_names(NATIVE) if context.choices.style == "native" else frozenset[str]()
-    helpers = Helpers(context.analysis.project.helper_home(context.module.path).package, native)
+    home = context.analysis.project.helper_home(context.module.path)
+    anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
+    helpers = Helpers(home.package, native, source.text[slice(*source.span(anchor))] if anchor is not None else "")
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     if not edits:

@@ -6,10 +6,10 @@ import ast
 import dataclasses
 import functools
 import posixpath
-from collections import Counter
 from collections.abc import Mapping
 
 from chainer2torch.analysis.eras import eras
+from chainer2torch.analysis.helper_homes import HelperHome, HelperHomes
 from chainer2torch.analysis.kind_base import Kind
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -103,14 +103,6 @@ class ClassInfo:
         return f"ClassInfo({self.name!r}, {self.module!r})"
 
 
-@dataclasses.dataclass(frozen=True)
-class HelperHome:
-    """Where the helpers of a file lie: the folder, and the package that this is (empty: a root of imports)."""
-
-    folder: str
-    package: str
-
-
 class Project:
     """All modules of one analysis, found by the rules of Python's import system."""
 
@@ -125,7 +117,7 @@ class Project:
         # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
         self.import_folders: dict[str, set[str]] = {}
         # the top-level packages that a file imports, as folders, by the file
-        self._packages_of: dict[str, set[str]] = {}
+        self.packages_of: dict[str, set[str]] = {}
 
     @functools.cached_property
     def eras(self) -> dict[str, int | None]:
@@ -152,55 +144,19 @@ class Project:
         return min(outer, key=len) if outer else own
 
     def helper_home(self, path: str) -> HelperHome:
-        """Where the helpers of a file lie, and how it imports them.
-
-        They lie in the import root: ``import chainer_compat``. But a package that files of other roots import is a
-        library: its helpers lie in it, and whoever can import it imports them from there. So a library with tests and
-        examples has one module of helpers.
-        """
-        root = self.import_root(path)
-        if _changes_its_path(self.modules[path]):  # what it finds depends on where in the file it imports
-            return HelperHome(root, "")
-        own = self._top_package(posixpath.dirname(path))
-        if path.endswith(".ipynb"):
-            shared = self._packages_of.get(path, set()) & self._libraries.keys()
-        elif own in self._libraries:
-            shared = {own} | self._libraries_of.get(own, set())
-        else:
-            shared = self._libraries_of.get(root, set())
-        if not shared:
-            return HelperHome(root, "")
-        home = min(shared, key=lambda top: (-self._libraries[top], top))
-        return HelperHome(home, posixpath.relpath(home, self.package_root(home) or ".").replace("/", "."))
+        """Where the helpers of a file lie, and how it imports them."""
+        return self._homes.of(path)
 
     @functools.cached_property
-    def _libraries(self) -> Mapping[str, int]:
-        """The top-level packages that files of another import root import, and how many of these files there are."""
-        return Counter(
-            top
-            for path, tops in self._packages_of.items()
-            for top in tops
-            if self.import_root(path) != self.package_root(top) and not _changes_its_path(self.modules[path])
-        )
-
-    @functools.cached_property
-    def _libraries_of(self) -> dict[str, set[str]]:
-        """The libraries that files import, by their import roots and by the top-level packages that they are in."""
-        found: dict[str, set[str]] = {}
-        for path, tops in self._packages_of.items():
-            for place in {self.import_root(path), self._top_package(posixpath.dirname(path))}:
-                found.setdefault(place, set()).update(tops & self._libraries.keys())
-        return found
-
-    def _top_package(self, folder: str) -> str:
-        """The outermost package around a folder, itself included; empty where it is in none."""
-        top = ""
-        while folder and self.is_package(folder):
-            top, folder = folder, posixpath.dirname(folder)
-        return top
+    def _homes(self) -> HelperHomes:
+        return HelperHomes(self)
 
     def find(self, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module (or the folder of a namespace package) that an absolute import finds; None: not ours."""
+        return self.find_with_root(dotted, importer)[0]
+
+    def find_with_root(self, dotted: str, importer: ModuleInfo) -> tuple[ModuleInfo | str | None, str]:
+        """The module that an absolute import finds, and the folder from which it is found."""
         first = dotted.split(".")[0]
         for root in self._roots(importer):
             found = self._at(root, dotted)
@@ -210,9 +166,9 @@ class Project:
                     self.import_folders.setdefault(found.path, set()).add(root)
                     top = posixpath.join(root, first)
                     if self.is_package(top):
-                        self._packages_of.setdefault(importer.path, set()).add(top)
-                return found
-        return None
+                        self.packages_of.setdefault(importer.path, set()).add(top)
+                return found, root
+        return None, ""
 
     def find_relative(self, level: int, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module that ``from ..x import`` finds."""
@@ -248,11 +204,6 @@ class Project:
         if init is not None:
             return init
         return folder if folder in self._folders else None
-
-
-def _changes_its_path(module: ModuleInfo) -> bool:
-    """Whether a file changes where Python looks for modules."""
-    return "sys.path" in module.source.text
 
 
 def _init_of(folder: str) -> str:

@@ -92,7 +92,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
-    result = import_edits.insert(result, names.statements())
+    result = import_edits.insert(result, names.statements(), names.helpers.behind)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
     code = kept.restore(result.code, rewritten) if result.body or result.header else ""

@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.rewrite.layout import closing_comma
+from chainer2torch.rewrite.torch_names import COMPAT
 
 
 def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
@@ -87,8 +88,16 @@ PLACE = cst.SimpleStatementLine([cst.Pass()])
 """Stands where the first import of Chainer was, until the new imports take its place."""
 
 
-def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
-    """Puts import statements where Chainer's were; else behind the file's leading imports or its docstring."""
+def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst.Module:
+    """Puts import statements where Chainer's were; else behind the file's leading imports or its docstring.
+
+    ``behind`` is the import behind which those of helpers have to stand.
+    """
+    if behind:
+        ours = [text for group in groups for text in group if COMPAT in text]
+        groups = [[text for text in group if text not in ours] for group in groups]
+        module = _insert_behind(module, ours, behind)
+        groups = [group for group in groups if group]
     body = list(module.body)
     marked = [i for i, node in enumerate(body) if _is_place(node)]
     place = marked[0] if marked else _place(body)
@@ -123,6 +132,20 @@ def insert(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         body[place] = body[place].with_changes(leading_lines=[_BLANK])
     lines[0] = lines[0].with_changes(leading_lines=leading)
     return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -> cst.Module:
+    body = list(module.body)
+    places = [
+        i for i, node in enumerate(body) if isinstance(node, cst.SimpleStatementLine) and _says(module, node, behind)
+    ]
+    place = places[-1] + 1 if places else _place(body)
+    lines = [_parse(text, module.default_newline) for text in statements]
+    return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+def _says(module: cst.Module, line: cst.SimpleStatementLine, text: str) -> bool:
+    return any(module.code_for_node(part).strip().rstrip(";").rstrip() == text for part in line.body)
 
 
 @functools.lru_cache(maxsize=1024)

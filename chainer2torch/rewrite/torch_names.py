@@ -43,10 +43,14 @@ _SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
 
 @dataclasses.dataclass(frozen=True)
 class Helpers:
-    """The module of helpers of one file: its dotted name, and which of its names are the native style's."""
+    """The module of helpers of one file: its dotted name, and which of its names are the native style's.
+
+    ``behind`` is the text of the import behind which the file can import it; empty: it can everywhere.
+    """
 
     package: str = ""
     native: frozenset[str] = frozenset()
+    behind: str = ""
 
     @property
     def module(self) -> str:

@@ -1,5 +1,9 @@
 """Where the module of helpers lies: once for a library with its tests and examples."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from chainer2torch.engine import migrate_sources
@@ -70,3 +74,49 @@ def test_a_file_that_changes_its_path_has_its_own() -> None:
     """At the place of its import the library may not be found yet."""
     sources = {**LIBRARY, "scripts/show.py": USES + "import sys\nsys.path.append('..')\nimport lib\n"}
     assert homes(sources) == {"lib/net.py": ("", PLAIN), "scripts/show.py": ("scripts", PLAIN)}
+
+
+# A repository of scripts: each folder adds the one above to sys.path, by itself or through a module beside it.
+SCRIPTS = {
+    "net.py": USES,
+    "run/train.py": "import sys\n"
+    + USES.replace("\n\n", "\nsys.path.append('..')\nimport net\nimport part\nimport own\n\n", 1),
+    "run/part.py": USES,  # only scripts that know the folder above import it
+    "run/own.py": "import sys\nsys.path.append('..')\nimport net\n" + USES,
+    "run/through.py": USES.replace("\n\n", "\nimport own\n\n", 1),  # own.py adds the folder
+}
+
+
+def written(sources: dict[str, str], folder: Path) -> None:
+    """Writes what a migration gives, helpers included."""
+    results = migrate_sources(sources)
+    for path, result in results.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(result.code)
+    for root in {result.root for result in results.values() if "chainer_compat" in result.code}:
+        (folder / root / "chainer_compat.py").write_text("def accuracy(y, t):\n    return y\n")
+
+
+@pytest.mark.parametrize("script", ["train", "through", "own"])
+def test_a_script_finds_the_helpers_of_the_folder_that_it_adds(script: str, tmp_path: Path) -> None:
+    assert {root for root, _ in homes(SCRIPTS).values()} == {""}
+    written(SCRIPTS, tmp_path)
+    subprocess.run([sys.executable, f"{script}.py"], cwd=tmp_path / "run", check=True, env={})
+
+
+def test_a_script_that_uses_chainer_before_it_knows_the_folder_has_its_own() -> None:
+    early = "import sys\nimport chainer.functions as F\nprint(F.accuracy)\nsys.path.append('..')\nimport net\n"
+    assert homes({"net.py": USES, "run/train.py": early})["run/train.py"] == ("run", PLAIN)
+
+
+def test_a_module_that_others_import_without_the_folder_has_its_own(tmp_path: Path) -> None:
+    sources = {**SCRIPTS, "run/alone.py": "import part\n"}
+    assert homes(sources)["run/part.py"] == ("run", PLAIN)
+    written(sources, tmp_path)
+    for script in ("alone", "train"):
+        subprocess.run([sys.executable, f"{script}.py"], cwd=tmp_path / "run", check=True, env={})
+
+
+def test_a_second_run_of_scripts_changes_nothing() -> None:
+    once = {path: result.code for path, result in migrate_sources(SCRIPTS).items()}
+    assert {path: result.code for path, result in migrate_sources(once).items()} == once
