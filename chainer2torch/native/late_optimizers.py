@@ -7,12 +7,13 @@ Settings have Chainer's names and defaults. Counters are kept in the parameter g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import torch
 
+from chainer2torch.native.graphs import backward
 from chainer2torch.native.optimizers import (
     SMORMS3,
     Adam,
@@ -63,10 +64,17 @@ class LateOptimizer(torch.optim.Optimizer):
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)
 
+    @property
+    def hyperparam(self) -> Any:
+        """The optimizer itself, which has the settings as attributes."""
+        return self
+
     def setup(self, model: Any) -> Any:
-        """Takes the parameters of a module; counters, state and hooks begin anew."""
+        """Takes the parameters of a module; counters, state and hooks begin anew, and no parameter is frozen."""
         self.target, self.t, self.epoch = model, 0, 0
         self.param_groups[0]["params"] = list(model.parameters())
+        for param in model.parameters():
+            vars(param).pop("is_frozen", None)
         self.state.clear()
         self.hooks.clear()
         return self
@@ -120,7 +128,7 @@ class LateOptimizer(torch.optim.Optimizer):
             args = tuple(torch.as_tensor(x) if isinstance(x, np.ndarray) else x for x in args)
         loss = lossfun(*args, **kwds)
         self.zero_grad()
-        loss.backward(retain_graph=not is_module)
+        backward(loss, retain_graph=not is_module)
 
     def use_cleargrads(self, use: bool = True) -> None:
         """Says nothing here: gradients are always cleared."""
@@ -134,10 +142,25 @@ def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     fill_missing_gradients(optimizer)
     optimizer.call_hooks()
     optimizer.t += 1
+    optimizer.withheld = [(p, p.grad) for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]
+    for param, _ in optimizer.withheld:
+        param.grad = None
 
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    for param, grad in optimizer.withheld:
+        param.grad = grad
     optimizer.call_hooks("post")
+
+
+def freeze(params: Iterable[Any]) -> None:
+    """Keeps the steps of an optimizer from changing these parameters, until it is set up anew.
+
+    Their gradients are computed all the same, and count where the norm of all gradients is clipped. For parameters
+    whose gradients nobody needs, ``requires_grad_(False)`` does. Source: chainer.Link.disable_update.
+    """
+    for param in params:
+        param.is_frozen = True
 
 
 class LateSGD(LateOptimizer, torch.optim.SGD):

@@ -14,6 +14,7 @@ from chainer2torch.plan.ledger import Ledger, Policy
 from chainer2torch.plan.native import (
     array_devices,
     dataset_classes,
+    frozen,
     graph_cuts,
     loop_edits,
     modes,
@@ -100,6 +101,7 @@ def _pass(
 PASSES: tuple[Pass, ...] = (
     # first: what moves as a whole has its places before the passes that look at one expression after the other
     _pass("native_optimizers", optimizer_edits.run),
+    _pass("frozen", frozen.run),
     _pass("native_loops", loop_edits.run),
     _pass("native_dataset_classes", dataset_classes.run),
     _pass("native_weight_files", weight_files.run),

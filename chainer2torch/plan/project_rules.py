@@ -14,21 +14,22 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.native.imports import groups
+from chainer2torch.plan.questions import freezing
 from chainer2torch.rules.table import Rules
 
-_SWITCHES = frozenset({"disable_update", "enable_update"})
-_MEMBERS = _SWITCHES | {
-    "update_rule",
-    "create_update_rule",
-    "update_enabled",
-    "hyperparam",
-    "use_auto_new_epoch",
-    "loss_scaling",
-    "set_loss_scale",
-    "is_safe_to_update",
-    "use_fp32_update",
-    "reallocate_cleared_grads",
-}
+_MEMBERS = frozenset(
+    {
+        "create_update_rule",
+        "update_enabled",
+        "enable_update",
+        "use_auto_new_epoch",
+        "loss_scaling",
+        "set_loss_scale",
+        "is_safe_to_update",
+        "use_fp32_update",
+        "reallocate_cleared_grads",
+    }
+)
 _SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad", "adabound", "eps_inside_sqrt"})
 _BOUNDS = frozenset({"gamma", "final_lr"})  # other objects have such attributes, too
 _BASES = ("chainer.GradientMethod", "chainer.UpdateRule")
@@ -97,27 +98,17 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     own = frozenset(
         files[cls.module] for cls in analysis.classes.values() if any(analysis.derives(cls, base) for base in _BASES)
     )
-    cut = _with(analysis, _cuts_graphs) & _with(analysis, _updates_by_a_function)
-    return own | cut | _with(analysis, _looks_into_optimizers)
-
-
-def _cuts_graphs(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a file cuts a graph from its end: only the long form of ``update`` knows of the cuts."""
-    return any(node.attr == "unchain_backward" for node in module.source.of(ast.Attribute))
-
-
-def _updates_by_a_function(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a file leaves the backward pass to ``optimizer.update(lossfun, *args)``."""
-    return any(
-        isinstance(node.func, ast.Attribute) and node.func.attr == "update" and len(node.args) > 1
-        for node in module.source.of(ast.Call)
-    )
+    return own | _with(analysis, _looks_into_optimizers)
 
 
 def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file names what the short optimizers do not have, be it a setting for ``setattr``."""
     return any(
         node.attr in _MEMBERS
+        or node.attr in ("update_rule", "disable_update")
+        and not freezing.is_understood(analysis, module, node)
+        or node.attr == "hyperparam"
+        and not _is_setting(module, node)
         or node.attr in _SETTINGS | _BOUNDS
         and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
         for node in module.source.of(ast.Attribute)
@@ -137,12 +128,40 @@ def _may_be_optimizer(analysis: Analysis, kind: Kind, setting: str) -> bool:
     )
 
 
-def changes_rules(module: ModuleInfo) -> bool:
-    """Whether a file changes how single parameters are updated: ``disable_update()``, ``p.update_rule.enabled``."""
+def _is_setting(module: ModuleInfo, hyperparam: ast.Attribute) -> bool:
+    """Whether one setting is read or set: ``optimizer.hyperparam.alpha``."""
+    outer = module.source.parents.get(hyperparam)
+    return isinstance(outer, ast.Attribute) and outer.attr not in ("get_dict", "parent")
+
+
+def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program changes how single parameters are updated, in a way that only Chainer's forms know."""
+    return _answer(analysis, module, "changes_rules")
+
+
+def _changing_rules(analysis: Analysis) -> frozenset[int]:
+    return _with(analysis, _changes_rules) | analysis.once(_freezing_by_marks)
+
+
+def _changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
     return any(
-        node.attr in _SWITCHES or isinstance(node.value, ast.Attribute) and node.value.attr == "update_rule"
+        node.attr == "enable_update"
+        or node.attr in ("update_rule", "disable_update")
+        and not freezing.is_understood(analysis, module, node)
         for node in module.source.of(ast.Attribute)
     )
+
+
+def freezes_by_marks(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether only marks at parameters do what a file's program does to them: their optimizers heed them."""
+    return _answer(analysis, module, "freezes_by_marks")
+
+
+def _freezing_by_marks(analysis: Analysis) -> frozenset[int]:
+    """The programs that freeze parameters whose gradients count all the same, or at a place that is not known."""
+    freezes = _with(analysis, lambda _, module: freezing.freezes(module))
+    clips = _with(analysis, lambda _, module: any(word in module.source.text for word in freezing.CLIPS))
+    return freezes & clips | _with(analysis, lambda _, module: not freezing.freezes_for_good(module))
 
 
 # -- files of weights ----------------------------------------------------------------------------------------------
@@ -206,7 +225,12 @@ def _is_short(analysis: Analysis, ref: Ref) -> bool:
 
 
 _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(
-    {"looks_into_optimizers": _looking_into_optimizers, "exchanges_arrays": _exchanging_arrays}
+    {
+        "looks_into_optimizers": _looking_into_optimizers,
+        "freezes_by_marks": _freezing_by_marks,
+        "changes_rules": _changing_rules,
+        "exchanges_arrays": _exchanging_arrays,
+    }
 )
 
-__all__ = ["changes_rules", "has_short_optimizers", "rules_for"]
+__all__ = ["changes_rules", "freezes_by_marks", "has_short_optimizers", "rules_for"]

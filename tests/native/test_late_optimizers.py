@@ -217,6 +217,7 @@ def test_corrected_rate_of_adam():
 
 
 def linear(dtype="float64"):
+    np.random.seed(0)
     link = chainer.links.Linear(3, 2)
     module = nn.Linear(3, 2)
     with torch.no_grad():

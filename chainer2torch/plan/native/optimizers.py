@@ -11,11 +11,13 @@ import dataclasses
 import enum
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
+from chainer2torch.plan.questions.cut_graphs import CUTS
 from chainer2torch.rules.signature import BindError, Bound
 
 SAVED = frozenset(
@@ -151,7 +153,7 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
         return "its class is chosen at run time"
     if len(objects.of(context.kind(call))) != 1:
         return "its class is one of several"
-    if objects.any_file_seen_from(context, changes_rules):
+    if changes_rules(objects.analysis, context.module):
         return "the project changes how single parameters are updated"
     found = placement(objects, inst)
     return found if isinstance(found, str) else ""
@@ -182,6 +184,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         return ""
     if whole and name == "update":
         alone = places.is_alone(context, context.source.statement(call))
+        if len(call.args) > 1 and objects.any_file_seen_from(context, _cuts):
+            return "an update that goes backward to a cut"
         starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
         return "" if not call.args or alone and not starred else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
@@ -190,6 +194,10 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
         return "" if places.is_alone(context, context.source.statement(call)) and not counted else f"`{name}()`"
     return f"`.{name}()` has no counterpart"
+
+
+def _cuts(module: ModuleInfo) -> bool:
+    return CUTS in module.source.text
 
 
 def hook_of(context: Context, call: ast.Call) -> ast.Call | None:

@@ -136,6 +136,7 @@ class _Function:
             or not isinstance(receiver, ast.Name)
             or not isinstance(self.source.parents.get(call), ast.Expr)
             or not self._is_computed(receiver)
+            or self._updates_behind(call)
         ):
             return None
         names = tuple(name for name in use.kept if not self._is_number(name))
@@ -161,6 +162,17 @@ class _Function:
             self.stops[backward] = tuple(dict.fromkeys(made(name) if name in renamed else name for name in names))
         self.renamed = renamed if self.stops else set()
         return True
+
+    def _updates_behind(self, call: ast.Call) -> bool:
+        """Whether ``optimizer.update(lossfun, ...)`` goes backward behind a cut: where that ends is not seen here."""
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "update"
+            and len(node.args) > 1
+            and node.lineno > call.lineno
+            for node in nodes_of(self.scope)
+        )
 
     def _is_computed(self, receiver: ast.Name) -> bool:
         """Whether a name gets its value in this function: what a caller holds is not seen here."""

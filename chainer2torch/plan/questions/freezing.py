@@ -1,0 +1,88 @@
+"""Which places of a file freeze parameters: ``link.disable_update()``, ``param.update_rule.enabled = False``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Func, options
+from chainer2torch.analysis.module_index import ModuleInfo
+
+CLIPS = ("GradientClipping", "clip_grads")  # what counts the gradients of frozen parameters, too
+SWITCH = "disable_update"
+RULE = "update_rule"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def freezes(module: ModuleInfo) -> bool:
+    """Whether a file freezes parameters, or asks which ones are."""
+    return any(node.attr in (SWITCH, RULE) for node in module.source.of(ast.Attribute))
+
+
+def is_understood(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``x.disable_update`` or ``x.update_rule`` freezes parameters, or asks for that, and does nothing else."""
+    return is_own(analysis, node) or (is_call(analysis, module, node) if node.attr == SWITCH else is_flag(module, node))
+
+
+def is_own(analysis: Analysis, node: ast.Attribute) -> bool:
+    """Whether a name is a method of the project's own."""
+    return any(isinstance(kind, Func) for kind in options(analysis.kind(node)))
+
+
+def is_call(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``x.disable_update()`` is a statement, and a link's method as far as one can see."""
+    call = module.source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node or call.args or call.keywords:
+        return False
+    defined = any(SWITCH in cls.methods for cls in analysis.classes.values())
+    return isinstance(module.source.parents.get(call), ast.Expr) and not (defined and analysis.kind(node) == UNKNOWN)
+
+
+def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``param.update_rule.enabled`` is read, or set to False for good."""
+    flag = module.source.parents.get(node)
+    if not isinstance(flag, ast.Attribute) or flag.attr != "enabled":
+        return False
+    statement = module.source.parents.get(flag)
+    if isinstance(flag.ctx, ast.Load):
+        return True
+    alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    return alone and isinstance(statement, ast.Assign) and _is_false(statement.value)
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def freezes_for_good(module: ModuleInfo) -> bool:
+    """Whether every optimizer is set up before its parameters are frozen: ``setup`` gives them new rules.
+
+    Nor may they be frozen in a loop that trains, where there may be gradients already.
+    """
+    source = module.source
+    for node in source.of(ast.Attribute):
+        sets = node.attr == RULE and not isinstance(getattr(source.parents.get(node), "ctx", None), ast.Load)
+        if node.attr != SWITCH and not sets:
+            continue
+        setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
+        if any(source.start(call) > source.start(node) for call in setups) or node.attr == SWITCH and not setups:
+            return False
+        if any(_trains(loop) for loop in source.ancestors(node) if isinstance(loop, (ast.For, ast.While))):
+            return False
+    return True
+
+
+def _trains(loop: ast.AST) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in ("backward", "update") for node in ast.walk(loop))
+
+
+def _setups(module: ModuleInfo, scope: ast.AST | None) -> Iterator[ast.Call]:
+    """The calls of ``setup`` in a function, or outside of all functions."""
+    for call in module.source.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "setup":
+            if module.source.enclosing(call, *_FUNCTIONS) is scope:
+                yield call
+
+
+__all__ = ["CLIPS", "RULE", "SWITCH", "freezes", "freezes_for_good", "is_call", "is_flag", "is_own", "is_understood"]

@@ -1,0 +1,78 @@
+"""Programs that freeze parameters, run beside Chainer: by ``requires_grad``, or by marks where gradients count."""
+
+import pytest
+
+from tests.support.native_programs import check, migrated
+
+LOOP = """
+def train(model):
+    rng = np.random.RandomState(0)
+    losses = []
+    optimizer = optimizers.{optimizer}
+    {first}
+    optimizer.setup(model)
+    {then}
+    for i in range(60):
+        x = chainer.Variable(rng.randn(5, 3).astype('f'))
+        t = chainer.Variable(rng.randint(0, 2, 5).astype('i'))
+        loss = F.softmax_cross_entropy(model(x), t)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        losses.append(float(loss.array))
+        if i == 20:
+            {later}
+    return losses
+"""
+CLIP = "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))"
+MAKERS = ["SGD(lr=0.1)", "MomentumSGD(lr=0.1)", "Adam(0.01)"]
+
+
+def program(optimizer="Adam(0.01)", first="pass", then="pass", later="pass"):
+    return LOOP.format(optimizer=optimizer, first=first, then=then, later=later)
+
+
+@pytest.mark.parametrize("optimizer", MAKERS)
+def test_layers_that_are_frozen_for_good(optimizer):
+    code = check(program(optimizer, then="model.l1.disable_update()"), rtol=1e-4)
+    assert "model.l1.requires_grad_(False)" in code and "Late" not in code and "faithful" not in code
+
+
+@pytest.mark.parametrize("optimizer", MAKERS)
+def test_layers_that_are_frozen_between_two_steps(optimizer):
+    code = check(program(optimizer, later="model.l1.disable_update()"), rtol=1e-4)
+    assert "compat.freeze(model.l1.parameters())" in code and "Late" in code
+
+
+@pytest.mark.parametrize("optimizer", MAKERS)
+def test_single_parameters(optimizer):
+    then = "model.l1.b.update_rule.enabled = False"
+    later = "losses += [p.update_rule.enabled for p in (model.l1.b, model.l1.W)]"
+    code = check(program(optimizer, then=then, later=later), rtol=1e-4)
+    assert "model.l1.bias.requires_grad" in code
+    assert "Late" not in code and "faithful" not in code
+
+
+@pytest.mark.parametrize("optimizer", MAKERS)
+@pytest.mark.parametrize("frozen", ["model.l1.disable_update()", "model.l1.W.update_rule.enabled = False"])
+def test_gradients_of_frozen_parameters_count_in_the_norm(optimizer, frozen):
+    later = "losses += [p.update_rule.enabled for p in (model.l1.W, model.l2.W)]"
+    code = check(program(optimizer, then=f"{frozen}; {CLIP}", later=later), rtol=1e-4)
+    assert "compat.freeze(" in code and "requires_grad" not in code and "Late" in code
+
+
+def test_setup_frees_what_was_frozen_before():
+    code = check(program(first="model.l1.disable_update()", then="model.l2.disable_update()"), rtol=1e-4)
+    assert "compat.freeze(model.l1.parameters())" in code and "Late" in code
+
+
+@pytest.mark.parametrize("then", ["model.l1.enable_update()", "model.l1.W.update_rule.enabled = bool(losses)"])
+def test_what_is_enabled_again_needs_the_long_ones(then):
+    code = migrated(program(then="model.l1.disable_update()", later=then)).code
+    assert "faithful_Adam" in code and "requires_grad" not in code
+
+
+def test_a_setting_read_through_hyperparam():
+    later = "optimizer.hyperparam.alpha *= 0.5; losses.append(optimizer.hyperparam.alpha)"
+    code = check(program(first="made = [optimizer]", later=later), rtol=1e-4)
+    assert "faithful" not in code
