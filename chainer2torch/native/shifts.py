@@ -16,7 +16,7 @@ class _Shift(Extension):
         self._t, self._last_value = 0, None
 
     def _get_optimizer(self, trainer: Any) -> Any:
-        return self._optimizer or trainer.updater.get_optimizer("main")
+        return self._optimizer or trainer.optimizers["main"]
 
     def initialize(self, trainer: Any) -> None:
         if self._init is None:

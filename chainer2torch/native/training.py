@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from pytorch_pfn_extras import reporting
+from pytorch_pfn_extras.training import ExtensionsManager
 import torch.nn as nn
 
 
@@ -20,6 +22,32 @@ def observers(model: nn.Module, name: str = "main") -> dict[str, nn.Module]:
     evaluator also gives each part its own mode back. Source: chainer.Reporter.
     """
     return {"/".join([name, *filter(None, path.split("."))]): part for path, part in model.named_modules()}
+
+
+def observe_parts(manager: Any, updater: Any) -> None:
+    """Lets the parts of what an updater trains report under Chainer's names. Source: chainer.training.Trainer."""
+    for name, optimizer in updater.get_all_optimizers().items():
+        manager.reporter.add_observers("", observers(optimizer.target, name).items())
+
+
+class _Iterations(Fraction):
+    def __rtruediv__(self, iteration: Any) -> Any:
+        return float(super().__rtruediv__(iteration))  # epoch_detail is formatted as a float
+
+
+def iterations_per_epoch(updater: Any) -> Any:
+    """How many batches the main iterator has in an epoch: a fraction where the next epoch fills the last one.
+
+    Source: chainer.iterators.SerialIterator.
+    """
+    iterator = updater.get_iterator("main")
+    return _Iterations(len(iterator.dataset), iterator.batch_size)
+
+
+class TrainingManager(ExtensionsManager):
+    """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
+
+    updater: Any = None
 
 
 def _cross_entropy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

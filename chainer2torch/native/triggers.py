@@ -44,6 +44,9 @@ class ManualScheduleTrigger(IntervalTrigger):
         self.finished = self._last >= max(self.points)
         return any(last < point <= self._last for point in self.points)
 
+    def may_fire(self, iteration: int, epoch_length: int) -> bool:
+        return True
+
 
 def get_trigger(trigger: Any) -> Any:
     """A trigger of ``(period, unit)``, of a function of the trainer, of a trigger, or of None, which never fires.

@@ -29,6 +29,11 @@ def is_native(context: Context) -> bool:
     return context.choices.style == "native" and context.stages.chosen == frozenset(STAGES)
 
 
+def objects_of(analysis: Analysis) -> Objects:
+    """The training objects of a project that is migrated as a whole, in the native style."""
+    return analysis.once(_found)
+
+
 def _found(analysis: Analysis) -> Objects:
     return Objects(analysis, CONCERNS)
 
@@ -37,4 +42,4 @@ def _empty(analysis: Analysis) -> Objects:
     return Objects(analysis, _NONE)
 
 
-__all__ = ["CONCERNS", "is_native", "native_objects"]
+__all__ = ["CONCERNS", "is_native", "native_objects", "objects_of"]

@@ -105,8 +105,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
     found = form_of(context, call)
     assert found is not None
     name, form = found
-    bound = bound_call(context, call, _MODULE + name)
-    assert bound is not None
     row = context.rules.rows[_MODULE + name]
     if form.gone:
         statement = context.source.statement(call)
@@ -114,6 +112,8 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         decisions.use(call.func)
         decisions.mark(call.func, row, row.name, "exact")
         return
+    bound = bound_call(context, call, _MODULE + name)
+    assert bound is not None
     if form.template:
         operands = {"OPTIMIZER": Operand(code=optimizer), **operands_of(context, bound)}
         operands.setdefault("observation_key", Operand(code=_DROP["observation_key"]))
@@ -123,9 +123,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         decisions.edit(call, Replace(context.source.span(call), template, operands, _DROP if template is _RATE else {}))
     else:
         decisions.edit(call, Replace(context.source.span(call), _EXTENSIONS + name, {}, callee_only=True))
-    filename = bound.given.get("filename")
-    if name in _SNAPSHOTS and filename is not None:
-        _name_of_file(context, decisions, filename)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files" if name in _SNAPSHOTS else "")
 
@@ -133,13 +130,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
 def _has_trigger(context: Context, call: ast.Call) -> bool:
     outer = context.source.parents.get(call)
     return isinstance(outer, ast.Call) and any(k.arg == "trigger" for k in outer.keywords)
-
-
-def _name_of_file(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """``'snapshot_{.updater.iteration}'`` asks the manager itself."""
-    text = context.source.segment(node)
-    if "{.updater." in text:
-        decisions.replace(node, "NAME", {"NAME": Operand(code=text.replace("{.updater.", "{."))})
 
 
 __all__ = ["FORMS", "Form", "emit", "form_of", "unclear"]

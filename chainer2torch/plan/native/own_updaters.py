@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.graph_crossings import crosses
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.questions.overridden_methods import is_super
@@ -42,39 +43,18 @@ def own_class(inst: Inst) -> ClassInfo | None:
 
 def why_not(objects: Objects, cls: ClassInfo) -> str:
     """Why a class keeps Chainer's base; "" if the short one will do."""
+    if not draws_one(objects.analysis, cls):
+        return f"`{cls.name}` is not seen to draw one batch for an update"
     for owner in objects.analysis.mro(cls):
         if isinstance(owner, str):
             return "" if owner == UPDATER else "an updater on another class of Chainer's"
         if "update" in owner.methods or "finalize" in owner.methods or "serialize" in owner.methods:
             return f"`{owner.name}` has a method `update`, `finalize` or `serialize` of its own"
-        if len(_draws(owner)) > 1 or any(_in_loop(owner, call) for call in _draws(owner)):
-            return f"`{owner.name}` draws several batches for one update"
         for method in owner.methods.values():
             name = crosses(objects.analysis, method)
             if name:
                 return f"the graph of `{name}` in `{owner.name}.{method.name}` is used again after an update"
     return "an updater of another class"
-
-
-def _draws(cls: ClassInfo) -> list[ast.Call]:
-    """The calls that draw a batch of the main iterator, or ask for that iterator, whichever are more."""
-    calls = [n for n in ast.walk(cls.node) if isinstance(n, ast.Call)]
-    asked = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "get_iterator"]
-    drawn = [
-        c
-        for c in calls
-        if isinstance(c.func, ast.Attribute)
-        and c.func.attr in ("next", "__next__")
-        or isinstance(c.func, ast.Name)
-        and c.func.id == "next"
-    ]
-    main = [c for c in asked if not (c.args and isinstance(c.args[0], ast.Constant) and c.args[0].value != "main")]
-    return main if len(main) >= len(drawn) - (len(asked) - len(main)) else drawn
-
-
-def _in_loop(cls: ClassInfo, call: ast.Call) -> bool:
-    parents = cls.module.source.ancestors(call)
-    return any(isinstance(a, (ast.For, ast.While, ast.comprehension)) for a in parents)
 
 
 def used(objects: Objects, use: Use) -> str | None:

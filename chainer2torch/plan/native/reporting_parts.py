@@ -13,7 +13,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tup
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native import imports
 
-_REPORTS = frozenset({"chainer.report", "chainer.reporter.report"})
+REPORTS = frozenset({"chainer.report", "chainer.reporter.report"})
 _CLASSIFIER = "chainer.links.Classifier"
 
 
@@ -26,6 +26,8 @@ def reports_in_parts(analysis: Analysis, model: Kind, module: ModuleInfo) -> boo
     near = analysis.once(_files)
     models = [kind for kind in options(model) if isinstance(kind, Inst)]
     own = {cls for kind in models for cls in _own(analysis, kind)}
+    if any(_reports_for(analysis, cls) for cls in own):
+        return True
     others = any(near[cls.module] == near[module] for cls in reporters - own) or any(
         near.get(found) == near[module]
         for site, found in analysis.once(_classifiers)
@@ -44,6 +46,16 @@ def reports_in_parts(analysis: Analysis, model: Kind, module: ModuleInfo) -> boo
             return True
         pending += _parts(analysis, kind)
     return False
+
+
+def _reports_for(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class reports values of something else than itself, as of one of its parts."""
+    return any(
+        isinstance(node, ast.Call)
+        and any(isinstance(kind, Ref) and kind.name in REPORTS for kind in options(analysis.kind(node.func)))
+        and any(ast.unparse(observer) != "self" for observer in (*node.args[1:], *(k.value for k in node.keywords)))
+        for node in ast.walk(cls.node)
+    )
 
 
 def _files(analysis: Analysis) -> dict[ModuleInfo, int]:
@@ -88,8 +100,8 @@ def _reporters(analysis: Analysis) -> frozenset[ClassInfo]:
         for node in ast.walk(info.node)
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1
         for kind in options(analysis.kind(node.func))
-        if isinstance(kind, Ref) and kind.name in _REPORTS
+        if isinstance(kind, Ref) and kind.name in REPORTS
     )
 
 
-__all__ = ["reports_in_parts"]
+__all__ = ["REPORTS", "reports_in_parts"]

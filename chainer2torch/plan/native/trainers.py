@@ -20,6 +20,7 @@ _STORES = frozenset({"chainer.serializers.load_npz", "chainer.serializers.save_n
 # members of the manager with the name and meaning that they have in a Trainer
 _SAME = frozenset({"observation", "out", "reporter", "get_extension", "elapsed_time"})
 _COUNTS = frozenset({"iteration", "epoch", "epoch_detail"})  # of the updater, and of the manager
+_OPTIMIZERS = frozenset({"get_optimizer", "get_all_optimizers"})  # of the updater; `optimizers` of the manager
 
 
 # -- trainers ------------------------------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ def _trainer_used(objects: Objects, use: Use) -> str | None:
     if use.member in _SAME or use.member == "run" and use.call is not None:
         return ""
     if use.member == "updater":
-        return "" if updater_member(use) in _COUNTS else "something of its updater is used"
+        return "" if replaces_updater(use) else "something of its updater is used"
     if use.member == "extend":
         return _extended(objects, use)
     if use.member:
@@ -52,6 +53,18 @@ def updater_member(use: Use) -> str:
     """The name in ``trainer.updater.name``."""
     outer = use.context.source.parents.get(use.parent)
     return outer.attr if isinstance(outer, ast.Attribute) and isinstance(outer.ctx, ast.Load) else ""
+
+
+def replaces_updater(use: Use) -> bool:
+    """Whether the manager has what is asked of the updater: ``trainer.updater.iteration``, its optimizers."""
+    member = updater_member(use)
+    if member in _COUNTS:
+        return True
+    outer = use.context.source.parents.get(use.parent)
+    call = use.context.source.parents.get(outer) if outer is not None else None
+    if member not in _OPTIMIZERS or not isinstance(call, ast.Call) or call.func is not outer or call.keywords:
+        return False
+    return len(call.args) == (member == "get_optimizer")
 
 
 def _extended(objects: Objects, use: Use) -> str:
@@ -149,4 +162,4 @@ UPDATERS = Concern("updater", (UPDATER,), _updater_made, own_updaters.used, _upd
 EVALUATORS = Concern("evaluator", (EVALUATOR,), _evaluator_made, _evaluator_used, _evaluator_takes)
 TRIGGER_OBJECTS = Concern("trigger", TRIGGERS, _trigger_made, _nothing)
 
-__all__ = ["EVALUATORS", "TRAINERS", "TRIGGERS", "TRIGGER_OBJECTS", "UPDATERS", "updater_member"]
+__all__ = ["EVALUATORS", "TRAINERS", "TRIGGERS", "TRIGGER_OBJECTS", "UPDATERS", "replaces_updater", "updater_member"]

@@ -11,7 +11,15 @@ from chainer2torch.analysis.kinds import Inst
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
-from chainer2torch.plan.native import evaluators, extensions, own_bases, own_extensions, own_updaters
+from chainer2torch.plan.native import (
+    evaluators,
+    extensions,
+    manager_edits,
+    managers,
+    own_bases,
+    own_extensions,
+    own_updaters,
+)
 from chainer2torch.plan.native.batches import call_of, target_of
 from chainer2torch.plan.native.calls import bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
@@ -31,6 +39,7 @@ from chainer2torch.plan.native.trainers import (
     EVALUATORS,
     TRAINERS,
     TRIGGER_OBJECTS,
+    replaces_updater,
     updater_member,
 )
 
@@ -84,11 +93,17 @@ def run(context: Context) -> Decisions:
     own_updaters.emit_base(objects, context, decisions)
     own_extensions.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
+    manager_edits.emit_names(context, decisions)
     for use in _uses(objects, context):
         if objects.reason_at(use) == "":
             _used(objects, context, decisions, use)
         else:
             _left_out(objects, context, decisions, use)
+            if objects.concern(use.inst) is TRAINERS and use.member == "updater" and replaces_updater(use):
+                manager_edits.emit_question(context, decisions, use)
+    group = managers.group_of(context)
+    if group is not None:
+        manager_edits.emit(context, decisions, group)
     return decisions
 
 
@@ -217,7 +232,7 @@ def _used(objects: Objects, context: Context, decisions: Decisions, use: Use) ->
         if isinstance(extension, ast.Call) and extensions.form_of(context, extension) is not None:
             extensions.emit(context, decisions, extension, *_optimizer(objects, use))
     elif use.member == "updater" and updater_member(use):
-        _count(context, decisions, use)
+        manager_edits.emit_question(context, decisions, use)
 
 
 def _optimizer(objects: Objects, use: Use) -> tuple[str, str]:
@@ -227,15 +242,6 @@ def _optimizer(objects: Objects, use: Use) -> tuple[str, str]:
         return "", ""
     program = program_of(objects, maker, objects.context_of(maker))
     return program.step.optimizer, program.step.optimizer_class
-
-
-def _count(context: Context, decisions: Decisions, use: Use) -> None:
-    """``trainer.updater.iteration``: the manager counts."""
-    outer = context.source.parents[use.parent]
-    assert isinstance(outer, ast.Attribute) and isinstance(use.parent, ast.Attribute)
-    decisions.replace(outer, f"MANAGER.{outer.attr}", {"MANAGER": context.operand(use.node)})
-    for node, symbol in ((use.parent, f"{TRAINER}.updater"), (outer, f"{UPDATER}.{outer.attr}")):
-        decisions.mark(node, context.rules.rows.get(symbol), symbol, "exact")
 
 
 __all__ = ["run"]

@@ -1,0 +1,109 @@
+"""What is written for a Trainer whose step stays an updater's: a manager, the loop, and who asks for the updater."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, ReplaceStatement
+from chainer2torch.plan.native.managers import Group, Managed, Run
+from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.programs import TRAINER, UPDATER, stops_by_iteration
+from chainer2torch.plan.native.trainers import updater_member
+
+# NAME_OF_CLASS, LENGTH_OR_NONE and ARGUMENTS are put in before it is a template
+_MANAGER = """\
+MANAGER = NAME_OF_CLASS(
+    {name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()},
+    UPDATER.get_all_optimizers(), LENGTH_OR_NONE, iters_per_epoch=native.iterations_per_epoch(UPDATER),
+    ARGUMENTS)
+"""
+_SNAPSHOTS = tuple(f"chainer.training.extensions.{name}" for name in ("snapshot", "snapshot_object"))
+_ASKS = "{.updater."
+_PLAIN = "pytorch_pfn_extras.training.ExtensionsManager"
+_ASKED = "native.TrainingManager"
+_RUN = """\
+while not MANAGER.stop_trigger:
+    with MANAGER.run_iteration():
+        UPDATER.update()
+"""
+
+
+def emit(context: Context, decisions: Decisions, group: Group) -> None:
+    """The managers that this file makes, and the loops in the place of ``run()``."""
+    for call, managed in group.managed.items():
+        if call in context.source.parents:
+            _make(context, decisions, group, managed)
+    for statement, run in group.runs.items():
+        if statement in context.source.parents:
+            _loop(context, decisions, run)
+
+
+def _make(context: Context, decisions: Decisions, group: Group, managed: Managed) -> None:
+    operands = {"MANAGER": Operand(code=managed.name), "UPDATER": Operand(code=managed.updater)}
+    arguments = []
+    if by_trigger := stops_by_iteration(context, managed.stop):
+        operands["STOP"] = context.operand(managed.stop)
+        arguments.append("stop_trigger=STOP")
+    else:
+        assert isinstance(managed.stop, ast.Tuple)
+        operands["LENGTH"] = context.operand(managed.stop.elts[0])
+    if managed.out is not None:
+        operands["OUT"] = context.operand(managed.out)
+        arguments.append("out_dir=OUT")
+    texts = {
+        "NAME_OF_CLASS": _ASKED if group.asks else _PLAIN,
+        "LENGTH_OR_NONE": "None" if by_trigger else "LENGTH",
+        "ARGUMENTS": ", ".join([*arguments, "state_objects={'updater': UPDATER}"]),
+    }
+    template = functools.reduce(lambda text, name: text.replace(name, texts[name]), texts, _MANAGER)
+    template += "MANAGER.updater = UPDATER\n" * group.asks
+    template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
+    template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
+    template += "native.start_clock(MANAGER)\n" * group.starts_early
+    statement = context.source.statement(managed.call)
+    decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
+    decisions.use(managed.call.func)
+    decisions.mark(managed.call.func, context.rules.rows[TRAINER], TRAINER, "exact")
+
+
+def _loop(context: Context, decisions: Decisions, run: Run) -> None:
+    operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
+    decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), _RUN, operands))
+    call = run.statement.value
+    assert isinstance(call, ast.Call)
+    decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
+
+
+def emit_names(context: Context, decisions: Decisions) -> None:
+    """``'snapshot_{.updater.iteration}'``, also as a part of what makes the name: the manager itself is asked."""
+    for call in context.source.of(ast.Call):
+        if context.reference(call.func) in _SNAPSHOTS:
+            for node in (n for argument in (*call.args, *call.keywords) for n in ast.walk(argument)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _ASKS in node.value:
+                    text = context.source.segment(node).replace(_ASKS, "{.")
+                    decisions.replace(node, "NAME", {"NAME": Operand(code=text)})
+
+
+def emit_question(context: Context, decisions: Decisions, use: Use) -> None:
+    """``trainer.updater.iteration`` and ``trainer.updater.get_optimizer('main')``: the manager has both."""
+    outer = context.source.parents[use.parent]
+    assert isinstance(outer, ast.Attribute) and isinstance(use.parent, ast.Attribute)
+    member = updater_member(use)
+    operands = {"MANAGER": context.operand(use.node)}
+    call = context.source.parents[outer]
+    if member in ("get_optimizer", "get_all_optimizers"):
+        assert isinstance(call, ast.Call)
+        template = "MANAGER.optimizers"
+        if call.args:
+            template, operands["NAME"] = "MANAGER.optimizers[NAME]", context.operand(call.args[0])
+        decisions.replace(call, template, operands)
+    else:
+        decisions.replace(outer, f"MANAGER.{member}", operands)
+    for node, symbol in ((use.parent, f"{TRAINER}.updater"), (outer, f"{UPDATER}.{member}")):
+        decisions.mark(node, context.rules.rows.get(symbol), symbol, "exact")
+
+
+__all__ = ["emit", "emit_names", "emit_question"]

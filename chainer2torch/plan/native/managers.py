@@ -1,0 +1,286 @@
+"""Trainer programs whose step stays that of an updater: an ExtensionsManager, and a loop that calls it.
+
+The loop over a DataLoader (programs.py) has to know everything of a program. This form asks little: whatever the
+updater, its optimizers and iterators are, the manager gets them from it. What has to be known is how many iterations
+an epoch has, since pytorch-pfn-extras counts epochs by that; so the updaters and iterators that the files have must be
+such that it follows from the dataset and the size of a batch. That is one answer for all files that see each other.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import imports
+from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.concerns import objects_of
+from chainer2torch.plan.native.loop_iterators import WORKERS
+from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.places import suite_of
+from chainer2torch.plan.native.programs import TRAINER, Unclear, function_of
+from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
+from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
+from chainer2torch.plan.questions.paths import is_path
+
+_UPDATER = "chainer.training.updaters.Updater"
+_STANDARD = "chainer.training.updaters.StandardUpdater"
+_PARALLEL = "chainer.training.updaters.ParallelUpdater"
+_ITERATOR = "chainer.dataset.Iterator"
+_EXTENSION = "chainer.training.Extension"
+_MAKE_EXTENSION = "chainer.training.make_extension"
+# what an updater of the program's own may say otherwise than Chainer's, so that a manager would not do what it says
+_CLOCKWORK = frozenset(
+    "update finalize connect_trainer get_iterator get_all_optimizers epoch epoch_detail is_new_epoch iteration".split()
+)
+_MEMBERS = frozenset({"extend", "run", "updater", "observation", "out", "reporter", "get_extension", "elapsed_time"})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Managed:
+    """A Trainer that becomes a manager: where it is made, the paths of it and of its updater, and its arguments."""
+
+    call: ast.Call
+    name: str
+    updater: str
+    stop: ast.expr
+    out: ast.expr | None
+    has_parts: bool  # whether parts of a model may report by themselves
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """A statement ``trainer.run()``: the paths of the manager and of what to call."""
+
+    statement: ast.Expr
+    name: str
+    updater: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Group:
+    """The Trainers of the files that see each other.
+
+    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies.
+    """
+
+    managed: dict[ast.Call, Managed]
+    runs: dict[ast.Expr, Run]
+    starts_early: bool
+    asks: bool
+    connects: bool
+
+
+def group_of(context: Context) -> Group | None:
+    """The Trainers around a file, if they become managers; None: they do not, or there are none."""
+    return context.analysis.once(_groups).get(context.module)
+
+
+def _groups(analysis: Analysis) -> dict[ModuleInfo, Group | None]:
+    files: dict[int, list[ModuleInfo]] = {}
+    for module, number in imports.groups(analysis.project).items():
+        files.setdefault(number, []).append(module)
+    found: dict[ModuleInfo, Group | None] = {}
+    for modules in files.values():
+        group = _Reader(analysis, modules).read()
+        found |= dict.fromkeys(modules, group)
+    return found
+
+
+class _Reader:
+    """What the files of one group say about their Trainers."""
+
+    def __init__(self, analysis: Analysis, modules: list[ModuleInfo]):
+        self.analysis, self.modules = analysis, modules
+        self.objects = objects_of(analysis)
+
+    def read(self) -> Group | None:
+        """What becomes of them; None: there are none, or they keep Chainer's form."""
+        try:
+            return self._read()
+        except Unclear:
+            return None
+
+    def _read(self) -> Group | None:
+        uses = [
+            use
+            for found in self.objects.uses.values()
+            for use in found
+            if use.context.module in self.modules
+            and self.objects.concern(use.inst) is TRAINERS
+            and self.objects.reason_at(use)
+        ]
+        makers = {use.inst.site: self.analysis.makers.get(use.inst.site) for use in uses if use.inst.site}
+        if not makers:
+            return None
+        self._check_clock()
+        for use in uses:
+            if use.member and not (use.member in _MEMBERS and isinstance(getattr(use.parent, "ctx", None), ast.Load)):
+                raise Unclear(f"the manager has no `{use.member}`")
+        managed = {call: self._managed(call) for call in makers.values() if call is not None}
+        runs = [self._run(use, managed) for use in uses if use.member == "run"]
+        asks = any(not run.updater for run in runs) or any(map(self._asks, self.modules))
+        copies = any(map(self._has_copies, self.modules))
+        return Group(managed, {run.statement: run for run in runs}, self._starts_early(), asks, copies)
+
+    # -- how epochs are counted ------------------------------------------------------------------------------------
+
+    def _check_clock(self) -> None:
+        for cls in self.analysis.classes.values():
+            if cls.module in self.modules:
+                self._check_class(cls)
+        for module in self.modules:
+            for call in module.source.of(ast.Call):
+                self._check_call(self.objects.context(module), call)
+
+    def _check_class(self, cls: ClassInfo) -> None:
+        derives = self.analysis.derives
+        if derives(cls, TRAINER) or derives(cls, _ITERATOR):
+            raise Unclear(f"`{cls.name}` counts by itself")
+        if derives(cls, _UPDATER):
+            owners = [owner for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)]
+            own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
+            if not derives(cls, _STANDARD) or own or not draws_one(self.analysis, cls):
+                raise Unclear(f"`{cls.name}` is not seen to draw one batch for an update")
+        finalize = cls.methods.get("finalize")  # pytorch-pfn-extras gives it the manager
+        if derives(cls, _EXTENSION) and finalize is not None and len(finalize.node.args.args) < 2:
+            raise Unclear(f"`{cls.name}.finalize` gets no manager")
+
+    def _check_call(self, context: Context, call: ast.Call) -> None:
+        """Iterators that count otherwise, and functions that pytorch-pfn-extras calls with another argument."""
+        given = {k.arg for k in call.keywords}
+        if context.kind(call.func) == Ref(_MAKE_EXTENSION) and "finalizer" in given:
+            raise Unclear("a finalizer gets no manager")
+        symbol = context.reference(call.func) or ""
+        if symbol.startswith("chainermn.iterators.") or symbol.endswith("ParallelUpdater") and "loss_scale" in given:
+            raise Unclear(f"`{symbol}` divides the work")
+        _, is_iterator, name = symbol.partition("chainer.iterators.")
+        if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
+            raise Unclear("an iterator that counts otherwise")
+
+    def _has_copies(self, module: ModuleInfo) -> bool:
+        context = self.objects.context(module)
+        return any(context.reference(node) == _PARALLEL for node in module.source.of(ast.Name, ast.Attribute))
+
+    # -- the places ------------------------------------------------------------------------------------------------
+
+    def _managed(self, call: ast.Call) -> Managed:
+        context = self.objects.context_of(call)
+        bound = bound_call(context, call, TRAINER)
+        statement = context.source.parents.get(call)
+        if (
+            bound is None
+            or bound.given.keys() - {"updater", "stop_trigger", "out"}
+            or "stop_trigger" not in bound.given
+        ):
+            raise Unclear("a Trainer whose arguments are not known")
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_path(statement.targets[0]):
+            raise Unclear("has no statement of its own")
+        updater = bound.given["updater"]
+        if not is_path(updater) or context.source.line_statement(statement) is not statement:
+            raise Unclear("the updater has no name")
+        return Managed(
+            call,
+            ast.unparse(statement.targets[0]),
+            ast.unparse(updater),
+            bound.given["stop_trigger"],
+            bound.given.get("out"),
+            self._has_parts(),
+        )
+
+    def _run(self, use: Use, managed: dict[ast.Call, Managed]) -> Run:
+        context, call = use.context, use.call
+        statement = context.source.parents.get(call) if call is not None else None
+        if call is None or not isinstance(statement, ast.Expr) or call.args or not is_path(use.node):
+            raise Unclear("runs in a way that is not understood")
+        quiet = all(k.arg == "show_loop_exception_msg" for k in call.keywords)  # pytorch-pfn-extras shows none
+        if context.source.line_statement(statement) is not statement or not quiet:
+            raise Unclear("runs in a way that is not understood")
+        name, scope = ast.unparse(use.node), function_of(context, statement)
+        made = [one for maker, one in managed.items() if one.name == name and maker in context.source.parents]
+        near = [one for one in made if function_of(context, one.call) is scope]
+        known = {one.updater for one in near}
+        return Run(statement, name, known.pop() if len(known) == 1 and _keep(context, near, statement) else "")
+
+    def _has_parts(self) -> bool:
+        """Whether parts of what is trained may report under their own names."""
+        models = [
+            (use.context, use.call.args[0])
+            for uses in self.objects.uses.values()
+            for use in uses
+            if use.member == "setup" and use.call is not None and use.call.args and use.context.module in self.modules
+        ]
+        kinds = [(kind, inner) for inner, node in models for kind in options(inner.kind(node))]
+        unknown = not kinds or not all(isinstance(kind, Inst) for kind, _ in kinds)
+        known = {kind for kind, _ in kinds}
+        return (
+            unknown
+            or any(reports_in_parts(self.analysis, kind, inner.module) for kind, inner in kinds)
+            or any(not known.issuperset(options(found)) for found in self._observers())
+        )
+
+    def _observers(self) -> Iterator[Kind]:
+        """What reports values, other than an object for itself."""
+        for module in self.modules:
+            context = self.objects.context(module)
+            for call in module.source.of(ast.Call):
+                observers = [*call.args[1:], *(k.value for k in call.keywords if k.arg == "observer")]
+                if observers and context.reference(call.func) in REPORTS:
+                    yield from (context.kind(o) for o in observers if not (isinstance(o, ast.Name) and o.id == "self"))
+
+    def _starts_early(self) -> bool:
+        return any(
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "extend"
+            and any(k.arg == "call_before_training" and not _is_false(k.value) for k in call.keywords)
+            for module in self.modules
+            for call in module.source.of(ast.Call)
+        )
+
+    def _asks(self, module: ModuleInfo) -> bool:
+        """Whether something in a file asks a Trainer, or what may be one, for its updater itself."""
+        context = self.objects.context(module)
+        trainers = {
+            use.parent
+            for uses in self.objects.uses.values()
+            for use in uses
+            if use.member == "updater" and use.context.module is module and replaces_updater(use)
+        }
+        return any(
+            node.attr == "updater"
+            and isinstance(node.ctx, ast.Load)
+            and node not in trainers
+            and any(self._may_be_trainer(kind) for kind in options(context.kind(node.value)))
+            for node in module.source.of(ast.Attribute)
+        )
+
+    def _may_be_trainer(self, kind: object) -> bool:
+        return not isinstance(kind, (Inst, Ref)) or isinstance(kind, Inst) and self.analysis.derives(kind.cls, TRAINER)
+
+
+def _keep(context: Context, made: list[Managed], run: ast.Expr) -> bool:
+    """Whether a path to the updater still leads to it where the training runs, whichever of these Trainers it is."""
+    statements = [context.source.statement(one.call) for one in made]
+    first = min(statement.lineno for statement in statements)
+    root = next(n.id for n in ast.walk(ast.parse(made[0].updater)) if isinstance(n, ast.Name))
+    scope = function_of(context, run)
+    for store in context.source.of(ast.Name):
+        if store.id != root or not isinstance(store.ctx, ast.Store) or store.lineno < first:
+            continue
+        after = suite_of(context, context.source.statement(store))
+        taken = any(statement in after and statement.lineno > store.lineno for statement in statements)
+        if function_of(context, store) is scope and not taken:
+            return False
+    loops = [a for a in context.source.ancestors(run) if isinstance(a, (ast.For, ast.While))]
+    return all(loop in context.source.ancestors(one.call) for loop in loops for one in made)
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not node.value
+
+
+__all__ = ["Group", "Managed", "Run", "group_of"]

@@ -1,0 +1,198 @@
+"""Trainers whose step stays an updater's: the manager and its loop beside Chainer, from the same weights.
+
+The last batch of an epoch is filled from the next one, so an epoch has a fraction of iterations: what happens when is
+compared, too.
+"""
+
+import json
+
+import pytest
+
+from chainer2torch.engine import Options, migrate_source
+from tests.plan.native.test_native_trainers import HEAD, compare, run
+from tests.support.native_programs import both, one_order
+
+PROGRAM = """\
+class Nested(Model):
+    def forward(self, x, t):
+        loss = super().forward(x, t)
+        chainer.report({{'norm': F.sum(self.net.l1.W ** 2)}}, self.net.l1)
+        return loss
+
+
+class Twice(training.updaters.StandardUpdater):
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        optimizer = self.get_optimizer('main')
+        loss = optimizer.target(*batch)
+        optimizer.update(lambda: loss)
+        optimizer.update(lambda: loss)
+
+
+{before}
+def train(net, out):
+    model = {model}
+    optimizer = chainer.optimizers.{optimizer}
+    optimizer.setup(model)
+    train_iter = chainer.iterators.SerialIterator(data(20, 0), {batch}, shuffle=False)
+    test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
+    if {batch} < 100:
+        updater = {updater}(train_iter, optimizer)
+    else:
+        updater = training.updaters.ParallelUpdater(train_iter, optimizer, devices={{'main': -1}})
+    trainer = training.Trainer(updater, {stop}, out=out)
+    trainer.extend(extensions.Evaluator(test_iter, model))
+    trainer.extend(extensions.LogReport(trigger={log}))
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', 'main/loss', 'validation/main/loss'], out=sys.stderr))
+    {more}
+    {run}
+    return model
+"""
+USUAL = {
+    "before": "",
+    "model": "Model(net)",
+    "optimizer": "Adam(0.01)",
+    "batch": "6",
+    "updater": "training.updaters.StandardUpdater",
+    "stop": "(3, 'epoch')",
+    "log": "(1, 'epoch')",
+    "more": "",
+    "run": "trainer.run()",
+}
+SEES = "seen = []\n\n\n"
+ASKS = """\
+seen = []
+
+
+def ask(trainer):
+    updater = trainer.updater
+    seen.append(updater.is_new_epoch)
+    seen.append(len(updater.get_iterator('main').dataset))
+
+
+"""
+RUNS = "def go(trainer):\n    trainer.run()\n\n\n"
+VARIANTS = {
+    "usual": {},
+    "an updater of its own": {"updater": "Twice"},
+    "parts that report": {"model": "Nested(net)", "log": "(2, 'iteration')"},
+    "more than one epoch at once": {"batch": "13", "stop": "(5, 'epoch')"},
+    "epochs of whole numbers": {"batch": "5"},
+    "two epochs": {"log": "(2, 'epoch')", "stop": "(4, 'epoch')"},
+    "iterations": {"stop": "(7, 'iteration')", "log": "(2, 'iteration')"},
+    "half an epoch": {"stop": "(2.5, 'epoch')"},
+    "early stopping": {
+        "stop": "training.triggers.EarlyStoppingTrigger(monitor='main/loss', patience=1, max_trigger=(6, 'epoch'))",
+        "optimizer": "SGD(0.5)",
+    },
+    "points": {
+        "before": SEES,
+        "more": "trainer.extend(lambda t: seen.append(t.updater.iteration), name='s', "
+        "trigger=training.triggers.ManualScheduleTrigger([1, 2.4], 'epoch'))",
+    },
+    "counts": {
+        "before": SEES,
+        "more": "trainer.extend(lambda t: seen.append((t.updater.epoch, '{:.5f}'.format(t.updater.epoch_detail))), "
+        "name='s', trigger=(1, 'iteration'))",
+    },
+    "an optimizer of the updater": {
+        "before": SEES,
+        "more": "trainer.extend(lambda t: seen.append(t.updater.get_optimizer('main').alpha), name='s', "
+        "trigger=(1, 'epoch'))",
+    },
+    "what only the updater knows": {
+        "before": ASKS,
+        "more": "trainer.extend(ask, name='s', trigger=(1, 'iteration'))",
+    },
+    "run elsewhere": {"before": RUNS, "run": "go(trainer)"},
+    "run without words": {"run": "trainer.run(show_loop_exception_msg=False)"},
+    "a shift": {"more": "trainer.extend(extensions.ExponentialShift('alpha', 0.5), trigger=(1, 'epoch'))"},
+    "a rate": {"more": "trainer.extend(extensions.observe_lr(), trigger=(1, 'iteration'))"},
+    "before": {"more": "trainer.extend(extensions.LogReport(filename='first'), call_before_training=True)"},
+    "snapshots": {
+        "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch')); "
+        "trainer.extend(extensions.snapshot_object(net, net.__class__.__name__ + '_{.updater.epoch}'))"
+    },
+    "best": {
+        "more": "trainer.extend(extensions.snapshot_object(net, 'best'), "
+        "trigger=training.triggers.MinValueTrigger('main/loss'))"
+    },
+    "one of two": {
+        "run": "other = training.Trainer(updater, (1, 'epoch'), out=out) if optimizer.t else trainer\n    other.run()",
+    },
+    "a progress bar": {
+        "more": "trainer.extend(extensions.ProgressBar(update_interval=1, out=open(out + '.bar', 'w')))"
+    },
+}
+# what of the manager has to be in the text, where the usual is not
+FORMS = {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"}
+STAYS = {"one of two"}
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in STAYS])
+def test_log_table_parameters_and_times_are_the_same(name, tmp_path):
+    source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
+    theirs, ours, code = both(source, head=HEAD)
+    assert "compat.Trainer(" not in code and "import chainer\n" not in code, code
+    assert FORMS.get(name, "ppe.training.ExtensionsManager(") in code, code
+    compare(theirs, ours, code, tmp_path)
+    if "seen" in theirs:
+        assert ours["seen"] == theirs["seen"] != []
+
+
+# programs in which a manager would count other epochs, or is not made where it can be seen
+KEPT = {
+    "one of two": VARIANTS["one of two"],
+    "two batches": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        for _ in range(2):\n            super().update_core()\n\n\n",
+        "updater": "Two",
+    },
+    "two batches of a method": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def draw(self):\n"
+        "        return self.get_iterator('main').next()\n\n    def update_core(self):\n        for _ in range(2):\n"
+        "            x, t = self.converter(self.draw(), self.device)\n"
+        "        self.get_optimizer('main').update(self.get_optimizer('main').target, x, t)\n\n\n",
+        "updater": "Two",
+    },
+    "a batch now and then": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        if self.iteration % 2:\n            super().update_core()\n\n\n",
+        "updater": "Two",
+    },
+    "an order of its own": {
+        "before": "def other(dataset):\n"
+        "    return chainer.iterators.SerialIterator(dataset, 3, order_sampler=order)\n\n\n"
+        "def order(current_order, position):\n    return np.arange(5)\n\n\n",
+    },
+    "an iterator of its own": {"before": "class Mine(chainer.dataset.Iterator):\n    pass\n\n\n"},
+    "a finalizer": {
+        "before": "class Last(training.Extension):\n    def finalize(self):\n        print('end')\n\n\n",
+        "more": "trainer.extend(Last(), trigger=(1, 'epoch'))",
+    },
+    "a stop trigger that is read": {"more": "print(trainer.stop_trigger)"},
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_counts_otherwise_keeps_the_trainer(name):
+    source = HEAD + PROGRAM.format(**{**USUAL, **KEPT[name]})
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
+
+
+def test_a_run_goes_on_from_a_snapshot(tmp_path):
+    more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))\n    load(trainer)"
+    before = "path = [None]\n\n\ndef load(trainer):\n    if path[0]:\n"
+    before += "        chainer.serializers.load_npz(path[0], trainer)\n"
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "before": before + "\n\n", "more": more}), head=HEAD)
+    assert "trainer.load_state_dict(" in code and "ExtensionsManager" in code, code
+    for namespace, side in ((theirs, "theirs"), (ours, "ours")):
+        with one_order():
+            run(namespace, namespace["Net"](), tmp_path / side)
+        namespace["path"][0] = str(tmp_path / side / "s")
+        first = json.loads((tmp_path / side / "log").read_text())
+        with one_order():
+            again, _ = run(namespace, namespace["Net"](), tmp_path / (side + "2"))
+        assert [e["iteration"] for e in first] == [e["iteration"] for e in again] == [4, 7, 10]
+        assert [e["main/loss"] for e in first] == [e["main/loss"] for e in again]
