@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,40 +14,59 @@ from chainer2torch.native.devices import to_device
 
 
 class Batches:
-    """The batches of a DataLoader without end, one at a time, with the counters that Chainer's iterators have.
+    """The batches of a DataLoader one at a time, with the counters that Chainer's iterators have.
 
     The last batch of an epoch is as short as the loader's; Chainer fills it up from the next epoch, so its counters
     are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
     """
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self.loader = loader
+    def __init__(self, loader: DataLoader[Any], repeat: bool = True) -> None:
+        self.loader, self.repeat = loader, repeat
+        self.dataset: Any = loader.dataset
         self.reset()
 
     def reset(self) -> None:
-        self.epoch, self.is_new_epoch, self._count = 0, False, 0
+        self.epoch, self.current_position, self.is_new_epoch = 0, 0, False
+        self.previous_epoch_detail: float | None = None
         self._batches: Any = None
-
-    def __len__(self) -> int:
-        return len(self.loader)
 
     def __iter__(self) -> Batches:
         return self
 
     def __next__(self) -> Any:
-        self._batches = self._batches or iter(self.loader)
+        self.previous_epoch_detail, size = self.epoch_detail, self.batch_size
+        if self.epoch and not self.repeat:
+            raise StopIteration
+        if self._batches is None:
+            self._batches = itertools.islice(self.loader, self.current_position // size, None)
         batch = next(self._batches)
-        self._count += 1
-        self.is_new_epoch = self._count == len(self.loader)
+        self.current_position += size
+        self.is_new_epoch = self.current_position >= len(self.dataset)
         if self.is_new_epoch:
-            self.epoch, self._count, self._batches = self.epoch + 1, 0, None
+            self.epoch, self.current_position, self._batches = self.epoch + 1, 0, None
         return batch
 
     next = __next__
 
     @property
+    def batch_size(self) -> Any:
+        return self.loader.batch_size
+
+    @property
     def epoch_detail(self) -> float:
-        return self.epoch + self._count / len(self.loader)
+        return float(self.epoch + self.current_position / len(self.dataset))
+
+    def finalize(self) -> None:
+        self._batches = None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("loader", "repeat", "dataset", "_batches")}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _batches=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_batches": None}
 
 
 class TupleDataset(StackDataset[Any]):

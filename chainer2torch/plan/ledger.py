@@ -158,9 +158,11 @@ class Ledger:
         if present is None or present.state == "manual" or decision.of not in ("", present.symbol):
             return
         del self.sites[decision.node]
+        state = "close" if present.difference and site.state == "exact" else site.state
+        code, difference = site.code or present.code, present.difference
         self._put(
             decision.node,
-            dataclasses.replace(site, symbol=present.symbol, code=site.code or present.code),
+            dataclasses.replace(site, symbol=present.symbol, code=code, state=state, difference=difference),
             decision.advice,
             decision.quiet,
         )

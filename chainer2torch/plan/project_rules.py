@@ -53,6 +53,11 @@ _SHORT_COMMUNICATOR = frozenset(
     }
 )  # fmt: skip
 _OPTIONS = frozenset({"double_buffering", "zero_fill", "allreduce_grad_dtype", "force_equal_length"})
+_ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial", "Multiprocess", "Multithread"))
+_INSIDE_ITERATORS = frozenset(
+    {"order_sampler", "_order", "_state", "_epoch_size", "serialize", "n_processes", "n_threads"}
+)
+_ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
 _READERS = frozenset({"numpy.load", "h5py.File"})
 _COMMUNICATOR = "chainermn.CommunicatorBase"
 
@@ -164,6 +169,49 @@ def _freezing_by_marks(analysis: Analysis) -> frozenset[int]:
     return freezes & clips | _with(analysis, lambda _, module: not freezing.freezes_for_good(module))
 
 
+# -- iterators -----------------------------------------------------------------------------------------------------
+
+
+def _looking_into_iterators(analysis: Analysis) -> frozenset[int]:
+    """The programs that ask an iterator for more than its batches and counters, or build on its class."""
+    return _with(analysis, _looks_into_iterators)
+
+
+def _looks_into_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
+    if "terator" not in module.source.text:
+        return False
+    if any(node.arg == "order_sampler" for node in module.source.of(ast.keyword)):
+        return True
+    return any(
+        _is_inside_iterator(analysis, node) or _is_maker(analysis, module, node)
+        for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute))
+    )
+
+
+def _is_inside_iterator(analysis: Analysis, node: ast.AST) -> bool:
+    """Whether a member is one that batches of a loader do not have, or have only for reading."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    sets = isinstance(node.ctx, ast.Store) and node.attr == "batch_size"
+    of = options(analysis.kind(node.value)) if sets or node.attr in _INSIDE_ITERATORS else ()
+    return any(isinstance(k, Inst) and _is_iterator(analysis, k) for k in of)
+
+
+def _is_maker(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+    """Whether the class of an iterator is a value, or another iterator is built on one."""
+    refs = [k.name for k in options(analysis.kind(node)) if isinstance(k, Ref)]
+    if any(name.rpartition(".")[2] in _ITERATOR_MAKERS for name in refs):
+        return True
+    parent = module.source.parents.get(node)
+    is_called = isinstance(parent, ast.Call) and parent.func is node
+    loads = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+    return loads and not is_called and any(analysis.rules.canonical(name) in _ITERATORS for name in refs)
+
+
+def _is_iterator(analysis: Analysis, inst: Inst) -> bool:
+    return any(analysis.derives(inst.cls, base) for base in _ITERATORS)
+
+
 # -- files of weights ----------------------------------------------------------------------------------------------
 
 
@@ -229,6 +277,7 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
         "looks_into_optimizers": _looking_into_optimizers,
         "freezes_by_marks": _freezing_by_marks,
         "changes_rules": _changing_rules,
+        "looks_into_iterators": _looking_into_iterators,
         "exchanges_arrays": _exchanging_arrays,
     }
 )

@@ -1,13 +1,17 @@
 """Datasets, splits and batches beside Chainer's."""
 
+import copy
+
 import chainer
 import numpy as np
 import pytest
 import torch
 from chainer import datasets
+from chainer.iterators import ShuffleOrderSampler, _statemachine
 from torch.utils.data import DataLoader, TensorDataset
 
 from chainer2torch.native import data
+from chainer2torch.verify.worker import batch_order
 
 N = 23
 VALUES = np.arange(N) * 10
@@ -95,6 +99,58 @@ def test_batches_shuffle_anew_and_all_come_once_an_epoch():
     batches = data.Batches(DataLoader(np.arange(20), 5, shuffle=True))
     epochs = [[value for _ in range(4) for value in next(batches).tolist()] for _ in range(2)]
     assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(20)) and epochs[0] != epochs[1]
+
+
+def seen(iterator, count):
+    """The next batches, with all counters behind each of them."""
+    found = []
+    for _ in range(count):
+        batch = next(iterator, None)
+        counts = iterator.epoch, iterator.is_new_epoch, iterator.current_position
+        found.append((batch, *counts, iterator.epoch_detail, iterator.previous_epoch_detail))
+    return found
+
+
+@pytest.fixture
+def short_epochs(monkeypatch):
+    """Chainer ends its epochs with a short batch: the declared difference batch-geometry."""
+    monkeypatch.setattr(_statemachine, "iterator_statemachine", _statemachine.iterator_statemachine)
+    monkeypatch.setattr(ShuffleOrderSampler, "__call__", ShuffleOrderSampler.__call__)
+    assert batch_order.chainer_as_a_loader(0) == []
+
+
+@pytest.mark.parametrize("size, batch", [(5, 2), (6, 3), (4, 4), (3, 7), (1, 1), (7, 3)])
+@pytest.mark.parametrize("repeat", [True, False])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_count_as_chainers_iterators(short_epochs, size, batch, repeat, workers):
+    examples = [(i, str(i)) for i in range(size)]
+    theirs = chainer.iterators.SerialIterator(examples, batch, repeat, shuffle=False)
+    ours = data.Batches(DataLoader(examples, batch, num_workers=workers, collate_fn=list), repeat)
+    expected = seen(theirs, 7)
+    assert seen(ours, 7) == expected
+    theirs.reset()
+    ours.reset()
+    assert seen(ours, 2) == seen(theirs, 2)
+    assert (ours.dataset, ours.batch_size, ours.repeat) == (theirs.dataset, theirs.batch_size, theirs.repeat)
+    ours.finalize()
+
+
+@pytest.mark.parametrize("draw", [1, 2, 4])
+def test_a_copy_and_a_saved_state_go_on_where_the_iterator_was(short_epochs, draw):
+    theirs = chainer.iterators.SerialIterator(list(range(7)), 3, shuffle=False)
+    ours = data.Batches(DataLoader(list(range(7)), 3, collate_fn=list))
+    seen(ours, draw)
+    seen(theirs, draw)
+    other = data.Batches(DataLoader(list(range(7)), 3, collate_fn=list))
+    other.load_state_dict(ours.state_dict())
+    copied, expected = copy.copy(ours), seen(copy.copy(theirs), 4)
+    assert seen(copied, 4) == seen(other, 4) == seen(ours, 4) == expected
+
+
+def test_a_batch_size_cannot_be_set():
+    """Chainer's iterators would go on with batches of that size."""
+    with pytest.raises(AttributeError):
+        data.Batches(DataLoader(np.arange(4), 2)).batch_size = 3
 
 
 def test_transform_dataset():

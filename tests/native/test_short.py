@@ -27,6 +27,7 @@ LONGER = {
     "StandardUpdater": (100, 9),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
+    "Batches": (38, 1),
     "SerialIterator": (60, 1),
     "ParallelUpdater": (165, 14),
     "MultiprocessParallelUpdater": (175, 15),
@@ -40,6 +41,7 @@ INTERFACES = {
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,
+    "Batches": 38,
     "SerialIterator": 55,
     "Updater": 35,
     "MultiprocessIterator": 35,

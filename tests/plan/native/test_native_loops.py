@@ -311,9 +311,8 @@ def test_a_short_last_batch_is_a_declared_difference() -> None:
     check(SHORT.replace("arange(30", "arange(24").replace("(10, 3)", "(8, 3)"))
 
 
-REFUSED = {
+DRAWN = {
     "given away": "it = iterators.SerialIterator([1, 2], 1)\nprint(it)\nit.next()",
-    "a sampler": "it = iterators.SerialIterator([1, 2], 1, order_sampler=lambda a, b: a)\nit.next()",
     "an unknown repeat": "def f(repeat):\n    it = iterators.SerialIterator([1, 2], 1, repeat=repeat)\n    it.next()",
     "its position": "it = iterators.SerialIterator([1, 2], 1)\nit.next()\nprint(it.current_position)",
     "its end": "it = iterators.SerialIterator([1, 2], 1, repeat=False)\nit.next()",
@@ -321,6 +320,21 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
-def test_what_stays_faithful(body: str) -> None:
-    assert "compat.SerialIterator" in migrated(body).code
+@pytest.mark.parametrize("body", DRAWN.values(), ids=DRAWN)
+def test_what_is_not_understood_is_drawn_one_batch_at_a_time(body: str) -> None:
+    assert "it = compat.Batches(DataLoader(" in migrated(body).code
+
+
+LONG = {
+    "a sampler": "it = iterators.SerialIterator([1, 2], 1, order_sampler=lambda a, b: a)\nit.next()",
+    "a class on it": "class Mine(iterators.SerialIterator):\n    pass\nit = iterators.SerialIterator([1, 2], 1)\nprint(it)",
+    "the class as a value": "make = iterators.SerialIterator\nit = make([1, 2], 1)\nprint(it)",
+    "another size": "it = iterators.SerialIterator([1, 2], 1)\nit.batch_size = 2\nprint(it)",
+    "its order": "it = iterators.SerialIterator([1, 2], 1)\nprint(it.order_sampler)",
+}
+
+
+@pytest.mark.parametrize("body", LONG.values(), ids=LONG)
+def test_what_looks_into_an_iterator_keeps_chainers(body: str) -> None:
+    code = migrated(body).code
+    assert "compat.SerialIterator" in code and "Batches" not in code
