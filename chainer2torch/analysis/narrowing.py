@@ -141,11 +141,15 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
 
 
 def _more_exact(facts: Facts, kind: Kind, asked: list[Kind]) -> Kind:
-    """Some link that is an instance of a class of the project is one of that class."""
+    """Some link that is an instance of a class, of the project or of Chainer's, is one of that class."""
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, str):
+        return kind
     cls = asked[0] if len(asked) == 1 else UNKNOWN
-    if isinstance(cls, Class) and isinstance(kind, Inst) and isinstance(kind.cls, str):
+    if isinstance(cls, Class):
         return Inst(cls.info) if facts.derives(cls.info, kind.cls) else kind
-    return kind
+    names = [c.name for c in asked if isinstance(c, Ref)]
+    is_layer = all(name.startswith("chainer.links.") and facts.rules.is_subclass(name, kind.cls) for name in names)
+    return join_all([Inst(name) for name in names]) if is_layer and len(names) == len(asked) else kind
 
 
 def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
@@ -155,6 +159,8 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
             return cls.info in facts.mro(kind.cls) or (None if isinstance(kind.cls, str) else False)
         return False if _is_plain(kind) else None
     name = cls.name if isinstance(cls, Ref) else ""
+    if name.startswith("chainer.links.") and isinstance(kind, Inst) and isinstance(kind.cls, str):
+        return _is_layer(facts, kind.cls, name)
     if name in _VARIABLES:
         # what is taken for a Variable may have been an array where both are tensors
         return None if isinstance(kind, Tensor) else False if _is_plain(kind) else None
@@ -174,6 +180,13 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
             return name == "builtins.tuple"
         return None if isinstance(kind, Lst) or kind == UNKNOWN else False if _is_plain(kind) else None
     return None
+
+
+def _is_layer(facts: Facts, own: str, asked: str) -> bool | None:
+    """Whether an instance of one of Chainer's layers is one of another: no class derives from two of them."""
+    if facts.rules.is_subclass(own, asked):
+        return True
+    return False if own.startswith("chainer.links.") and not facts.rules.is_subclass(asked, own) else None
 
 
 def _is_plain(kind: Kind) -> bool:

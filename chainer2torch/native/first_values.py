@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -102,6 +103,35 @@ def lecun_uniform_(param: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """U(-a, a) with a = scale sqrt(3 / fan_in). Source: chainer.initializers.LeCunUniform."""
     limit = scale * (3 / param[0].numel()) ** 0.5
     return nn.init.uniform_(param, -limit, limit)
+
+
+class Constant:
+    """Fills a tensor or an array with a number or an array. Source: chainer.initializers.Constant."""
+
+    def __init__(self, fill_value: Any, dtype: Any = None) -> None:
+        self.fill_value = fill_value
+        self.dtype = dtype
+
+    @torch.no_grad()
+    def __call__(self, array: Any) -> None:
+        """Fills it in place."""
+        array[...] = torch.as_tensor(self.fill_value) if isinstance(array, torch.Tensor) else self.fill_value
+
+
+def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
+    """Fills with NaN. Source: chainer.initializers.NaN."""
+    return Constant(math.nan, dtype)
+
+
+def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], Any]:
+    """What ``initialW`` and ``initial_bias`` mean: a function that fills, a number or an array; None is the default.
+
+    That is N(0, 1 / fan_in) where there is no other. Source: the constructors of chainer.links.
+    """
+    value = default if value is None else value
+    if value is None:
+        return lecun_normal_
+    return value if callable(value) else Constant(value)
 
 
 def parameter(values: Any, shape: Any) -> nn.Parameter:

@@ -95,6 +95,25 @@ class BatchNorm(_BatchNorm):
         """Any number of axes from two on."""
 
 
+class FinetunedBatchNorm(BatchNorm):
+    """BatchNorm whose calls with ``finetune=True`` make its running statistics plain averages.
+
+    Source: chainer.links.BatchNormalization.
+    """
+
+    _chainer_N = 0  # how many such calls there were
+
+    def forward(self, input: torch.Tensor, finetune: bool = False) -> torch.Tensor:
+        """The batch, normalized."""
+        if not (finetune and self.training):
+            return super().forward(input)
+        self._chainer_N += 1
+        momentum, self.momentum = self.momentum, 1 / self._chainer_N
+        output = super().forward(input)
+        self.momentum = momentum
+        return output
+
+
 class Embedding(nn.Embedding):
     """nn.Embedding that gives zeros, without a gradient, for ``ignore_label``. Source: chainer.links.EmbedID."""
 

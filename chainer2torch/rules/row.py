@@ -26,6 +26,7 @@ ROW_KEYS = frozenset(
         "drop",
         "value",
         "type_only",
+        "tested_as",
         "returns",
         "state",
         "bound",
@@ -148,6 +149,7 @@ class Row:
     differs_without: str | None = None  # the argument whose default was another one, whatever the signatures say
     until: int = 0  # the last version in which the very same call computed something else
     type_only: bool = False  # `value` is what isinstance() asks for, not what calls the name through a variable
+    tested_as: str = ""  # what isinstance() asks for, where all that the name becomes derives from it
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
     kind: str = ""  # one of KINDS; empty for a name of Chainer's
     loud: str = ""  # on which inputs PyTorch raises where Chainer gives a value (native style: "equal or raises")
@@ -225,6 +227,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
         differs_without=fields.get("differs_without"),
         until=fields.get("until", 0),
         type_only=fields.get("type_only", False),
+        tested_as=fields.get("tested_as", ""),
         keeps=frozenset(fields.get("keeps", ())),
         kind=kind,
         loud=fields.get("loud", ""),

@@ -8,7 +8,13 @@ from collections.abc import Iterable
 
 SHORT_FORMS = frozenset(
     {
+        "ChainerLayer",
+        "Constant",
+        "Convolution2D",
+        "DilatedConvolution2D",
+        "NaN",
         "array_module",
+        "as_initializer",
         "astype",
         "backward",
         "call_in_mode",
@@ -17,9 +23,12 @@ SHORT_FORMS = frozenset(
         "eval_mode",
         "get_device",
         "is_training",
+        "link_attribute",
         "live",
         "numpy_methods",
         "on_cpu",
+        "own_attribute_name",
+        "set_link_attribute",
         "set_train",
         "to_cpu",
         "to_device",

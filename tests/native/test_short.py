@@ -13,6 +13,10 @@ NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
 LONGER = {
     "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
     "StatelessLSTM": (80, 12),
+    "Convolution2D": (62, 8),  # its first values, those of a lazy one as well
+    "DilatedConvolution2D": (75, 9),
+    "LinearLink": (62, 8),
+    "ChainerLayer": (55, 5),
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
@@ -36,6 +40,7 @@ LONGER = {
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {
+    "ChainerLayer": 34,
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views, writes or shuffles has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,

@@ -313,7 +313,8 @@ def call_as_version_1(link: Any, *args: Any, **kwargs: Any) -> Any:
     own = type(link).__call__ is not nn.Module.__call__
     parameters = inspect.signature(link.__call__ if own else link.forward).parameters
     taken = {"test", "train"} if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else set(parameters)
-    if isinstance(link, (BatchNormalization, _NormBase)) and len(args) == 2 and "test" not in taken:
+    is_normalization = isinstance(link, _NormBase) or getattr(link, "_counts_finetuning", False)
+    if is_normalization and len(args) == 2 and "test" not in taken:
         x, test = args
         args, kwargs = (x,), {"test": test, **kwargs}
     for mode in ("test", "train"):

@@ -133,6 +133,10 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
             decisions.replace(node, row.cases[0].torch, {"self": context.operand(node.value)})
         decisions.mark(node, row, row.name, row.state)
         return
+    if row.set is not None and row.set.startswith("self.") and row.set[5:].isidentifier():  # another attribute is set
+        decisions.replace(node, row.set, {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state)
+        return
     if row.set is None and not kept:
         decisions.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
         return

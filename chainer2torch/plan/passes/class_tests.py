@@ -8,7 +8,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.torch_classes import torch_classes, words
+from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
 from chainer2torch.plan.questions.variable_tests import harmless, wraps
 
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
@@ -92,7 +92,12 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     )
     if also:
         state, note = "review", f"{' and '.join(also)} may become the same class"
-    decisions.replace(node, f"({', '.join([*sorted(made), new])})" if made else new, {})
+    if row.tested_as and not (row.name == BATCH_NORMALIZATION and context.analysis.once(may_have_axes)):
+        asked = row.tested_as
+    else:
+        made = [row.tested_as] if row.tested_as else sorted(made)
+        asked = f"({', '.join([*made, new])})" if made else new
+    decisions.replace(node, asked, {})
     decisions.use(node)
     decisions.mark(node, row, row.name, state, note)
 

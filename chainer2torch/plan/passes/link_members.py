@@ -225,7 +225,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
                 {"obj": receiver, "value": context.operand(outer.value)},
             ),
         )
-    elif isinstance(node.ctx, ast.Load):
+    elif isinstance(node.ctx, ast.Load) or plain and node.attr in _STATISTICS:
         decisions.replace(node, looked_up, {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         with decisions.provided(taken=((Part.EDIT, statement),)):

@@ -30,7 +30,7 @@ def own_name(context: Context, link: ast.expr, attribute: str) -> str | None:
 
 
 def _is_layer(kind: Inst) -> bool:
-    return isinstance(kind.cls, str) and kind.cls.startswith("chainer.links.")
+    return isinstance(kind.cls, str) and (kind.cls.startswith("chainer.links.") or kind.cls == "chainer.Link")
 
 
 def _of_own_objects(analysis: Analysis) -> frozenset[str]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Mapping
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Const, Ref, Scalar, options
 from chainer2torch.rules.table import Row
+
+BATCH_NORMALIZATION = "chainer.links.BatchNormalization"
+_TESTS = ("builtins.isinstance", "builtins.issubclass")
 
 
 def torch_classes(row: Row) -> frozenset[str]:
@@ -19,4 +25,39 @@ def words(analysis: Analysis) -> frozenset[str]:
     """Every word of the project's files."""
     return frozenset(
         word for module in analysis.project.modules.values() for word in re.findall(r"\w+", module.source.text)
+    )
+
+
+def may_have_axes(analysis: Analysis) -> bool:
+    """Whether some batch normalization of the project may be the long helper, which is none of torch's classes.
+
+    It has axes, a size or a dtype that only the run says; so may one that is made with ``**``, or by a name.
+    """
+    if any(BATCH_NORMALIZATION in analysis.mro(cls) for cls in analysis.classes.values()):
+        return True
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            if analysis.kind(node) == Ref(BATCH_NORMALIZATION) and not _is_plain(analysis, module.source.parents, node):
+                return True
+    return False
+
+
+def _is_plain(analysis: Analysis, parents: Mapping[ast.AST, ast.AST], node: ast.AST) -> bool:
+    """Whether a mention of the class is a call with a known number of channels, or a question for it."""
+    call = parents.get(node)
+    if isinstance(call, (ast.Tuple, ast.alias)):
+        call = parents.get(call)
+    if not isinstance(call, ast.Call):
+        return False
+    if call.func is not node:
+        callee = analysis.kind(call.func)
+        return isinstance(callee, Ref) and callee.name in _TESTS
+    sizes = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "size")]
+    kinds = options(analysis.kind(sizes[0])) if sizes else ()
+    return (
+        len(call.args) < 4
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and not any(k.arg in (None, "axis", "dtype") for k in call.keywords)
+        and bool(kinds)
+        and all(isinstance(k, Const) and type(k.value) is int or k == Scalar("int") for k in kinds)
     )

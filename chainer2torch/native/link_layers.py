@@ -1,0 +1,146 @@
+"""Layers with the arguments of Chainer's links: bases of a program's own links, and for arguments in a dict."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+
+from chainer2torch.native.first_values import as_initializer, initialized
+
+
+class Convolution2D(nn.LazyConv2d):
+    """nn.Conv2d with the arguments of chainer.links.Convolution2D; its first batch says an ``in_channels`` of None."""
+
+    cls_to_become = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        *,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        if ksize is None:
+            in_channels, out_channels, ksize = None, in_channels, out_channels
+        options = {"stride": stride, "padding": pad, "dilation": dilate, "groups": groups, "bias": not nobias}
+        if in_channels is None:
+            super().__init__(out_channels, ksize, **options)
+        else:
+            nn.Conv2d.__init__(self, in_channels, out_channels, ksize, **options)
+        initialized(self, weight=initialW, bias=initial_bias)
+
+    @classmethod
+    def from_params(cls, W: Any, b: Any = None, *args: Any, groups: int = 1, **options: Any) -> Convolution2D:
+        """A layer with a weight and a bias; no ``b`` is a bias of 0."""
+        sizes = (W.shape[1] * groups, W.shape[0], tuple(W.shape[2:]))
+        options.update(initialW=W, initial_bias=b, groups=groups)
+        return cls(*sizes, *args, **options)
+
+
+class DilatedConvolution2D(Convolution2D):
+    """Convolution2D with ``dilate`` before ``nobias``. Source: chainer.links.DilatedConvolution2D."""
+
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        dilate: Any = 1,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+    ) -> None:
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(*sizes, nobias, initialW, initial_bias, dilate=dilate)
+
+
+class LinearLink(nn.LazyLinear):
+    """nn.Linear with the arguments of chainer.links.Linear; it takes the axes behind ``n_batch_axes`` as one."""
+
+    cls_to_become = None  # type: ignore[assignment]
+
+    def __init__(
+        self, in_size: Any, out_size: Any = None, nobias: bool = False, initialW: Any = None, initial_bias: Any = None
+    ) -> None:
+        if out_size is None:
+            in_size, out_size = None, in_size
+        if in_size is None:
+            super().__init__(out_size, bias=not nobias)
+        else:
+            nn.Linear.__init__(self, in_size, out_size, bias=not nobias)
+        initialized(self, weight=initialW, bias=initial_bias)
+
+    @classmethod
+    def from_params(cls, W: Any, b: Any = None, nobias: bool = False) -> LinearLink:
+        """A layer with a weight and a bias; no ``b`` is a bias of 0."""
+        return cls(W.shape[1], W.shape[0], nobias, initialW=W, initial_bias=b)
+
+    def initialize_parameters(self, input: torch.Tensor, n_batch_axes: int = 1) -> None:
+        """Takes the size from a batch."""
+        super().initialize_parameters(input.flatten(n_batch_axes))
+
+    def forward(self, input: torch.Tensor, n_batch_axes: int = 1) -> torch.Tensor:
+        """The rows of a batch, transformed."""
+        return F.linear(input.flatten(n_batch_axes), self.weight, self.bias)
+
+
+class ChainerLayer(nn.Module):
+    """Base of layers whose parameters are filled at once, or when their shapes become known.
+
+    ``_chainer_names``: what Chainer calls its parameters.
+    """
+
+    _chainer_names: ClassVar[dict[str, str]] = {"weight": "W", "bias": "b"}
+    _is_chain: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._initializers: dict[str, Any] = {}
+
+    def _new_parameter(
+        self, name: str, initializer: Any, shape: Any = None, default: Any = None, dtype: Any = None
+    ) -> None:
+        fill = self._initializers[name] = as_initializer(initializer, default)
+        created: Any = UninitializedParameter(dtype=dtype or getattr(fill, "dtype", None))  # type: ignore[call-arg]
+        created.initializer = fill
+        setattr(self, name, created)
+        if shape is not None:
+            self._materialize(name, shape)
+
+    def _new_buffer(self, name: str, initializer: Any, shape: Any = None, dtype: Any = None) -> None:
+        self._initializers[name] = as_initializer(initializer)
+        self.register_buffer(name, UninitializedBuffer(dtype=dtype))  # type: ignore[call-arg]
+        if shape is not None:
+            self._materialize(name, shape)
+
+    @torch.no_grad()
+    def _materialize(self, name: str, shape: Any) -> None:
+        tensor = getattr(self, name)
+        if is_lazy(tensor):
+            tensor.materialize(tuple(map(int, shape if isinstance(shape, (tuple, list)) else (shape,))))
+            self._initializers[name](tensor)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            if tensor is not None:
+                destination[prefix + name] = tensor if is_lazy(tensor) or keep_vars else tensor.detach()
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any) -> None:
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            given = state_dict.get(prefix + name)
+            if tensor is not None and is_lazy(tensor) and given is not None and not is_lazy(given):
+                tensor.materialize(given.shape)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
