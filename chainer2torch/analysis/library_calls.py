@@ -32,7 +32,7 @@ from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.numpy_functions import GENERATORS, numpy_call
 from chainer2torch.analysis.models.shape_functions import shape_function
-from chainer2torch.analysis.models.xp_modules import row_kind
+from chainer2torch.analysis.models.xp_modules import MODULE_OF, row_kind
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.rules.table import Row
 
@@ -158,6 +158,8 @@ class LibraryCalls(Interpreter):
         if args and name.endswith(STAND_IN) and isinstance(args[0], Const):  # a guard of an earlier run
             return Ref(self.rules.canonical(str(args[0].value)))
         row = self.rules.rows.get(name)
+        if name in MODULE_OF:  # of all items of `*inputs`
+            args = [element_of(k) if isinstance(a, ast.Starred) else k for a, k in zip(node.args, args)]
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
             if row is not None and row.returns != "unknown":
                 return self.row_result(row, args, keywords, None)

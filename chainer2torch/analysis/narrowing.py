@@ -30,12 +30,14 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.models.xp_modules import CUPY
 
 Told = dict[str, Kind]
 KindOfName = Callable[[str], Kind | None]
 BesideNone = Callable[[str], Kind]
 _VARIABLES = frozenset({"chainer.Variable", "chainer.Parameter"})
 _ARRAYS = frozenset({"numpy.ndarray"})
+_CUPY_ARRAY = Ref("chainer.backends.cuda.ndarray")
 _PLAIN = frozenset({"builtins.int", "builtins.float", "builtins.str", "builtins.bool"})
 _INSIDE = frozenset({"array", "data"})
 
@@ -124,7 +126,7 @@ def of_rank(node: ast.expr, rank: int, kind_of: KindOfName) -> Told:
 
 
 def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind_of: KindOfName) -> Told:
-    asked = [facts.facts.get(c, UNKNOWN) for c in (classes.elts if isinstance(classes, ast.Tuple) else [classes])]
+    asked = [_class(facts, c) for c in (classes.elts if isinstance(classes, ast.Tuple) else [classes])]
 
     def change(kind: Kind) -> Kind:
         answers = [[_is_one(facts, option, cls) for cls in asked] for option in options(kind)]
@@ -138,6 +140,16 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
         return join_all(kept) if kept else kind
 
     return _changed(node, kind_of, change)
+
+
+def _class(facts: Facts, node: ast.expr) -> Kind:
+    """A class that is asked for; that of CuPy's arrays has several names."""
+    kind = facts.facts.get(node, UNKNOWN)
+    if isinstance(node, ast.Attribute) and node.attr == "ndarray":
+        owner = facts.facts.get(node.value)
+        if isinstance(owner, Ref) and owner.name in CUPY:
+            return _CUPY_ARRAY
+    return kind
 
 
 def _more_exact(facts: Facts, kind: Kind, asked: list[Kind]) -> Kind:
@@ -201,6 +213,8 @@ def _an_instance(facts: Facts, cls: Kind) -> Kind:
     name = cls.name if isinstance(cls, Ref) else ""
     if name in _VARIABLES:
         return Tensor()
+    if cls == _CUPY_ARRAY:
+        return Tensor(array=True)
     if name in _PLAIN:
         return Scalar(name[9:])
     if name in ("builtins.list", "builtins.tuple"):

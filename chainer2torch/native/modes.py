@@ -29,6 +29,31 @@ def evaluating(*models: nn.Module) -> Iterator[None]:
             module.training = training
 
 
+@contextlib.contextmanager
+def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
+    """A block in train or test mode for these models and for each module that the thread calls in it.
+
+    Afterwards every module is in the mode that it had before. Source: chainer.using_config("train", ...).
+    """
+    before = {module: module.training for model in models for module in model.modules()}
+    thread = threading.get_ident()
+
+    def switch(module: nn.Module, args: Any = None) -> None:
+        if threading.get_ident() == thread:
+            before.setdefault(module, module.training)
+            module.training = bool(train)
+
+    hook = torch.nn.modules.module.register_module_forward_pre_hook(switch)
+    try:
+        for module in list(before):
+            switch(module)
+        yield
+    finally:
+        hook.remove()
+        for module, training in before.items():
+            module.training = training
+
+
 class _Mode(threading.local):
     train: bool = True
     block: Any = None  # what set_train(False) has begun

@@ -352,9 +352,22 @@ def _are_tensors(name: str, q: Question) -> Any:
     return True if len(dtypes) == 1 and None not in dtypes else UNDECIDED
 
 
+def _are_arrays(name: str, q: Question) -> Any:
+    """Whether a list or tuple holds arrays of NumPy's and numbers, at any depth."""
+    return True if all(isinstance(k, (Lst, Tup)) and _on_host(k) for k in q.kinds(name)) else UNDECIDED
+
+
+def _on_host(kind: Kind) -> bool:
+    if isinstance(kind, (Lst, Tup)):
+        items = (kind.element,) if isinstance(kind, Lst) else kind.items
+        return all(_on_host(one) for item in items for one in options(item))
+    return isinstance(kind, HostArray) or scalar_type(kind) in ("int", "float", "bool")
+
+
 _ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_dtype": _is_dtype,
     "is_floating": _is_floating,
+    "are_arrays": _are_arrays,
     "are_tensors": _are_tensors,
 }
 _BUILTINS: Mapping[str, Callable[..., Any]] = {"len": len, "min": min, "max": max, "abs": abs}

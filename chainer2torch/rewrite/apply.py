@@ -160,7 +160,8 @@ class _Rewriter:
         outside = self.in_class
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             self.in_class = isinstance(node, cst.ClassDef)
-        for name in fields(node.__class__):
+        names = fields(node.__class__)
+        for name in (*names, "keyword") if isinstance(node, cst.Arg) else names:
             value = getattr(node, name)
             if isinstance(value, (tuple, list)):
                 if paths.isdisjoint(map(id, value)):

@@ -176,3 +176,41 @@ def test_only_files_that_meet_decide_on_each_other(first: str, helper: str) -> N
     other += "        super().__init__()\n        self.all = [Net()]\n"
     found = migrate_sources({"a.py": first + PLAIN, "other.py": other}, options=Options(style="native"))
     assert f"compat.{helper}(model)" in found["a.py"].code
+
+
+BY_NAME = """
+class ByName(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l0 = chainer.links.Linear(3, 3)
+            self.l1 = chainer.links.Linear(3, 3)
+    def __call__(self, x):
+        for i in range(2):
+            x = getattr(self, 'l{}'.format(i))(x)
+        return x
+
+def run(model, x):
+    with chainer.using_config('train', False):
+        return model(x)
+
+run(ByName(), 1)
+"""
+
+
+def test_a_child_that_is_asked_for_by_name_belongs_to_the_model() -> None:
+    assert "with compat.evaluating(model):" in native(BY_NAME).code
+
+
+@pytest.mark.parametrize(
+    ("value", "call", "block"),
+    [
+        ("True", "model(x)", "with compat.in_mode(True, model):"),
+        ("flag", "model(x)", "with compat.in_mode(flag, model):"),
+        ("False", "model(x).found()", "with compat.in_mode(False, model):"),
+    ],
+)
+def test_what_is_called_gets_the_mode(value: str, call: str, block: str) -> None:
+    body = MODEL.format(call="self.l(x)") + "\ndef run(model, x, flag):\n"
+    body += f"    with chainer.using_config('train', {value}):\n        return {call}\n\nrun(Net(), 1, 0)\n"
+    assert block in native(body).code

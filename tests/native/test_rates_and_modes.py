@@ -1,5 +1,6 @@
 """Learning rates at every iteration beside Chainer's shift extensions; a model's mode inside and after a block."""
 
+import threading
 import types
 
 import chainer
@@ -10,7 +11,7 @@ from chainer.training import extensions
 from torch import nn
 from torch.optim.lr_scheduler import ExponentialLR, LambdaLR, MultiStepLR, PolynomialLR, StepLR
 
-from chainer2torch.native.modes import evaluating
+from chainer2torch.native.modes import evaluating, in_mode
 
 LR = 0.3
 # the extension, the scheduler over an optimizer whose rate is LR
@@ -109,3 +110,58 @@ def test_evaluating_is_using_config_and_keeps_gradients():
         y = net.drop(torch.tensor(x, requires_grad=True))
     np.testing.assert_array_equal(y.detach().numpy(), expected)
     assert y.requires_grad
+
+
+class _Parts(nn.Module):
+    """Calls a dropout that it has registered, and one that it has not."""
+
+    def __init__(self):
+        super().__init__()
+        self.named = nn.Dropout(0.5)
+        self.hidden = [nn.Dropout(0.5)]
+
+    def forward(self, x):
+        return self.hidden[0](self.named(x))
+
+
+@pytest.mark.parametrize("train", [True, False, 0])
+def test_in_mode_switches_the_models_and_all_that_is_called(train):
+    parts, other, untouched = _Parts(), nn.Dropout(0.5), nn.Dropout(0.5)
+    other.training = parts.hidden[0].training = not train
+    untouched.training = not train
+    with pytest.raises(KeyError), in_mode(train, parts):
+        assert parts.named.training is bool(train)
+        parts(other(torch.ones(3)))
+        assert parts.hidden[0].training is other.training is bool(train)
+        with in_mode(not train):
+            other(torch.ones(3))
+            assert other.training is not bool(train)
+        assert other.training is bool(train) and untouched.training is not bool(train)
+        raise KeyError
+    assert parts.training and parts.named.training, "as before"
+    assert other.training is parts.hidden[0].training is not bool(train)
+    other(torch.ones(3))
+    assert other.training is not bool(train), "the hook is gone"
+
+
+def test_in_mode_leaves_the_calls_of_other_threads_alone():
+    net, seen = nn.Dropout(0.5), []
+
+    def call():
+        net(torch.ones(3))
+        seen.append(net.training)
+
+    with in_mode(False):
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+    assert seen == [True]
+
+
+def test_in_mode_is_using_config():
+    ours, theirs = nn.Dropout(0.5), chainer.functions.dropout
+    x = np.ones((4, 5), "f")
+    for train in (False, True):
+        with in_mode(train), chainer.using_config("train", train):
+            a, b = ours(torch.from_numpy(x)).numpy(), theirs(x).array
+        assert (a == x).all() == (b == x).all() == (not train)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Inst, Kind, Ref
+from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref
+from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
 from chainer2torch.analysis.source import Source
 
 _BY_AXES = {3: "1D", 4: "2D", 5: "3D"}
@@ -26,6 +27,8 @@ _FUNCTIONS: Mapping[str, int] = {
     for name in ("average_pooling", "convolution", "deconvolution", "max_pooling", "unpooling")
 }
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
+_LIKE = frozenset({"ones_like", "zeros_like", "empty_like", "full_like"})
+_MOVES = frozenset({"chainer.backends.cuda.to_cpu", "chainer.backends.cuda.to_gpu"})
 _NAMING = ("namedtuple", "setattr", "make_dataclass", "NamedTuple")
 
 
@@ -39,9 +42,12 @@ def rank_demanded(callee: Kind) -> int | None:
 def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool:
     """Whether ``x.array`` of an unknown x can only be a Variable's: no class of the project has such a member.
 
-    A comparison with None is left out: it asks whether a parameter has a shape yet.
+    So is ``x.data`` where it goes to a function that takes arrays of a device. A comparison with None is left out: it
+    asks whether a parameter has a shape yet.
     """
     parent = source.parents.get(node)
+    if node.attr == "data":
+        return _is_taken_as_array(facts, parent, node) and not facts.once(_has_own_data)
     return (
         node.attr == "array"
         and isinstance(node.ctx, ast.Load)
@@ -52,24 +58,40 @@ def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool
     )
 
 
+def _is_taken_as_array(facts: Facts, call: ast.AST | None, node: ast.Attribute) -> bool:
+    """Whether the array of a Variable is handed to what refuses all that is no array."""
+    if not isinstance(call, ast.Call) or node not in call.args:
+        return False
+    callee = facts.facts.get(call.func)
+    if isinstance(callee, Method):
+        return callee.receiver == XP and callee.name in _LIKE
+    return isinstance(callee, Ref) and callee.name in MODULE_OF | _MOVES
+
+
 def _has_own_array(facts: Facts) -> bool:
     """Whether a class of the project has a member that is called ``array``."""
-    return any(_makes_array(node) for module in facts.project.modules.values() for node in module.source.nodes)
+    return _has_own(facts, "array")
 
 
-def _makes_array(node: ast.AST) -> bool:
+def _has_own_data(facts: Facts) -> bool:
+    return _has_own(facts, "data")
+
+
+def _has_own(facts: Facts, name: str) -> bool:
+    return any(_makes(node, name) for module in facts.project.modules.values() for node in module.source.nodes)
+
+
+def _makes(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr == "array" and isinstance(node.ctx, ast.Store) and getattr(node.value, "id", "") == "self"
+        return node.attr == name and isinstance(node.ctx, ast.Store) and getattr(node.value, "id", "") == "self"
     if isinstance(node, ast.ClassDef):
         return any(
-            getattr(part, "name", "") == "array"
+            getattr(part, "name", "") == name
             or isinstance(part, (ast.Assign, ast.AnnAssign))
-            and any(
-                isinstance(n, ast.Name) and n.id == "array" and isinstance(n.ctx, ast.Store) for n in ast.walk(part)
-            )
+            and any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(part))
             for part in node.body
         )
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_NAMING):
         texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        return any("array" in re.findall(r"\w+", text) for text in texts)
+        return any(name in re.findall(r"\w+", text) for text in texts)
     return False

@@ -11,13 +11,13 @@ from chainer2torch.analysis.models.numpy_functions import numpy_call
 XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
 EITHER = Inst("xp.Either")  # NumPy or that, decided when the program runs
 CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
-_MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
+MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
 _MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chainer.backend.Device.xp"})
 
 
 def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind | None:
     """The results of array modules and of what finds them; None: the row's ``returns`` says it."""
-    if name in _MODULE_OF:
+    if name in MODULE_OF:
         return module_of([k for a in args for k in options(a)])
     if not name.startswith("xp.") or not isinstance(receiver, Inst):
         return None

@@ -9,9 +9,13 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Remove
+from chainer2torch.plan.edits import Remove, Replace
 from chainer2torch.plan.parts.calls import emit_call
-from chainer2torch.plan.questions.xp_devices import Origin, Variable, is_device, origin_of, row_of, variable
+from chainer2torch.plan.questions.xp_devices import is_device, parameter, variable
+from chainer2torch.plan.questions.xp_handed import handed
+from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
+from chainer2torch.plan.questions.xp_uses import parameter_for, row_of
+from chainer2torch.plan.questions.xp_variables import Variable
 
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
 
@@ -30,11 +34,61 @@ def run(context: Context) -> Decisions:
                 _variable(context, decisions, node, found, named.setdefault(context.scopes.get(node), set()))
         elif not isinstance(node, ast.Name) and not isinstance(context.source.parents.get(node), ast.Assign):
             if is_device(context, node) and (origin := origin_of(context, node)) is not None:
-                cupy = context.reference(node) is not None and not isinstance(node, ast.Call)
-                decisions.replace(node, "'cuda'" if cupy else origin.template, origin.operands(context))
+                decisions.replace(node, _written(context, node, origin), origin.operands(context))
                 _tell(context, decisions, origin)
                 _on_cupy(context, decisions, node)
+    _hand_over(context, decisions)
     return decisions
+
+
+def _written(context: Context, node: ast.expr, origin: Origin) -> str:
+    """The device where it stands alone: a name is enough for ``torch.zeros(3, device='cuda')``."""
+    short = {"torch.device('cuda')": "'cuda'", HOST: "'cpu'"}
+    asked = isinstance(context.source.parents.get(node), ast.Attribute)
+    return short.get(origin.template, origin.template) if asked else origin.template
+
+
+def _hand_over(context: Context, decisions: Decisions) -> None:
+    """Parameters that are devices now: their names in the functions, and in the calls what is handed to them."""
+    parameters = context.analysis.once(handed)
+    for function in context.source.of(ast.FunctionDef) if parameters else ():
+        assert isinstance(function, ast.FunctionDef)
+        info = context.analysis.functions.get(function)
+        a = function.args
+        positional = [*a.posonlyargs, *a.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
+        for arg, default in zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults]):
+            name = parameters.get((info, arg.arg)) if info is not None else None
+            if name is not None:
+                _rename(context, decisions, arg, arg.arg, name)
+                if default is not None and host_of(context, default) is not None:
+                    decisions.replace(default, HOST, {})
+    for node in context.source.of(ast.Name) if parameters else ():
+        assert isinstance(node, ast.Name)
+        name = parameter(context, node)
+        if name is not None:
+            decisions.replace(node, name, {})
+    for call in context.source.of(ast.Call) if parameters else ():
+        assert isinstance(call, ast.Call)
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            wanted = parameter_for(context, argument)
+            name = parameters.get(wanted) if wanted is not None else None
+            if name is None:
+                continue
+            keyword = context.source.parents.get(argument)
+            if isinstance(keyword, ast.keyword) and keyword.arg is not None:
+                _rename(context, decisions, keyword, keyword.arg, name)
+            origin = host_of(context, argument)
+            if origin is None and isinstance(argument, ast.Name) and not is_device(context, argument):
+                origin = origin_of(context, argument)
+            if origin is not None:
+                decisions.replace(argument, origin.template, origin.operands(context))
+                _tell(context, decisions, origin)
+
+
+def _rename(context: Context, decisions: Decisions, node: ast.arg | ast.keyword, old: str, new: str) -> None:
+    start = context.source.start(node)
+    decisions.edit(node, Replace((start, start + len(old)), new, {}))
 
 
 def _on_cupy(context: Context, decisions: Decisions, node: ast.expr) -> None:
@@ -94,7 +148,7 @@ def _may_go(context: Context, statement: ast.stmt) -> bool:
 def _stays_true(context: Context, origin: Origin) -> bool:
     """Whether the device may be asked later just as well: of a parameter that nothing else is assigned to."""
     node = origin.of
-    if origin.template != "x.device" or not isinstance(node, ast.Name):
+    if origin.template not in ("x.device", "x[0].device") or not isinstance(node, ast.Name):
         return False
     scope = context.scopes.get(node)
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -14,7 +14,7 @@ from chainer2torch.plan.parts import starred
 from chainer2torch.plan.questions.choice import Choice, choose_case, helpers_of, keeps_spelling, lost_arguments
 from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.reading import read
-from chainer2torch.plan.questions.xp_devices import module_in
+from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 

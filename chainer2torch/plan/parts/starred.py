@@ -10,7 +10,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.names import emit_name
-from chainer2torch.plan.questions.xp_devices import is_device, is_drawn, module_in
+from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_uses import is_drawn, module_in
 from chainer2torch.rules.table import Row
 
 

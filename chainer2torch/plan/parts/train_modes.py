@@ -70,10 +70,13 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 "a module that may run inside has no name here, and is switched "
                 "when it is called; name it where another method of its own asks for the mode",
             )
-        helper = "compat.train_mode" if value else "compat.eval_mode"
-        if value is False and not called and _reached_by_eval(context):
+        helper, train = "compat.train_mode" if value else "compat.eval_mode", None
+        reached = _reached_by_eval(context)
+        if reached and value is False and not called:
             helper = "native.evaluating"
-        train = context.operand(bound.given["value"]) if value is UNDECIDED else None
+        elif reached and not inside.asked or value is UNDECIDED:
+            helper = "native.in_mode" if reached and not inside.asked else "compat.using_train"
+            train = context.operand(bound.given["value"])
         _replace(context, decisions, call, node, row, helper, inside.expressions, train, called)
     elif choose(question)[0] is not None:
         _leave_out(context, decisions, config, row)
@@ -125,11 +128,11 @@ def _replace(
     train: Operand | None = None,
     called: bool = False,
 ) -> None:
-    """``train`` is the mode where it is known at run time only; ``called`` says that some modules have no name."""
+    """``train`` is the mode where the helper is handed it; ``called`` says that some modules have no name."""
     names = [("*" if text.startswith("*") else "") + f"m{i}" for i, text in enumerate(modules)]
     operands = {f"m{i}": Operand(code=text.lstrip("*")) for i, text in enumerate(modules)}
     if train is not None:
-        target, names, operands = "compat.using_train", ["train", *names], {"train": train, **operands}
+        names, operands = ["train", *names], {"train": train, **operands}
     names += ["called=True"] if called and context.choices.style != "native" else []
     decisions.replace(call, target if target.endswith(")") else f"{target}({', '.join(names)})", operands)
     decisions.use(site)

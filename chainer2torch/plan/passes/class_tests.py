@@ -41,6 +41,9 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     name = context.reference(node)
     row = context.rules.rows.get(name) if name else None
     if _is_cupy_array(context, node):
+        if context.choices.style == "native" and (whole := _fetching(context, test)) is not None:
+            _fetched(context, decisions, node, test, whole)
+            return
         decisions.replace(node, "compat.CudaArray", {})
         decisions.use(node)
         if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
@@ -100,6 +103,52 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     decisions.replace(node, asked, {})
     decisions.use(node)
     decisions.mark(node, row, row.name, state, note)
+
+
+def _fetching(context: Context, test: ast.Call) -> ast.expr | None:
+    """The condition of ``if isinstance(x, cuda.ndarray): x = cuda.to_cpu(x)``: behind it the array is on the host."""
+    parents, tested = context.source.parents, test.args[0]
+    whole: ast.expr = test
+    outer = parents.get(test)
+    if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.And) and len(outer.values) == 2:
+        if context.reference(outer.values[0]) != "chainer.backends.cuda.available":
+            return None
+        whole = outer
+    statement = parents.get(whole)
+    if not isinstance(tested, ast.Name) or not isinstance(statement, ast.If) or len(statement.body) != 1:
+        return None
+    body, name = statement.body[0], tested.id
+    kinds = options(context.kind(tested))
+    if statement.orelse or any(isinstance(k, Tensor) and not k.array for k in kinds):  # a Variable goes on as it is
+        return None
+    if isinstance(body, ast.Assign):
+        if len(body.targets) != 1 or not (isinstance(body.targets[0], ast.Name) and body.targets[0].id == name):
+            return None
+    elif not isinstance(body, ast.Return):
+        return None
+    value = body.value
+    plain = isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords
+    if not plain or not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Name):
+        return None
+    kind = context.kind(value.func)
+    fetches = isinstance(kind, Ref) and kind.name == "chainer.backends.cuda.to_cpu"
+    return whole if fetches and value.args[0].id == name else None
+
+
+def _fetched(context: Context, decisions: Decisions, node: ast.expr, test: ast.Call, whole: ast.expr) -> None:
+    """An array on the CPU is a tensor, too, and what comes behind takes it for NumPy's."""
+    if whole is test:
+        decisions.replace(node, "torch.Tensor", {})
+    else:
+        decisions.replace(whole, "isinstance(x, torch.Tensor)", {"x": context.operand(test.args[0])})
+        available = whole.values[0] if isinstance(whole, ast.BoolOp) else whole
+        decisions.use(available)
+        name = "chainer.backends.cuda.available"
+        decisions.mark(available, context.rules.rows.get(name), name, "exact")
+    decisions.use(node)
+    if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
+        decisions.mark(node.value, context.rules.rows[_CUPY], _CUPY, "exact")
+    decisions.mark(node, context.rules.rows[_CUPY_ARRAY], _CUPY_ARRAY, "exact")
 
 
 def _is_cupy_array(context: Context, node: ast.expr) -> bool:

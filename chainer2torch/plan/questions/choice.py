@@ -19,7 +19,8 @@ from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.walks import names_asked
-from chainer2torch.plan.questions.xp_devices import is_device, module_in
+from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.plan.questions.sequentials import follows_linear
 from chainer2torch.rules.signature import BindError
 

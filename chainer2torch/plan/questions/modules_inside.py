@@ -92,6 +92,7 @@ class ModulesInside:
     def __init__(self, context: Context, statement: ast.stmt):
         self.unnamed = False
         self.computed = False  # whether something that was computed inside is asked: it may be a module
+        self.asked = False  # whether one of the expressions may be something else than a module
         self._context = context
         self._statement = statement
         self._found: dict[str, None] = {}
@@ -147,7 +148,7 @@ class ModulesInside:
         if UNKNOWN not in options(kind(callee)) or root_name(callee) in _BUILTINS:
             return
         if not is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
-            self._computed(callee, translate)
+            self._computed(callee, translate, loops)
             return
         asked: ast.expr = callee
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
@@ -164,15 +165,25 @@ class ModulesInside:
         text = translate(asked) if over is None else self._container(over, translate)
         if text:
             self._found[text] = None
+            self.asked = True
         elif text is None and asked is callee:
             self.unnamed = True
 
-    def _computed(self, callee: ast.expr, translate: _Translate) -> None:
+    def _computed(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """What is called is an item (`nets[i](x)`) or the result of a call (`make()(x)`), or a method of one."""
+        holder = _asked_by_name(callee)
+        if (
+            holder is not None
+            and is_path(holder)
+            and self._context.analysis.is_link(self._context.analysis.kind(holder))
+        ):
+            self._add([holder], translate, loops)
+            return
         if isinstance(callee, ast.Subscript) and is_path(callee.value):
             text = translate(callee.value)
             if text:
                 self._found[text] = None
+                self.asked = True
             self.unnamed = self.unnamed or text is None
         elif isinstance(callee, ast.Attribute):
             made = callee.value
@@ -327,6 +338,18 @@ def _alike(a: Kind, b: Kind) -> bool:
         and a.cls == b.cls
         and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
     )
+
+
+def _asked_by_name(callee: ast.expr) -> ast.expr | None:
+    """The object of ``getattr(self, name)(x)``."""
+    if (
+        isinstance(callee, ast.Call)
+        and isinstance(callee.func, ast.Name)
+        and callee.func.id == "getattr"
+        and callee.args
+    ):
+        return callee.args[0]
+    return None
 
 
 def _is_attribute(kind: Kind, name: str) -> bool:

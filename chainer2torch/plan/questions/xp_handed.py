@@ -1,0 +1,150 @@
+"""The parameters that are array modules in every visible call, and become devices with all their calls.
+
+``def noise(n, xp): return xp.random.randn(n)`` is ``def noise(n, device)``. A parameter and the variables that are
+handed to it need each other: all are taken to be devices first, and those of which that cannot be are taken out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Func, Kind, Ref, options
+from chainer2torch.analysis.models.xp_modules import XP
+from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.options import Options
+from chainer2torch.plan.questions.xp_origins import host_of, origin_of
+from chainer2torch.plan.questions.xp_uses import Parameter, parameter_for, used
+from chainer2torch.plan.questions.xp_variables import is_script, variables_in
+
+
+def handed(analysis: Analysis) -> Mapping[Parameter, str]:
+    """The parameters, each with its new name. Ask it with ``analysis.once``."""
+    return _Search(analysis).found()
+
+
+class _Search:
+    """Looks for the parameters; ``devices`` are those that are still taken for devices."""
+
+    def __init__(self, analysis: Analysis):
+        self.analysis = analysis
+        self.contexts: dict[ModuleInfo, Context] = {}
+        self.devices: set[Parameter] = set()
+        self.calls: dict[FuncInfo, list[tuple[Context, ast.Call]]] = {}
+
+    def found(self) -> Mapping[Parameter, str]:
+        candidates = [found for info in self.analysis.functions.values() for found in self._candidates(info)]
+        if not candidates:
+            return {}
+        self._look_for_calls({info for info, _ in candidates})
+        self.devices = {c for c in candidates if self.calls.get(c[0])}
+        while True:
+            wrong = {found for found in self.devices if not self._holds(*found)}
+            if not wrong:
+                return {c: _new_name(*c) for c in candidates if c in self.devices}
+            self.devices -= wrong
+
+    def _candidates(self, info: FuncInfo) -> Iterator[Parameter]:
+        node = info.node
+        if not isinstance(node, ast.FunctionDef) or info.is_changed or info.is_property or node.name.startswith("__"):
+            return
+        if info.cls is not None and self._is_overridden(info):
+            return
+        a = node.args
+        positional = [*a.posonlyargs, *a.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
+        for parameter, default in zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults]):
+            kind = info.params.get(parameter.arg)
+            if kind == XP and parameter.annotation is None and (default is None or self._is_module(default)):
+                yield info, parameter.arg
+
+    def _is_module(self, default: ast.expr) -> bool:
+        return self.analysis.kind(default) in (Ref("numpy"), NONE)
+
+    def _is_overridden(self, info: FuncInfo) -> bool:
+        """Whether a call may run another method of this name."""
+        return any(
+            other is not info.cls
+            and info.name in other.methods
+            and info.cls is not None
+            and (info.cls in self.analysis.mro(other) or other in self.analysis.mro(info.cls))
+            for other in self.analysis.classes.values()
+        )
+
+    def _look_for_calls(self, wanted: Collection[FuncInfo]) -> None:
+        """Finds the calls of the functions; one that is also used in another way has none that would be enough."""
+        names = {info.name for info in wanted if info.cls is not None}
+        spoiled: set[FuncInfo] = set()
+        unknown: set[str] = set()
+        for module in self.analysis.project.modules.values():
+            for node in module.source.of(ast.Name, ast.Attribute):
+                assert isinstance(node, (ast.Name, ast.Attribute))
+                kinds = options(self.analysis.kind(node))
+                if isinstance(node, ast.Attribute) and node.attr in names and UNKNOWN in kinds:
+                    unknown.add(node.attr)
+                for info in _functions(kinds):
+                    if info not in wanted:
+                        continue
+                    parent = module.source.parents.get(node)
+                    if len(kinds) == 1 and isinstance(parent, ast.Call) and parent.func is node:
+                        self.calls.setdefault(info, []).append((self._context(module), parent))
+                    else:
+                        spoiled.add(info)
+        for info in wanted:
+            if info in spoiled or info.cls is not None and info.name in unknown:
+                self.calls.pop(info, None)
+
+    def _context(self, module: ModuleInfo) -> Context:
+        if module not in self.contexts:
+            self.contexts[module] = Context(self.analysis, module, Options(style="native"))
+        return self.contexts[module]
+
+    def _holds(self, info: FuncInfo, name: str) -> bool:
+        context = self._context(info.module)
+        for node in ast.walk(info.node):
+            if isinstance(node, ast.Name) and node.id == name and context.scopes.get(node) is info.node:
+                if not isinstance(node.ctx, ast.Load) or context.kind(node) != XP:
+                    return False
+                if used(context, node, self.devices) is None:
+                    return False
+        return all(self._is_handed(*call, (info, name)) for call in self.calls[info])
+
+    def _is_handed(self, context: Context, call: ast.Call, wanted: Parameter) -> bool:
+        """Whether a call hands a parameter an array module that becomes a device, too."""
+        if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+            return False
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            if parameter_for(context, argument) == wanted:
+                return self._is_device(context, argument)
+        return False
+
+    def _is_device(self, context: Context, argument: ast.expr) -> bool:
+        if host_of(context, argument) is not None:
+            return True
+        if not isinstance(argument, ast.Name):
+            return origin_of(context, argument) is not None
+        scope = context.scopes.get(argument)
+        if isinstance(scope, ast.FunctionDef):
+            info = self.analysis.functions.get(scope)
+            if info is not None and (info, argument.id) in self.devices:
+                return True
+        elif not isinstance(scope, ast.Module) or not is_script(context):
+            return origin_of(context, argument) is not None
+        return argument.id in variables_in(context, scope, self.devices) or origin_of(context, argument) is not None
+
+
+def _functions(kinds: tuple[Kind, ...]) -> Iterator[FuncInfo]:
+    return (kind.info for kind in kinds if isinstance(kind, Func))
+
+
+def _new_name(info: FuncInfo, name: str) -> str:
+    """``device``, unless something in the function is called so."""
+    taken = {
+        word
+        for n in ast.walk(info.node)
+        for word in (getattr(n, "id", None), getattr(n, "arg", None))
+        if word is not None
+    }
+    return next(n for n in ("device", f"{name}_device", f"{name}_device_", name) if n == name or n not in taken)

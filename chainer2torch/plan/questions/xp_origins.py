@@ -1,0 +1,155 @@
+"""What an expression is the array module of: a tensor, a module, a device, the GPU or the host.
+
+In the native style it becomes that ``torch.device`` where all that is done with it has a form (xp_devices.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF, XP
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
+
+HOST = "torch.device('cpu')"
+_REGISTERING = frozenset({"init_scope", "add_link", "add_param", "append", "insert", "extend"})
+_MOVING = frozenset({"to_gpu", "to_device"})
+_ARRAYS = frozenset({"data", "array"})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Origin:
+    """An expression that gives an array module, as the device that it becomes."""
+
+    node: ast.expr
+    template: str  # the device, an expression of `x`
+    of: ast.expr | None = None  # what `x` stands for
+    told: tuple[tuple[ast.expr, str], ...] = ()  # the references that are answered with it, and their rows
+
+    def operands(self, context: Context) -> dict[str, Operand]:
+        """What the names of the template stand for."""
+        return {} if self.of is None else {"x": context.operand(self.of)}
+
+
+def origin_of(context: Context, node: ast.expr) -> Origin | None:
+    """What an expression is the array module of; None where it is none, or that is not known."""
+    if isinstance(node, ast.Call):
+        return _of_call(context, node)
+    if isinstance(node, ast.IfExp):
+        return _of_choice(context, node)
+    reference = context.reference(node)
+    if reference in CUPY:
+        return Origin(node, "torch.device('cuda')", None, ((node, str(reference)),))
+    if isinstance(node, ast.Attribute) and node.attr == "xp" and isinstance(node.ctx, ast.Load):
+        return _of_attribute(context, node)
+    return None
+
+
+def _of_call(context: Context, node: ast.Call) -> Origin | None:
+    symbol = context.reference(node.func)
+    if symbol not in MODULE_OF or context.kind(node) != XP or not node.args or node.keywords:
+        return None
+    first = node.args[0]
+    told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
+    if isinstance(first, ast.Starred):
+        items = [element_of(k) for k in options(context.kind(first.value))]
+        hold = all(isinstance(k, Tensor) for item in items for k in options(item))
+        return Origin(node, "x[0].device", first.value, told) if hold else None
+    if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
+        return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
+    return Origin(node, "x.device", first, told) if _are_tensors(context, first) else None
+
+
+def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
+    if context.kind(node) != XP:
+        return None
+    owner = node.value
+    if isinstance(owner, ast.Call):
+        return None
+    kinds = options(context.kind(owner))
+    if _are_tensors(context, owner):
+        return Origin(node, "x.device", owner, ((node, "chainer.Variable.xp"),))
+    if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.backend.Device") for k in kinds):
+        return Origin(node, "x", owner, ((node, "chainer.backend.Device.xp"),))
+    if kinds == (UNKNOWN,) and not context.analysis.once(_own_xp):
+        return Origin(node, "native.device_of(x)", owner, ((node, "?.xp"),))
+    if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Link") for k in kinds):
+        method = context.source.enclosing(node, ast.FunctionDef)
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, owner):
+            # there may be no parameters yet, and a link begins on the host
+            return None if _moves(method) else Origin(node, HOST, None, ((node, "chainer.Link.xp"),))
+        template = "native.device_of(x)" if _may_lack_parameters(context, kinds) else "next(x.parameters()).device"
+        return Origin(node, template, owner, ((node, "chainer.Link.xp"),))
+    return None
+
+
+def is_own(method: ast.FunctionDef, owner: ast.expr) -> bool:
+    """Whether an expression is the object itself in one of its methods."""
+    first = next(iter(method.args.args), None)
+    return isinstance(owner, ast.Name) and first is not None and first.arg == owner.id
+
+
+def _moves(method: ast.FunctionDef) -> bool:
+    """Whether a method calls others that move a link, or calls a method of its own class that may do that."""
+    return any(isinstance(node, ast.Attribute) and node.attr in _MOVING for node in ast.walk(method))
+
+
+def _may_lack_parameters(context: Context, kinds: tuple[Kind, ...]) -> bool:
+    """Whether a class of the project registers nothing but arrays, as far as it and its bases show."""
+    infos = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+    return any(info in context.analysis.once(_without_parameters) for info in infos)
+
+
+def _without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
+    return frozenset(
+        cls
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        and not any(
+            isinstance(node, ast.Attribute) and node.attr in _REGISTERING or _hands_links_on(node)
+            for base in analysis.mro(cls)
+            if isinstance(base, ClassInfo)
+            for node in ast.walk(base.node)
+        )
+        and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
+    )
+
+
+def _hands_links_on(node: ast.AST) -> bool:
+    """``super().__init__(l1=L.Linear(...))``, and ``__init__(*links)`` of a list."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "__init__":
+        return False
+    return bool(node.args[1:] or node.keywords or [a for a in node.args if not isinstance(a, ast.Name)])
+
+
+def _own_xp(analysis: Analysis) -> bool:
+    """Whether some class of the project has an `xp` of its own."""
+    return any(
+        node.attr == "xp" and isinstance(node.ctx, ast.Store)
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )
+
+
+def _of_choice(context: Context, node: ast.IfExp) -> Origin | None:
+    """``cuda.cupy if gpu >= 0 else numpy``."""
+    body, orelse = context.kind(node.body), context.kind(node.orelse)
+    if context.kind(node) != XP or not (isinstance(body, Ref) and isinstance(orelse, Ref)):
+        return None
+    first, second = ("cuda", "cpu") if body.name in CUPY else ("cpu", "cuda")
+    told = tuple((n, k.name) for n, k in ((node.body, body), (node.orelse, orelse)) if k.name in CUPY)
+    return Origin(node, f"torch.device('{first}' if x else '{second}')", node.test, told)
+
+
+def host_of(context: Context, node: ast.expr) -> Origin | None:
+    """``xp = numpy`` of a variable that holds CuPy elsewhere."""
+    return Origin(node, HOST) if context.kind(node) == Ref("numpy") else None
+
+
+def _are_tensors(context: Context, node: ast.expr) -> bool:
+    return all(isinstance(k, Tensor) for k in options(context.kind(node)))

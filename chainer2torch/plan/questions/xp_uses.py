@@ -1,0 +1,113 @@
+"""What is done with an array module, and whether that has a form in torch where it is a ``torch.device``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from chainer2torch.analysis.kinds import Func, Inst, Ref, options
+from chainer2torch.analysis.models.xp_modules import CUPY, XP
+from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.match import Question, evaluate, parsed
+from chainer2torch.plan.questions.reading import read
+from chainer2torch.plan.questions.rows import row_of_kind
+from chainer2torch.rules.row import Case
+from chainer2torch.rules.signature import BindError, Bound
+from chainer2torch.rules.table import Row
+
+Parameter = tuple[FuncInfo, str]
+"""A parameter of a function of the project."""
+
+
+def module_in(node: ast.expr) -> ast.expr:
+    """The array module itself in what a function is read from: ``xp`` of ``xp.random``."""
+    return node.value if isinstance(node, ast.Attribute) and node.attr in ("random", "linalg") else node
+
+
+def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> bool | None:
+    """Whether what is done with an array module names its device afterwards; None: it has no form in torch.
+
+    ``handed``: the parameters that are devices in the output.
+    """
+    parent = context.source.parents.get(node)
+    if isinstance(parent, (ast.Call, ast.keyword)):
+        return True if parameter_for(context, node) in handed else None
+    if isinstance(parent, ast.Compare):
+        return True if _asks_for_host(context, parent, node) else None
+    if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
+        return None
+    part = parent
+    if part.attr in ("random", "linalg"):
+        outer = context.source.parents.get(part)
+        if not isinstance(outer, ast.Attribute):
+            return None
+        part = outer
+    row = row_of(context, part)
+    case = _native_case(context, part, row) if row is not None else None
+    return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
+
+
+def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:
+    """The parameter of a function of the project that an argument of a call becomes, if it is one for sure."""
+    parent = context.source.parents.get(argument)
+    keyword = parent if isinstance(parent, ast.keyword) else None
+    call = context.source.parents.get(keyword) if keyword is not None else parent
+    kinds = options(context.kind(call.func)) if isinstance(call, ast.Call) and call.func is not argument else ()
+    if not isinstance(call, ast.Call) or len(kinds) != 1 or not isinstance(kinds[0], Func):
+        return None
+    info, receiver = kinds[0].info, kinds[0].receiver
+    if keyword is not None:
+        return None if keyword.arg is None else (info, keyword.arg)
+    names = [a.arg for a in (*info.node.args.posonlyargs, *info.node.args.args)]
+    if info.cls is not None and not info.is_static and receiver is not None:
+        names = names[1:]
+    index = call.args.index(argument)
+    if any(isinstance(a, ast.Starred) for a in call.args[:index]) or index >= len(names):
+        return None
+    return info, names[index]
+
+
+def row_of(context: Context, part: ast.Attribute) -> Row | None:
+    """The row of a function or constant of an array module: ``xp.zeros``, ``cuda.cupy.random.seed``."""
+    kind = context.kind(part.value)
+    if isinstance(kind, Ref) and kind.name in CUPY and context.is_called(part):
+        kind = XP  # what is no call asks for CuPy itself: `isinstance(x, cuda.cupy.ndarray)`
+    return row_of_kind(context, kind, part.attr) if isinstance(kind, Inst) else None
+
+
+def _asks_for_host(context: Context, compare: ast.Compare, node: ast.expr) -> bool:
+    """``xp is numpy``, ``xp != cuda.cupy``."""
+    if len(compare.ops) != 1 or not isinstance(compare.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return False
+    other = compare.comparators[0] if compare.left is node else compare.left
+    kind = context.kind(other)
+    return isinstance(kind, Ref) and kind.name in CUPY | {"numpy"}
+
+
+def is_drawn(row: Row) -> bool:
+    """Whether a row is of a function that draws random numbers, whatever its arguments are."""
+    return row.name.startswith("xp.Random.") and row.name not in ("xp.Random.seed", "xp.Random.shuffle")
+
+
+def _native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
+    """The case of the native style that a function or constant of the module takes."""
+    call = context.source.parents.get(part)
+    bound = Bound({"self": part.value})
+    if row.signature is not None:
+        if not isinstance(call, ast.Call) or call.func is not part:
+            return None
+        try:
+            reading = read(context, call, row, part.value)
+        except BindError:
+            return None
+        if reading.bound.starred and is_drawn(row):
+            return Case(None, "self")
+        if reading.doubt or reading.bound.starred:
+            return None
+        bound = reading.bound
+    question = Question(row, bound, context.kind, context.is_instance, on_device=True)
+    for case in row.cases:
+        if case.native and case.when is not None and evaluate(parsed(case.when), question) is True:
+            return case
+    return None

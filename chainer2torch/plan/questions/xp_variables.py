@@ -1,0 +1,86 @@
+"""The local variables that hold array modules, with all their places."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import posixpath
+from collections.abc import Collection
+
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.models.xp_modules import XP
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.xp_origins import Origin, host_of, origin_of
+from chainer2torch.plan.questions.xp_uses import Parameter, used
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Variable:
+    """A name that holds array modules, with all its places."""
+
+    stores: tuple[tuple[ast.Assign, Origin], ...]
+    loads: tuple[ast.Name, ...]
+    needed: tuple[ast.Name, ...]  # the loads whose form names the device
+
+
+def is_script(context: Context) -> bool:
+    """Whether nothing in the project imports a file: the names in it are its own."""
+    own = posixpath.basename(context.module.path).removesuffix(".py")
+    return own not in context.analysis.once(_imported_words)
+
+
+def _imported_words(analysis: Facts) -> frozenset[str]:
+    """Every part of every module and name that some file of the project imports."""
+    return frozenset(
+        word
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Import, ast.ImportFrom)
+        for dotted in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        for word in dotted.split(".")
+    )
+
+
+def variables_in(
+    context: Context, scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module, handed: Collection[Parameter]
+) -> dict[str, Variable]:
+    """The variables of a scope that hold nothing but array modules, where all that is done with them has a form."""
+    places: dict[str, list[ast.Name]] = {}
+    others: set[str] = set()  # names that something else binds: imports, definitions, handlers
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and context.scopes.get(node) is scope:
+            places.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.alias):
+            others.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
+            others.add(node.name or "")
+    arguments = [] if isinstance(scope, ast.Module) else ast.walk(scope.args)
+    parameters = {a.arg for a in arguments if isinstance(a, ast.arg)}
+    declared = {n for d in ast.walk(scope) if isinstance(d, (ast.Global, ast.Nonlocal)) for n in d.names}
+    found = {}
+    for name, nodes in places.items():
+        if name not in parameters | declared | others and (made := _variable(context, nodes, handed)) is not None:
+            found[name] = made
+    return found
+
+
+def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parameter]) -> Variable | None:
+    stores, loads, needed = [], [], []
+    for node in nodes:
+        if isinstance(node.ctx, ast.Load):
+            need = used(context, node, handed) if context.kind(node) == XP else None
+            if need is None:
+                return None
+            loads.append(node)
+            needed += [node] if need else []
+            continue
+        statement = context.source.parents.get(node)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.targets[0] is not node:
+            return None
+        origin = origin_of(context, statement.value) or host_of(context, statement.value)
+        if origin is None:
+            return None
+        stores.append((statement, origin))
+    if all(context.kind(statement.value) == Ref("numpy") for statement, _ in stores):
+        return None  # NumPy itself
+    return Variable(tuple(stores), tuple(loads), tuple(needed)) if stores else None

@@ -1,0 +1,109 @@
+"""Array modules that are handed to functions: parameters become devices, or all stays as it is. Run beside Chainer."""
+
+import numpy as np
+import pytest
+
+from tests.support.native_snippets import migrated, run
+
+FUNCTIONS = """
+def start(n, xp=np):
+    return xp.zeros((n, 2), dtype=xp.float32) + xp.arange(2, dtype='f')
+
+def both(xp, n):
+    return start(n, xp=xp) * 2
+
+class Shift(chainer.Function):
+    def forward(self, inputs):
+        xp = chainer.cuda.get_array_module(*inputs)
+        return inputs[0] + both(xp, 1),
+    def backward(self, inputs, gy):
+        return gy[0] * start(1, chainer.cuda.get_array_module(*gy)),
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    y = Shift()(x)
+    F.sum(y * y).backward()
+    return y.array, x.grad
+"""
+
+
+def same(theirs, ours):
+    for a, b in zip(theirs, ours, strict=True):
+        b = b.detach().numpy()
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+        assert b.dtype == a.dtype
+
+
+def test_a_parameter_becomes_a_device_with_all_its_calls():
+    theirs, ours, code = run(FUNCTIONS)
+    same(theirs, ours)
+    assert "def start(n, device=torch.device('cpu')):" in code and "def both(device, n):" in code
+    assert "return start(n, device=device) * 2" in code and "both(inputs[0].device, 1)" in code
+    assert "array_module" not in code and "xp" not in code
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "kept = start",  # somebody else may call it
+        "def more(n):\n    return start(n)",  # NumPy's arrays, by the default
+        "def more(n, options):\n    return start(n, **options)",
+        "def more(n, anything):\n    return start(n, anything)",
+    ],
+)
+def test_a_call_that_hands_over_something_else_keeps_the_helper(other):
+    theirs, ours, code = run(FUNCTIONS + other + "\n")
+    same(theirs, ours)
+    assert "def start(n, xp=np):" in code and "compat.array_module" in code
+
+
+def test_a_use_without_a_form_keeps_the_helper():
+    text = FUNCTIONS.replace("def both(xp, n):", "def both(xp, n):\n    assert xp.__name__")
+    code = migrated(text).code
+    assert "def both(xp, n):" in code and "def start(n, xp=np):" in code, "what is handed on belongs together"
+
+
+def test_a_name_that_is_taken():
+    theirs, ours, code = run(FUNCTIONS.replace("(xp, n):", "(xp, n, device=0):"))
+    same(theirs, ours)
+    assert "def both(xp_device, n, device=0):" in code and "start(n, device=xp_device)" in code
+
+
+METHODS = """
+class Maker:
+    def make(self, x, xp):
+        return xp.ones(x.shape, 'f')
+
+class Other(Maker):
+    pass
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    maker = Other()
+    return maker.make(x, chainer.cuda.get_array_module(x)),
+"""
+
+
+def test_a_method():
+    theirs, ours, code = run(METHODS)
+    same(theirs, ours)
+    assert "def make(self, x, device):" in code and "maker.make(x, x.device)" in code
+
+
+def test_a_method_that_another_class_overrides_stays():
+    overriding = METHODS.replace("    pass\n", "    def make(self, x, xp):\n        return xp.zeros(x.shape, 'f')\n")
+    theirs, ours, code = run(overriding)
+    same(theirs, ours)
+    assert "def make(self, x, xp):" in code
+
+
+def test_the_first_item_of_several_arrays():
+    text = """
+def run(xs):
+    values = [chainer.Variable(x) for x in xs]
+    xp = chainer.cuda.get_array_module(*values)
+    return xp.zeros(2, 'f'), xp.ones(3, 'i')
+"""
+    theirs, ours, code = run(text)
+    same(theirs, ours)
+    assert "device = values[0].device" in code
