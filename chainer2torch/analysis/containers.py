@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Tup
+from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
 from chainer2torch.analysis.lattice import element_of, join
 
 
@@ -15,15 +16,15 @@ class Containers(Interpreter):
     def list_method(self, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
         """The result of a method of a list, which may have grown by it."""
         if (
-            name in ("append", "insert", "extend")
+            name in ("append", "appendleft", "insert", "extend", "extendleft")
             and args
             and node is not None
             and isinstance(node.func, ast.Attribute)
         ):
-            new = element_of(args[-1]) if name == "extend" else args[-1]
-            self._grown(node.func.value, Lst(join(receiver.element, new)))
+            new = element_of(args[-1]) if name.startswith("extend") else args[-1]
+            self._grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
             return NONE
-        return receiver.element if name == "pop" else UNKNOWN
+        return receiver.element if name in ("pop", "popleft") else UNKNOWN
 
     def dict_method(
         self, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
@@ -31,9 +32,9 @@ class Containers(Interpreter):
         """The result of a method of a dictionary, which may have grown by it."""
         element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
         if name == "items":
-            return Lst(Tup((Scalar("str"), element)))
+            return Stream(Tup((Scalar("str"), element)))
         if name in ("values", "get", "pop"):
-            return Lst(element) if name == "values" else element
+            return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
             new = (
                 args[1:2]
@@ -61,7 +62,7 @@ class Containers(Interpreter):
                 items += ((key.value, kind),)
             self._grown(target.value, Dct(join(container.element, kind), items))
         elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
-            self._grown(target.value, Lst(join(container.element, kind)))
+            self._grown(target.value, dataclasses.replace(container, element=join(container.element, kind)))
 
     def _grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""

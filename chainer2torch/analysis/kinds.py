@@ -152,6 +152,11 @@ class Lst(Kind):
 
 
 @dataclasses.dataclass(frozen=True)
+class Stream(Lst):
+    """What can be walked again and again and is neither list nor tuple, as torch asks: a deque, a dict's values."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Dct(Kind):
     """A dictionary with values of one kind; ``items`` are the literal keys that are known."""
 

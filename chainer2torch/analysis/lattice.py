@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Ref,
     Scalar,
+    Stream,
     Tensor,
     Tup,
     UNKNOWN,
@@ -80,7 +81,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
             return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)))
         return Lst(join_all([*a.items, *b.items]))
     if isinstance(a, Lst) and isinstance(b, Lst):
-        return Lst(join(a.element, b.element))
+        both_stream = isinstance(a, Stream) and isinstance(b, Stream)
+        return (Stream if both_stream else Lst)(join(a.element, b.element))
     if isinstance(a, Dct) and isinstance(b, Dct):
         other = dict(b.items)
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit

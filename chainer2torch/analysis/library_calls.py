@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     Ref,
     Scalar,
+    Stream,
     Tensor,
 )
 from chainer2torch.analysis.lattice import element_of, join
@@ -151,6 +152,8 @@ class LibraryCalls(Interpreter):
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
             return Dct(BOTTOM)
+        if name == "collections.deque":
+            return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:
             return args[0]
         if args and adapted(name):

@@ -101,6 +101,12 @@ def maximum_along(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor
     return y if keepdims else y.squeeze(axis)
 
 
+def batch_matmul(a: Tensor, b: Tensor, transa: bool = False, transb: bool = False) -> Tensor:
+    """The products of a batch of matrices; two axes are column vectors. Source: chainer.functions.batch_matmul."""
+    a, b = (x.unsqueeze(2) if x.ndim == 2 else x for x in (a, b))
+    return torch.bmm(a.mT if transa else a, b.mT if transb else b)
+
+
 def max_pool_covering(x: Tensor, ksize: Any, stride: Any = None, pad: Any = 0) -> Tensor:
     """Max pooling over 1 to 3 axes whose windows cover every pixel, as Chainer's do by default.
 

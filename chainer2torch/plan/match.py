@@ -23,6 +23,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     Ref,
     Scalar,
+    Stream,
     Tensor,
     Tup,
     options,
@@ -296,6 +297,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
+    if function == "is_stream":  # what is not known is taken for a list
+        return bool(kinds) and all(isinstance(k, Stream) for k in kinds)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
         return UNDECIDED if len(values) != 1 or None in values else values.pop()
@@ -346,6 +349,8 @@ def _are_tensors(name: str, q: Question) -> Any:
         for item in options(part)
         if isinstance(k, (Lst, Tup)) or not isinstance(k, Tensor)
     ]
+    if any(isinstance(k, Stream) for k in q.kinds(name)):
+        return UNDECIDED  # torch takes lists and tuples only
     if not kinds or not all(isinstance(k, Tensor) for k in kinds):
         return UNDECIDED
     dtypes = {k.dtype for k in kinds if isinstance(k, Tensor)}

@@ -293,6 +293,15 @@ def test_zeta():
     )
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (3, 3, 1, 1), (1, 1)])
+def test_det(shape):
+    diff.check(F.det, m.det, [RNG.randn(*shape)], double_backward=True)
+
+
+def test_det_takes_one_matrix():
+    diff.check_raises(F.det, m.det, ["f32[2,3,3]"])
+
+
 def test_batch_l2_norm_squared():
     for shape in ((3, 4), (2, 3, 4), (1, 1)):
         diff.check(F.batch_l2_norm_squared, m.batch_l2_norm_squared, [RNG.randn(*shape)], double_backward=True)

@@ -132,3 +132,29 @@ def test_a_decorator_that_makes_something_else_of_a_class_says_nothing() -> None
         + "model = Net(2)\nmodel.to_cpu()\n"
     ).code
     assert "compat.to_cpu_of(model)" in code
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        ("deque()", "torch.stack(tuple(self.parts))"),
+        ("collections.deque(maxlen=2)", "torch.stack(tuple(self.parts))"),
+        ("[]", "torch.stack(self.parts)"),
+    ],
+)
+def test_what_torch_takes_as_a_list_and_what_it_does_not(made: str, text: str) -> None:
+    code = migrate_source(
+        HEAD
+        + "import collections\nfrom collections import deque\n"
+        + textwrap.dedent(f"""
+        class Memory(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                self.parts = {made}
+            def write(self, x):
+                self.parts.append(F.relu(x))
+            def read(self):
+                return F.stack(self.parts)
+        """)
+    ).code
+    assert text in code

@@ -124,7 +124,8 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
     """
     kinds = [Tensor() if layer and isinstance(k, Batch) else k for k in options(kind)]
     if isinstance(kind, Lst):
-        return Lst(entering(kind.element)) if not isinstance(kind.element, Lst) else kind
+        element = entering(kind.element)
+        return kind if element == kind.element or isinstance(kind.element, Lst) else Lst(element)
     if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
         return join_all([on_device(k) for k in kinds])
     return join_all([entering(k, layer) for k in kind.ordered]) if isinstance(kind, Union) else kind

@@ -16,6 +16,7 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Ref,
     Scalar,
+    Stream,
     Tensor,
     Tup,
     options,
@@ -52,7 +53,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "range":
         return Lst(Scalar("int"))
     if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
-        return Lst(interpreter.iterated(first)) if args else Lst(UNKNOWN)
+        kind = Stream if name == "set" else Lst
+        return kind(interpreter.iterated(first)) if args else kind(UNKNOWN)
     if name == "filter" and len(args) > 1:
         return Lst(interpreter.iterated(args[1]))
     if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):

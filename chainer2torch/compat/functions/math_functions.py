@@ -119,6 +119,15 @@ def matmul_of_columns(a: torch.Tensor, b: torch.Tensor, transa: bool = False, tr
     return torch.matmul(a.T if transa else a, b.T if transb else b)
 
 
+def det(a: torch.Tensor) -> torch.Tensor:
+    """Returns the determinant of one matrix, which may have axes of length 1 behind it. Source: chainer.functions.det.
+
+    Args:
+        a: Tensor of shape (n, n), or (n, n, 1, ...).
+    """
+    return torch.linalg.det(torch.flatten(a, 1))  # type: ignore[no-any-return]
+
+
 def batch_matmul(a: torch.Tensor, b: torch.Tensor, transa: bool = False, transb: bool = False) -> torch.Tensor:
     """Returns the products of a batch of matrices; a tensor with two axes is a batch of column vectors.
 

@@ -327,7 +327,9 @@ def test_what_is_not_understood_is_drawn_one_batch_at_a_time(body: str) -> None:
 
 LONG = {
     "a sampler": "it = iterators.SerialIterator([1, 2], 1, order_sampler=lambda a, b: a)\nit.next()",
-    "a class on it": "class Mine(iterators.SerialIterator):\n    pass\nit = iterators.SerialIterator([1, 2], 1)\nprint(it)",
+    "a class on it": (
+        "class Mine(iterators.SerialIterator):\n    pass\nit = iterators.SerialIterator([1, 2], 1)\nprint(it)"
+    ),
     "the class as a value": "make = iterators.SerialIterator\nit = make([1, 2], 1)\nprint(it)",
     "another size": "it = iterators.SerialIterator([1, 2], 1)\nit.batch_size = 2\nprint(it)",
     "its order": "it = iterators.SerialIterator([1, 2], 1)\nprint(it.order_sampler)",
