@@ -105,8 +105,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
     found = form_of(context, call)
     assert found is not None
     name, form = found
-    bound = bound_call(context, call, _MODULE + name)
-    assert bound is not None
     row = context.rules.rows[_MODULE + name]
     if form.gone:
         statement = context.source.statement(call)
@@ -114,6 +112,8 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         decisions.use(call.func)
         decisions.mark(call.func, row, row.name, "exact")
         return
+    bound = bound_call(context, call, _MODULE + name)
+    assert bound is not None
     if form.template:
         operands = {"OPTIMIZER": Operand(code=optimizer), **operands_of(context, bound)}
         operands.setdefault("observation_key", Operand(code=_DROP["observation_key"]))
