@@ -71,7 +71,7 @@ class ParallelUpdater(StandardUpdater):
         for loss in losses:
             loss.backward()
         update_copies(optimizer, models)
-        if self.auto_new_epoch and iterator.is_new_epoch:
+        if self.auto_new_epoch and iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()
 
 
@@ -145,7 +145,7 @@ def update_copies(optimizer: Any, models: list[nn.Module], buffers: bool = True)
     others = [model for model in models if model is not optimizer.target]
     for model in others:
         add_gradients(optimizer.target, model)
-    optimizer.update()
+    (optimizer.update if hasattr(optimizer, "update") else optimizer.step)()
     new = optimizer.target.state_dict() if buffers else dict(optimizer.target.named_parameters())
     for model in others:
         model.load_state_dict(new, strict=buffers)

@@ -7,6 +7,8 @@ from typing import Any
 
 from pytorch_pfn_extras.training.extension import Extension
 
+from chainer2torch.native.settings import set_setting, setting
+
 
 class _Shift(Extension):
     """Gives ``optimizer.attr`` the value of ``_value()``, which knows the number of calls ``_t``."""
@@ -20,7 +22,7 @@ class _Shift(Extension):
 
     def initialize(self, trainer: Any) -> None:
         if self._init is None:
-            self._init = getattr(self._get_optimizer(trainer), self._attr)
+            self._init = setting(self._get_optimizer(trainer), self._attr)
         self._update_value(self._get_optimizer(trainer), self._init if self._last_value is None else self._last_value)
 
     def __call__(self, trainer: Any) -> None:
@@ -28,7 +30,7 @@ class _Shift(Extension):
         self._update_value(self._get_optimizer(trainer), self._value())
 
     def _update_value(self, optimizer: Any, value: Any) -> None:
-        setattr(optimizer, self._attr, value)
+        set_setting(optimizer, self._attr, value)
         self._last_value = value
 
     def _value(self) -> Any:

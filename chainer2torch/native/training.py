@@ -122,3 +122,11 @@ def corrected_rate(optimizer: torch.optim.Optimizer) -> float:
     first, second = (1 - beta ** steps[0] for beta in group["betas"])
     rate: float = group["lr"] * second**0.5 / first
     return rate
+
+
+def current_rate(optimizer: Any) -> float:
+    """The rate that Chainer calls ``lr``: of Adam the corrected one. Source: chainer.training.extensions.observe_lr."""
+    if hasattr(optimizer, "lr"):
+        return float(optimizer.lr)
+    group = optimizer.param_groups[0]
+    return corrected_rate(optimizer) if "betas" in group else float(group["lr"])

@@ -44,6 +44,20 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
     return to_device(device, converter(batch, device_number(device) if numbered else device))
 
 
+def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
+    """One step by the loss that a function gives for a batch; optimizers of torch.optim have no ``update``.
+
+    Source: chainer.Optimizer.update.
+    """
+    if hasattr(optimizer, "update"):
+        call_with(functools.partial(optimizer.update, function), batch)
+    else:
+        loss = call_with(function, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 class UpdaterBase:
     """The base of updaters that make everything themselves; ``serialize`` says what is saved.
 
@@ -141,6 +155,6 @@ class StandardUpdater(Updater):
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
         batch = converted(self.converter, iterator.next(), self.input_device)
-        call_with(functools.partial(optimizer.update, self.loss_func or optimizer.target), batch)
-        if self.auto_new_epoch and iterator.is_new_epoch:
+        update_by(optimizer, self.loss_func or optimizer.target, batch)
+        if self.auto_new_epoch and iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()

@@ -69,6 +69,8 @@ class Concern:
     used: Callable[[Objects, Use], str | None]
     takes: Callable[[Objects, Use, ast.Call, Inst], str] = lambda objects, use, call, taker: "taken by another object"
     called_back: bool = False  # whether functions get such objects from Chainer, so that their site is not known there
+    lent: Callable[[Objects, Use, ast.Call, Inst], bool] = lambda objects, use, call, taker: False
+    """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
 
 
 class Objects:
@@ -85,6 +87,7 @@ class Objects:
         self._contexts: dict[ModuleInfo, Context] = {}
         self._files = imports.groups(analysis.project)
         self._taken_by_others: set[Key] = set()
+        self._lent: dict[Key, list[tuple[Key, str]]] = {}  # by what is lent: the taker, and why that stays as it is
         for module in analysis.project.modules.values():
             self._collect(self.context(module))
         self._judge()
@@ -129,6 +132,10 @@ class Objects:
         """Whether the answer is yes for a file that imports connect with this one."""
         group = self._files[context.module]
         return any(question(module) for module, other in self._files.items() if other == group)
+
+    def sees(self, one: Context, other: Context) -> bool:
+        """Whether imports connect two files."""
+        return self._files[one.module] == self._files[other.module]
 
     def reason_at(self, use: Use) -> str:
         """Why the object of a use does not become native; "": it does."""
@@ -191,15 +198,37 @@ class Objects:
         for key in self.uses:
             if isinstance(key, tuple):
                 self._meet_taken(key)
+        refused += [taken for takers in self._lent.values() for taken in takers if taken[1]]
         for key, reason in refused:
             self.reasons.setdefault(self._root(key), reason)
+        self._refuse_takers()
+
+    def _refuse_takers(self) -> None:
+        """What takes an object that stays as it is stays as it is, too."""
+        size = -1
+        while size != len(self.reasons):
+            size = len(self.reasons)
+            for key, takers in self._lent.items():
+                if self._root(key) in self.reasons:
+                    for taker, _ in takers:
+                        self.reasons.setdefault(self._root(taker), self.reasons[self._root(key)])
+
+    def is_lent(self, inst: Inst) -> bool:
+        """Whether something that does not become native takes an object."""
+        takers = self._lent.get(inst.site, []) if inst.site else []
+        return any(self._root(taker) in self.reasons for taker, _ in takers)
 
     def _meet_taken(self, key: tuple[str, int]) -> None:
-        """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it."""
+        """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it.
+
+        Two objects of one class that reach one variable have no site there either.
+        """
+        classes = {use.inst.cls for use in self.uses[key]}
         for other in self.uses:
             uses = self.uses[other]
             concern = self.concern(uses[0].inst)
-            if other not in self._taken_by_others and not (concern is not None and concern.called_back):
+            called_back = concern is not None and concern.called_back
+            if other not in self._taken_by_others and not called_back and uses[0].inst.cls not in classes:
                 continue
             if concern is not None and (concern.name, self._files[uses[0].context.module]) == key:
                 self.meet(key, other)
@@ -252,10 +281,15 @@ class Objects:
             if isinstance(parent, ast.Call) and argument is not parent.func:
                 takers = list(self.takers(context, parent))
                 own = self._key(use.inst, context)
-                for taker in takers:
-                    self.meet(own, self._key(taker, context))
-                    self._taken_by_others.add(own)
                 reasons = [self._taken(use, parent, taker) for taker in takers]
+                for at, taker in enumerate(takers):
+                    self._taken_by_others.add(own)
+                    concern = self.concern(use.inst)
+                    if concern is not None and concern.lent(self, use, parent, taker):
+                        self._lent.setdefault(own, []).append((self._key(taker, context), reasons[at]))
+                        reasons[at] = ""
+                    else:
+                        self.meet(own, self._key(taker, context))
                 reason = next(filter(None, reasons), "") if reasons else None
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)

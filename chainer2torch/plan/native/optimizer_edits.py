@@ -14,8 +14,19 @@ from chainer2torch.plan.native import places
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import FORMS, arguments
-from chainer2torch.plan.native.optimizers import CLEARS, CONCERN, Place, Placement, placement, target_clears
+from chainer2torch.plan.native.optimizer_forms import arguments
+from chainer2torch.plan.native.optimizers import (
+    CHANGES,
+    CLEARS,
+    CONCERN,
+    Place,
+    Placement,
+    by_name,
+    needs_target,
+    placement,
+    setting_of,
+    target_clears,
+)
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -79,9 +90,15 @@ class _Writer:
     def write_uses(self, uses: Iterable[Use]) -> None:
         """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
         for use in uses:
-            if use.context.module is self.context.module and use.member and use.parent not in self.done:
+            if use.context.module is not self.context.module or use.parent in self.done:
+                continue
+            if use.member:
                 self.done.add(use.parent)
                 self._use(use)
+            elif helper := by_name(use):
+                assert isinstance(use.parent, ast.Call)
+                self.done.add(use.parent)
+                self.decisions.replace(use.parent.func, helper, {})
 
     # -- making ----------------------------------------------------------------------------------------------------
 
@@ -110,15 +127,13 @@ class _Writer:
         if made.place is Place.SETUP:
             assert isinstance(first, ast.Assign)
             decisions.edit(first, Remove(source.start(first)))
-            template = f"target = {template}"
-            if self._fills():
-                template += f"\ntarget.register_step_pre_hook({_FILL})"
-            operands["target"] = Operand(code=source.segment(first.targets[0]))
+            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
+            operands["optimizer"] = Operand(code=source.segment(first.targets[0]))
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
-        elif self._fills():
+        elif self._behind("optimizer", "link"):
             assert isinstance(second, ast.Assign)
-            template = f"target = {template}\ntarget.register_step_pre_hook({_FILL})"
-            operands["target"] = Operand(code=source.segment(second.targets[0]))
+            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
+            operands["optimizer"] = Operand(code=source.segment(second.targets[0]))
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
         else:
             decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
@@ -130,10 +145,13 @@ class _Writer:
         self.done.add(statement)
         start, receiver = self.context.source.start(statement), made.setup.func
         assert isinstance(receiver, ast.Attribute)
-        if self._fills():
-            template = f"self.register_step_pre_hook({_FILL})"
-            operands = {"self": self.context.operand(receiver.value)}
-            self.decisions.edit(statement, ReplaceStatement(start, template, operands))
+        lines = self._behind("self", "link")
+        if lines:
+            operands = {
+                "self": Operand(code=self.context.source.segment(receiver.value)),
+                "link": self.context.operand(made.model),
+            }
+            self.decisions.edit(statement, ReplaceStatement(start, "\n".join(lines), operands))
         else:
             self.decisions.edit(statement, Remove(start))
 
@@ -157,6 +175,11 @@ class _Writer:
                 if row is not None:
                     decisions.mark(call.func, row, row.name, "exact")
 
+    def _behind(self, optimizer: str, model: str) -> list[str]:
+        """What is said behind the statement that makes an optimizer, as lines of a template."""
+        lines = [f"{optimizer}.target = {model}"] if needs_target(self.objects, self.family) else []
+        return [*lines, *([f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else [])]
+
     def _fills(self) -> bool:
         """Whether gradients that the backward pass misses make a difference to a class of torch.optim."""
         return fills(self.placements, self.hooks)
@@ -170,12 +193,11 @@ class _Writer:
         row = row_of_kind(context, use.inst, use.member)
         if row is not None:
             decisions.mark(attribute, row, row.name, row.state)
-        form = FORMS.get(str(use.inst.cls))
-        if use.call is not None:
+        setting = setting_of(self.objects, use)
+        if use.call is not None and use.member != "target":
             self._call(use, use.call, attribute)
-        elif form is not None and use.member in form.hyperparameters:
-            template = f"self.param_groups[0]{form.hyperparameters[use.member]}"
-            decisions.replace(attribute, template, {"self": context.operand(use.node)})
+        elif setting is not None:
+            decisions.replace(attribute, setting, {"self": context.operand(use.node)})
         elif (clears := target_clears(use)) is not None:
             decisions.replace(clears.func, "self.zero_grad", {"self": context.operand(use.node)})
             method = clears.func
@@ -190,6 +212,10 @@ class _Writer:
             self._step(use, call, attribute, statement)
         elif use.member == "add_hook":
             self._hook(use, call, statement)
+        elif use.member in CHANGES:
+            operands = {"self": Operand(code=source.segment(use.node)), "value": context.operand(call.args[0])}
+            lines = "\n".join(CHANGES[use.member])
+            decisions.edit(statement, ReplaceStatement(source.start(statement), lines, operands))
         elif use.member in _SUBSTITUTES:
             decisions.replace(attribute, _SUBSTITUTES[use.member], {"self": context.operand(use.node)})
         elif use.member != "setup":  # says nothing in PyTorch

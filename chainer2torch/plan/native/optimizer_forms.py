@@ -29,7 +29,7 @@ _LR = ("lr", "lr", "0.01")
 _MOMENTUM = ("momentum", "momentum", "0.9")
 _BETAS = ("betas", "(beta1, beta2)", "(0.9, 0.999)")
 _EPS = ("eps", "eps", "1e-08")
-_ADAM = MappingProxyType({"alpha": "['lr']", "beta1": "['betas'][0]", "beta2": "['betas'][1]"})
+_ADAM = MappingProxyType({"alpha": "['lr']", "beta1": "['betas'][0]", "beta2": "['betas'][1]", "eps": "['epsilon']"})
 
 
 def _groups(*names: str) -> Mapping[str, str]:
@@ -157,5 +157,7 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
     }
 )
 DECAY = "chainer.optimizer_hooks.WeightDecay"
+# those whose `lr` is the rate with the correction of the biases
+CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
-__all__ = ["DECAY", "FORMS", "HOOKS", "Form", "Hook", "arguments", "unrefused"]
+__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "Form", "Hook", "arguments", "unrefused"]

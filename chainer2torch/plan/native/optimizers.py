@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.native.optimizer_forms import FORMS, HOOKS, Form, unrefused
+from chainer2torch.plan.native.lending import is_lent, shifts
+from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.plan.questions.cut_graphs import CUTS
 from chainer2torch.rules.signature import BindError, Bound
@@ -25,6 +28,18 @@ SAVED = frozenset(
 )  # functions that take what is saved as their second argument
 CLEARS = frozenset({"cleargrads", "zerograds"})
 _STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
+CHANGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "clip_grads": ("native.clip_gradients(self.param_groups[0]['params'], value)",),
+        "weight_decay": (
+            "native.fill_missing_gradients(self)",
+            "native.decay_weights(self.param_groups[0]['params'], value)",
+        ),
+    }
+)  # methods that change the gradients at once, and what takes their place
+BY_NAME: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {"getattr": ("native.setting", 2), "setattr": ("native.set_setting", 3)}
+)  # Python's functions, with the number of their arguments
 _ELSEWHERE = "set up at a place that is not seen from where it is made"
 
 
@@ -93,7 +108,8 @@ def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.C
     if maker not in context.source.parents:
         return _ELSEWHERE
     if use.node is maker:
-        return Place.CHAIN
+        handed = objects.any_file_seen_from(context, _hands_optimizers_on)
+        return Place.CHAIN if _is_assigned(context, setup) or not handed else "set up inside of a larger expression"
     first, second = context.source.statement(maker), context.source.statement(setup)
     if not isinstance(first, (ast.Assign, ast.Return)) or not places.always_follows(context, first, second):
         return _ELSEWHERE
@@ -133,6 +149,16 @@ def _at_setup(
     return Place.SETUP
 
 
+def _is_assigned(context: Context, setup: ast.Call) -> bool:
+    statement = context.source.parents[setup]
+    return isinstance(statement, ast.Assign) and len(statement.targets) == 1
+
+
+def _hands_optimizers_on(module: ModuleInfo) -> bool:
+    """Whether a file may ask optimizers for their models."""
+    return ".target" in module.source.text or "pdater" in module.source.text
+
+
 def _is_statement(context: Context, setup: ast.Call) -> bool:
     """``opt.setup(model)`` or ``opt = opt.setup(model)`` as a whole statement."""
     statement = context.source.parents[setup]
@@ -161,20 +187,50 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
-        return "" if saved_by(use) is not None else None
+        return "" if saved_by(use) is not None or shifts(use) or by_name(use) else None
+    if use.member == "target":
+        return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:
         return _called(objects, use, use.call)
-    form = FORMS.get(use.inst.cls) if isinstance(use.inst.cls, str) else None
     attribute = use.parent
     assert isinstance(attribute, ast.Attribute)
-    if form is not None and use.member in form.hyperparameters:
-        tuple_item = form.hyperparameters[use.member].endswith("[0]") or form.hyperparameters[use.member].endswith(
-            "[1]"
-        )
-        return "" if not tuple_item or isinstance(attribute.ctx, ast.Load) else f"`.{use.member}` is set"
-    if use.member == "target" and target_clears(use) is not None:
-        return ""
+    place = setting_of(objects, use)
+    if place is not None:
+        is_whole = place.startswith("self.") and place.endswith("']")
+        return "" if is_whole or isinstance(attribute.ctx, ast.Load) else f"`.{use.member}` is set"
     return None
+
+
+def setting_of(objects: Objects, use: Use) -> str | None:
+    """What a setting that is read or set becomes, as a template; None: it is none that all the classes have."""
+    classes = {use.inst.cls} if use.inst.site else _classes_seen_from(objects, use)
+    found = {_setting(cls, use.member) for cls in classes}
+    return found.pop() if len(found) == 1 else None
+
+
+def _setting(cls: object, name: str) -> str | None:
+    form = FORMS.get(cls) if isinstance(cls, str) else None
+    if form is not None and name in form.hyperparameters:
+        return f"self.param_groups[0]{form.hyperparameters[name]}"
+    return "native.corrected_rate(self)" if name == "lr" and cls in CORRECTS else None
+
+
+def _classes_seen_from(objects: Objects, use: Use) -> set[object]:
+    """The classes of all optimizers that a file's program makes: one whose site is not known is among them."""
+    insts = [uses[0] for uses in objects.uses.values() if uses[0].inst.site]
+    return {u.inst.cls for u in insts if objects.concern(u.inst) is CONCERN and objects.sees(use.context, u.context)}
+
+
+def needs_target(objects: Objects, insts: Iterable[Inst]) -> bool:
+    """Whether somebody asks one of these optimizers for its model."""
+    return any(objects.is_lent(inst) or _asks_for_target(objects, inst) for inst in insts)
+
+
+def _asks_for_target(objects: Objects, inst: Inst) -> bool:
+    made_in = objects.uses_of(inst)[0].context
+    handed = [u for u in objects.unknown_sites() if objects.concern(u.inst) is CONCERN]
+    uses = [*objects.uses_of(inst), *(u for u in handed if objects.sees(made_in, u.context))]
+    return any(use.member == "target" and target_clears(use) is None for use in uses)
 
 
 def _called(objects: Objects, use: Use, call: ast.Call) -> str:
@@ -190,6 +246,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         return "" if not call.args or alone and not starred else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         return "" if hook_of(context, call) is not None else "a hook that is not understood"
+    if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
+        return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:
         counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
         return "" if places.is_alone(context, context.source.statement(call)) and not counted else f"`{name}()`"
@@ -222,6 +280,17 @@ def hook_name(context: Context, made: ast.Call) -> str:
     return row.name if row is not None else ""
 
 
+def by_name(use: Use) -> str:
+    """The helper in the place of ``setattr(optimizer, name, value)`` or ``getattr(optimizer, name)``; "" if none."""
+    call = use.parent
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in BY_NAME:
+        return ""
+    helper, count = BY_NAME[call.func.id]
+    whole = count == 2 or isinstance(use.context.source.parents[call], ast.Expr)
+    starred = any(isinstance(a, ast.Starred) for a in call.args)
+    return helper if whole and len(call.args) == count and call.args[0] is use.node and not starred else ""
+
+
 def saved_by(use: Use) -> ast.Call | None:
     """The call that writes or reads the state of an object: ``save_npz(path, optimizer)``."""
     call = use.parent
@@ -240,14 +309,18 @@ def target_clears(use: Use) -> ast.Call | None:
     return call if isinstance(call, ast.Call) and call.func is method and not call.args else None
 
 
-CONCERN = Concern("optimizers", ("chainer.Optimizer", "chainer.GradientMethod"), _made, _used)
+CONCERN = Concern("optimizers", ("chainer.Optimizer", "chainer.GradientMethod"), _made, _used, lent=is_lent)
 
 __all__ = [
+    "CHANGES",
     "CLEARS",
     "CONCERN",
     "Place",
     "Placement",
+    "by_name",
     "hook_name",
+    "needs_target",
+    "setting_of",
     "hook_of",
     "placement",
     "saved_by",

@@ -1,0 +1,77 @@
+"""Who does with an optimizer of torch.optim though it keeps Chainer's form itself: the helpers of the native style.
+
+An updater or an extension of which something is not understood becomes a helper that has Chainer's interface. Such a
+helper asks an optimizer for ``target``, ``step`` and ``param_groups`` only, so it keeps no optimizer from becoming one
+of PyTorch's.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.graph_crossings import crosses
+from chainer2torch.plan.native.objects import Objects, Use
+
+_UPDATERS = "chainer.training.updaters."
+_LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater"))
+_EXTENSIONS = "chainer.training.extensions."
+_SHIFTS = frozenset(
+    _EXTENSIONS + name
+    for name in (
+        "ExponentialShift",
+        "InverseShift",
+        "LinearShift",
+        "MultistepShift",
+        "PolynomialShift",
+        "StepShift",
+        "WarmupShift",
+        "snapshot_object",
+    )
+)
+
+
+def is_lent(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:
+    """Whether a taker does with an optimizer of torch.optim in whichever form it gets."""
+    context, analysis = use.context, objects.analysis
+    if objects.any_file_seen_from(context, lambda module: _hides_optimizers(objects, module)):
+        return False
+    for owner in analysis.mro(taker.cls):
+        if isinstance(owner, str):
+            return owner in _LIGHT and (taker.cls != owner or _is_light(objects, use, call, owner))
+        assert isinstance(owner, ClassInfo)
+        if "serialize" in owner.methods or any(crosses(analysis, method) for method in owner.methods.values()):
+            return False
+    return False
+
+
+def _is_light(objects: Objects, use: Use, call: ast.Call, owner: str) -> bool:
+    bound = bound_call(use.context, call, owner)
+    return bound is not None and not bound.given.keys() & {"loss_scale"} and not bound.extra_keywords
+
+
+def _hides_optimizers(objects: Objects, module: ModuleInfo) -> bool:
+    """Whether a file takes optimizers out of an updater in a way in which they are not known."""
+    source = module.source
+    return any(
+        node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
+        and objects.analysis.kind(source.parents[node]) == UNKNOWN
+        or node.attr == "get_all_optimizers"
+        for node in source.of(ast.Attribute)
+    )
+
+
+def shifts(use: Use) -> bool:
+    """Whether an optimizer is an argument of an extension that changes its settings, or saves it."""
+    parents = use.context.source.parents
+    parent = parents.get(use.node)
+    call = parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is use.node:
+        return False
+    kinds = options(use.context.kind(call.func))
+    return len(kinds) == 1 and all(isinstance(kind, Ref) and kind.name in _SHIFTS for kind in kinds)
+
+
+__all__ = ["is_lent", "shifts"]

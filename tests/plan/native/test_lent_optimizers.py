@@ -1,0 +1,116 @@
+"""Optimizers of torch.optim in programs whose updater or extensions keep Chainer's form, run beside Chainer."""
+
+import pytest
+
+from tests.support.native_programs import check, migrated
+
+TRAINER = """
+from chainer import training
+from chainer.training import extensions
+
+class Loss(chainer.Chain):
+    def __init__(self, net):
+        super().__init__()
+        with self.init_scope():
+            self.net = net
+
+    def __call__(self, x, t):
+        return F.softmax_cross_entropy(self.net(x), t)
+
+def train(model):
+    rng = np.random.RandomState(0)
+    data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(30)]
+    loss = Loss(model)
+    optimizer = optimizers.{make}
+    optimizer.setup(loss)
+    {hook}
+    updater = training.updaters.{updater}
+    trainer = training.Trainer(updater, (4, 'epoch'), out='.')
+    rates = []
+    class Watch(training.Extension):
+        trigger = (1, 'iteration')
+        def finalize(self):
+            pass
+        def __call__(self, trainer):
+            used = trainer.updater.get_optimizer('main')
+            rates.append([float(used.{rate}), float(used.target.net.l1.b.array[0])])
+    trainer.extend(Watch())
+    {extend}
+    trainer.run()
+    return rates
+"""
+STANDARD = "StandardUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer)"
+PARALLEL = "ParallelUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer, devices={'main': -1})"
+SHIFTS = [
+    ("SGD(lr=0.1)", "lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9), trigger=(2, 'iteration'))"),
+    ("Adam(0.05)", "alpha", "trainer.extend(extensions.LinearShift('alpha', (0.05, 0.01), (2, 9)))"),
+    ("Adam(0.05)", "eps", "trainer.extend(extensions.ExponentialShift('eps', 3.0, init=1e-3, optimizer=optimizer))"),
+    ("Adam(0.05)", "beta1", "trainer.extend(extensions.ExponentialShift('beta1', 0.95), trigger=(1, 'iteration'))"),
+    ("RMSprop(0.01)", "alpha", "trainer.extend(extensions.StepShift('alpha', 0.9, 3), trigger=(1, 'iteration'))"),
+]
+
+
+@pytest.mark.parametrize(("make", "rate", "extend"), SHIFTS)
+@pytest.mark.parametrize("updater", [STANDARD, PARALLEL])
+def test_shifts_of_a_trainer_that_keeps_its_form(make, rate, extend, updater):
+    hook = "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.5))"
+    code = check(TRAINER.format(make=make, rate=rate, extend=extend, updater=updater, hook=hook), rtol=1e-3)
+    assert "Late" not in code and "optimizer.target = loss" in code and ".parameters()" in code
+
+
+def test_the_corrected_rate_of_adam():
+    text = TRAINER.format(make="Adam(0.05)", rate="lr", extend="pass", updater=STANDARD, hook="pass")
+    code = check(text, rtol=1e-3)
+    assert "compat.corrected_rate(used)" in code and "Late" not in code
+
+
+LOOP = """
+def train(model):
+    optimizer = optimizers.{make}
+    optimizer.setup(model)
+    rng, losses = np.random.RandomState(0), []
+    for i in range(40):
+        x = chainer.Variable(rng.randn(5, 3).astype('f'))
+        t = chainer.Variable(rng.randint(0, 2, 5).astype('i'))
+        loss = F.softmax_cross_entropy(model(x), t)
+        model.cleargrads()
+        loss.backward()
+        {before}
+        optimizer.update()
+        losses.append(float(loss.array))
+    return losses
+"""
+BEFORE = {
+    "setting": "setattr(optimizer, 'alpha', getattr(optimizer, 'alpha') * 0.9)",
+    "target": "losses.append(float(optimizer.target.l1.b.array[0]))",
+    "called": "losses.append(float(F.sum(optimizer.target(x)).array))",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+def test_what_is_asked_of_an_optimizer(before):
+    code = check(LOOP.format(make="Adam(0.05)", before=before), rtol=1e-3)
+    assert "compat.Adam(model.parameters(), lr=0.05)" in code
+
+
+def test_methods_of_version_1_change_the_gradients_at_once():
+    code = migrated(LOOP.format(make="SGD(0.05)", before="optimizer.weight_decay(0.1); optimizer.clip_grads(5)")).code
+    assert "faithful" not in code and "Late" in code  # two statements in one line stay together
+    code = migrated(LOOP.format(make="SGD(0.05)", before="optimizer.clip_grads(5)")).code
+    assert "compat.clip_gradients(optimizer.param_groups[0]['params'], 5)" in code
+    code = migrated(LOOP.format(make="SGD(0.05)", before="optimizer.weight_decay(0.1)")).code
+    assert "compat.fill_missing_gradients(optimizer)" in code
+    assert "compat.decay_weights(optimizer.param_groups[0]['params'], 0.1)" in code
+
+
+def test_two_of_one_class_in_one_variable_stay_together():
+    text = LOOP.replace(
+        "optimizer = optimizers.{make}",
+        """optimizer = optimizers.Adam(0.05)
+    if model is None:
+        optimizer = optimizers.Adam(0.01)
+    elif isinstance(model, str):
+        optimizer = optimizers.SGD(0.1)""",
+    )
+    code = check(text.format(before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
+    assert code.count("Late") == 3 or "Late" not in code
