@@ -217,11 +217,13 @@ def test_epochs_are_counted_as_an_iterator_counts_that_fills_its_last_batch(size
         ppe.training.triggers.IntervalTrigger(period, "epoch"),
     )
     fired = 0
-    for _ in range(5 * size):
+    for iteration in range(1, 5 * size + 1):
         previous = theirs.epoch_detail
         assert next(theirs) == next(ours)
         counters = {name: getattr(theirs, name) for name in ("epoch", "epoch_detail", "is_new_epoch")}
-        trainer = SimpleNamespace(updater=SimpleNamespace(previous_epoch_detail=previous, **counters))
+        trainer = SimpleNamespace(
+            updater=SimpleNamespace(previous_epoch_detail=previous, iteration=iteration, **counters)
+        )
         with manager.run_iteration():
             pass
         assert manager.epoch == theirs.epoch and manager.epoch_detail == pytest.approx(theirs.epoch_detail)
