@@ -15,6 +15,17 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 
+def step_keeping_graphs(optimizer: torch.optim.Optimizer) -> None:
+    """A step after which graphs from before it can still go backward, with the new weights, as in Chainer.
+
+    PyTorch refuses that: the loss of a generator through a discriminator that was updated a line before. Source:
+    chainer.Optimizer.update.
+    """
+    parameters = tuple(p for group in optimizer.param_groups for p in group["params"])
+    with torch.autograd._unsafe_preserve_version_counter(parameters):
+        optimizer.step()
+
+
 def fill_missing_gradients(optimizer: torch.optim.Optimizer, args: Any = (), kwargs: Any = None) -> None:
     """Zeros for gradients that the backward pass did not reach, as Chainer's ``update`` has them.
 

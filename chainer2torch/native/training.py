@@ -36,12 +36,13 @@ class _Iterations(Fraction):
 
 
 def iterations_per_epoch(updater: Any) -> Any:
-    """How many batches the main iterator has in an epoch: a fraction where the next epoch fills the last one.
+    """How many batches an epoch has: a fraction where an iterator fills the last one from the next epoch.
 
     Source: chainer.iterators.SerialIterator.
     """
     iterator = updater.get_iterator("main")
-    return _Iterations(len(iterator.dataset), iterator.batch_size)
+    loader = getattr(iterator, "loader", None)
+    return _Iterations(len(iterator.dataset), iterator.batch_size) if loader is None else len(loader)
 
 
 class TrainingManager(ExtensionsManager):

@@ -10,7 +10,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
-from chainer2torch.plan.native import places
+from chainer2torch.plan.native import graph_crossings, places
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
 from chainer2torch.plan.native.objects import Objects, Use
@@ -31,6 +31,7 @@ from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
 _FILL = "native.fill_missing_gradients"
+_CROSSED = "native.step_keeping_graphs(self)"
 _SUBSTITUTES = {"zero_grads": "self.zero_grad"}
 
 
@@ -243,21 +244,29 @@ class _Writer:
         """``opt.update()`` and ``opt.update(loss_function, x, t)``, with what hooks do before the step."""
         context, decisions = self.context, self.decisions
         lines = [h for h in self.hooks if h.way is Way.LINE]
+        crosses = self._crosses(use)
         if not lines and not call.args:
-            decisions.replace(attribute, "self.step", {"self": context.operand(use.node)})
+            whole, step = (call, _CROSSED) if crosses else (attribute, "self.step")
+            decisions.replace(whole, step, {"self": context.operand(use.node)})
             return
         operands = {"self": context.operand(use.node)}
-        template = self._loss(call, operands) if call.args else []
+        template = self._loss(call, operands, crosses) if call.args else []
         for i, hooked in enumerate(lines):
             names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
             operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))
             operands["model"] = Operand(code=context.source.segment(self.placements[0].model))
             template.append(f"{hooked.hook.function}({', '.join(('model.parameters()', *names))})")
-        template.append("self.step()")
+        template.append(_CROSSED if crosses else "self.step()")
         start = context.source.start(statement)
         decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
 
-    def _loss(self, call: ast.Call, operands: dict[str, Operand]) -> list[str]:
+    def _crosses(self, use: Use) -> bool:
+        """Whether a graph may outlive the steps of a function, as that of a generator does in a GAN."""
+        function = places.function_of(self.context, use.node)
+        info = self.context.analysis.functions.get(function) if function is not None else None
+        return info is not None and bool(graph_crossings.crosses(self.context.analysis, info))
+
+    def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
         context, name = self.context, _free_name(self.context, call)
         function, *args = call.args
@@ -271,7 +280,7 @@ class _Writer:
             operands["function"] = context.operand(function)
             operands.update(zip(names, map(context.operand, args)))
             operands.update({f"key_{k.arg}": context.operand(k.value) for k in call.keywords})
-        return [f"{name} = {value}", "self.zero_grad()", f"{name}.backward()"]
+        return [f"{name} = {value}", "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
 def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:

@@ -14,7 +14,6 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
-from chainer2torch.plan.native.graph_crossings import crosses
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.questions.overridden_methods import is_super
 
@@ -50,10 +49,6 @@ def why_not(objects: Objects, cls: ClassInfo) -> str:
             return "" if owner == UPDATER else "an updater on another class of Chainer's"
         if "update" in owner.methods or "finalize" in owner.methods or "serialize" in owner.methods:
             return f"`{owner.name}` has a method `update`, `finalize` or `serialize` of its own"
-        for method in owner.methods.values():
-            name = crosses(objects.analysis, method)
-            if name:
-                return f"the graph of `{name}` in `{owner.name}.{method.name}` is used again after an update"
     return "an updater of another class"
 
 

@@ -1,14 +1,20 @@
 """Trainers whose step stays an updater's: the manager and its loop beside Chainer, from the same weights.
 
-The last batch of an epoch is filled from the next one, so an epoch has a fraction of iterations: what happens when is
-compared, too.
+Where Chainer fills the last batch of an epoch from the next one, an iterator that does the same has a fraction of
+iterations in an epoch: what happens when is compared, too.
 """
 
 import json
+from types import SimpleNamespace
 
+import chainer
 import pytest
+import pytorch_pfn_extras as ppe
+import torch
 
 from chainer2torch.engine import Options, migrate_source
+from chainer2torch.native.iterators import SerialIterator
+from chainer2torch.native.training import iterations_per_epoch
 from tests.plan.native.test_native_trainers import HEAD, compare, run
 from tests.support.native_programs import both, one_order
 
@@ -52,7 +58,7 @@ USUAL = {
     "before": "",
     "model": "Model(net)",
     "optimizer": "Adam(0.01)",
-    "batch": "6",
+    "batch": "5",
     "updater": "training.updaters.StandardUpdater",
     "stop": "(3, 'epoch')",
     "log": "(1, 'epoch')",
@@ -76,8 +82,7 @@ VARIANTS = {
     "usual": {},
     "an updater of its own": {"updater": "Twice"},
     "parts that report": {"model": "Nested(net)", "log": "(2, 'iteration')"},
-    "more than one epoch at once": {"batch": "13", "stop": "(5, 'epoch')"},
-    "epochs of whole numbers": {"batch": "5"},
+    "more than one batch an epoch, and one": {"batch": "20"},
     "two epochs": {"log": "(2, 'epoch')", "stop": "(4, 'epoch')"},
     "iterations": {"stop": "(7, 'iteration')", "log": "(2, 'iteration')"},
     "half an epoch": {"stop": "(2.5, 'epoch')"},
@@ -194,5 +199,35 @@ def test_a_run_goes_on_from_a_snapshot(tmp_path):
         first = json.loads((tmp_path / side / "log").read_text())
         with one_order():
             again, _ = run(namespace, namespace["Net"](), tmp_path / (side + "2"))
-        assert [e["iteration"] for e in first] == [e["iteration"] for e in again] == [4, 7, 10]
+        assert [e["iteration"] for e in first] == [e["iteration"] for e in again] == [4, 8, 12]
         assert [e["main/loss"] for e in first] == [e["main/loss"] for e in again]
+
+
+@pytest.mark.parametrize("size, batch", [(20, 6), (20, 5), (7, 3), (10, 4), (3, 3)])
+@pytest.mark.parametrize("period", [1, 2, 3])
+def test_epochs_are_counted_as_an_iterator_counts_that_fills_its_last_batch(size, batch, period):
+    theirs = chainer.iterators.SerialIterator(list(range(size)), batch, shuffle=False)
+    ours = SerialIterator(list(range(size)), batch, shuffle=False)
+    updater = SimpleNamespace(get_iterator=lambda name: ours)
+    manager = ppe.training.ExtensionsManager(
+        torch.nn.Linear(1, 1), [], 100, iters_per_epoch=iterations_per_epoch(updater)
+    )
+    chainers, pfns = (
+        chainer.training.get_trigger((period, "epoch")),
+        ppe.training.triggers.IntervalTrigger(period, "epoch"),
+    )
+    fired = 0
+    for iteration in range(1, 5 * size + 1):
+        previous = theirs.epoch_detail
+        assert next(theirs) == next(ours)
+        counters = {name: getattr(theirs, name) for name in ("epoch", "epoch_detail", "is_new_epoch")}
+        trainer = SimpleNamespace(
+            updater=SimpleNamespace(previous_epoch_detail=previous, iteration=iteration, **counters)
+        )
+        with manager.run_iteration():
+            pass
+        assert manager.epoch == theirs.epoch and manager.epoch_detail == pytest.approx(theirs.epoch_detail)
+        assert f"{manager.epoch_detail:.3f}" == f"{theirs.epoch_detail:.3f}"
+        assert pfns(manager) == chainers(trainer)
+        fired += pfns(manager)
+    assert fired

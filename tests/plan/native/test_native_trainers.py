@@ -323,11 +323,33 @@ def test_an_extension_class_of_the_programs_own(tmp_path):
     compare(theirs, ours, code, tmp_path)
 
 
-def test_an_updater_whose_graphs_outlive_a_step_keeps_chainers_form():
-    step = "loss = self.net(x, t)\n        optimizer.update(lambda: loss)\n        optimizer.update(lambda: loss)"
-    source = UPDATER.format(**{**USUAL_UPDATER, "step": step})
-    code = migrate_source(HEAD + source, options=Options(style="native")).code
-    assert "(compat.StandardUpdater)" in code and "ExtensionsManager(" in code
+@pytest.mark.parametrize(
+    "step",
+    [
+        "loss = self.net(x, t)\n        optimizer.update(lambda: loss)\n        optimizer.update(lambda: loss)",
+        "y = F.tanh(self.net.net(x))\n        optimizer.update(self.far, y, t)\n"
+        "        optimizer.update(self.near, y, t)",
+        "y = self.net.net(x)\n        self.net.cleargrads()\n        self.far(y, t).backward()\n"
+        "        optimizer.update()\n        optimizer.update(self.near, y, t)",
+    ],
+)
+def test_graphs_that_outlive_a_step(step, tmp_path):
+    source = UPDATER.format(**{**USUAL_UPDATER, "step": step + LOSSES})
+    theirs, ours, code = both(source, head=HEAD)
+    assert "(compat.Updater)" in code and "compat.step_keeping_graphs(optimizer)" in code, code
+    assert "torch.optim.SGD(" in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
+LOSSES = """
+
+    def far(self, y, t):
+        loss = F.softmax_cross_entropy(F.matmul(y, self.net.net.l2.W), F.argmax(y, axis=1).array * 0 + t)
+        chainer.report({'loss': loss}, self.net)
+        return loss
+
+    def near(self, y, t):
+        return F.softmax_cross_entropy(y * F.sum(self.net.net.l2.W), t)"""
 
 
 # what is changed of the usual program, and what the report says of the Trainer then
@@ -351,9 +373,9 @@ def test_what_is_not_understood_keeps_its_updater_and_the_report_says_why(name):
     changed, reason = ESCAPES[name]
     source = HEAD + PROGRAM.format(**{**USUAL, **changed})
     result = migrate_source(source, options=Options(style="native"))
-    for helper in ("compat.StandardUpdater", "compat.Evaluator", "compat.SerialIterator"):
+    for helper in ("compat.StandardUpdater", "compat.Evaluator", "compat.Batches"):
         assert helper in result.code, result.code
-    assert "DataLoader" not in result.code and "torch.optim" not in result.code
+    assert "torch.optim" not in result.code
     said = [s.message for s in result.sites if s.symbol == "chainer.training.Trainer"]
     assert len(said) == 1 and reason in said[0], said
 
