@@ -30,6 +30,9 @@ class Batches:
         self.previous_epoch_detail: float | None = None
         self._batches: Any = None
 
+    def __len__(self) -> int:
+        return len(self.loader)
+
     def __iter__(self) -> Batches:
         return self
 
