@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.nn as nn
 from pytorch_pfn_extras import reporting
-from pytorch_pfn_extras.training.extension import Extension
+from pytorch_pfn_extras.training import extensions
 
 from chainer2torch.native.data import collate_to
 from chainer2torch.native.devices import get_device
@@ -17,16 +17,12 @@ from chainer2torch.native.training import call_with, observers
 from chainer2torch.native.updaters import converted
 
 
-class Evaluator(Extension):
-    """Reports the means over the batches of what a model reports: ``validation/main/loss``.
+class Evaluator(extensions.Evaluator):
+    """pytorch-pfn-extras' evaluator, for lists of examples and a converter; it names values as Chainer does.
 
     Every model that is its target, or that it keeps otherwise, is in evaluation mode meanwhile.
     Source: chainer.training.extensions.Evaluator.
     """
-
-    trigger = (1, "epoch")
-    default_name = "validation"
-    priority = 300
 
     def __init__(
         self,
@@ -37,29 +33,18 @@ class Evaluator(Extension):
         eval_hook: Any = None,
         eval_func: Any = None,
     ):
-        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        self._targets = target if isinstance(target, dict) else {"main": target}
-        self.converter, self.eval_hook, self.eval_func = converter, eval_hook, eval_func
+        iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        targets = target if isinstance(target, dict) else {"main": target}
+        super().__init__(iterators, targets, eval_hook, eval_func)
+        self.converter = converter
         self.device = None if device is None else get_device(device)
-
-    def get_iterator(self, name: str) -> Any:
-        return self._iterators[name]
-
-    def get_all_iterators(self) -> dict[str, Any]:
-        return dict(self._iterators)
-
-    def get_target(self, name: str) -> Any:
-        return self._targets[name]
-
-    def get_all_targets(self) -> dict[str, Any]:
-        return dict(self._targets)
 
     def __call__(self, trainer: Any = None) -> Any:
         reporter = reporting.Reporter()
         for name, target in self._targets.items():
             for path, part in observers(target, "/".join(filter(None, (self.name, name)))).items():
                 reporter.add_observer(path, part)
-        own = [*self._targets.values(), *vars(self).values(), getattr(self.eval_func, "__self__", None)]
+        own = [*self._targets.values(), *vars(self).values(), getattr(self._eval_func, "__self__", None)]
         with reporter, evaluating(*(value for value in own if isinstance(value, nn.Module))):
             result = self.evaluate()
         reporting.report(result)
@@ -76,10 +61,6 @@ class Evaluator(Extension):
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation), torch.no_grad():
-                call_with(self.eval_func or self._targets["main"], converted(self.converter, batch, self.device))
+                call_with(self.eval_func, converted(self.converter, batch, self.device))
             summary.add(observation)
         return summary.compute_mean()
-
-    def finalize(self, trainer: Any = None) -> None:
-        for iterator in self._iterators.values():
-            iterator.finalize()

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainer2torch.native.data import collate_to
+from torch.utils.data import DataLoader
+
+from chainer2torch.native.data import Batches, collate_to
 from chainer2torch.native.devices import device_number, get_device, to_device
 from chainer2torch.native.states import load_state_of, state_of
 from chainer2torch.native.training import call_with
@@ -86,7 +88,8 @@ class Updater:
     iteration, loss_scale = 0, None
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
-        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        self._iterators = {k: Batches(it) if isinstance(it, DataLoader) else it for k, it in iterators.items()}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
         self.device = self.input_device = self._device = None if device is None else get_device(device)

@@ -76,6 +76,11 @@ def has_short_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     return not _answer(analysis, module, "looks_into_optimizers")
 
 
+def has_short_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether no part of a file's program looks into an iterator."""
+    return not _answer(analysis, module, "looks_into_iterators")
+
+
 def reads_its_archives(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file's program reads with NumPy or h5py what it has saved: then it needs Chainer's kind of file."""
     return analysis.once(_files)[module] in analysis.once(_reading_archives)
@@ -282,4 +287,4 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
     }
 )
 
-__all__ = ["changes_rules", "freezes_by_marks", "has_short_optimizers", "rules_for"]
+__all__ = ["changes_rules", "freezes_by_marks", "has_short_iterators", "has_short_optimizers", "rules_for"]

@@ -27,14 +27,14 @@ LONGER = {
     "Communicator": (60, 5),
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
-    "Updater": (85, 5),  # a converter, and the device that its batches go to
-    "StandardUpdater": (100, 9),
+    "Updater": (105, 6),  # a converter, the device that its batches go to, and how a loader is read
+    "StandardUpdater": (140, 10),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
-    "Batches": (38, 1),
+    "Batches": (40, 1),
     "SerialIterator": (60, 1),
-    "ParallelUpdater": (165, 14),
-    "MultiprocessParallelUpdater": (175, 15),
+    "ParallelUpdater": (200, 15),
+    "MultiprocessParallelUpdater": (205, 16),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
@@ -46,7 +46,7 @@ INTERFACES = {
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,
-    "Batches": 38,
+    "Batches": 40,
     "SerialIterator": 55,
     "Updater": 35,
     "MultiprocessIterator": 35,

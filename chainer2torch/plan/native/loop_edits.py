@@ -11,6 +11,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.concerns import native_objects
+from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, has_labels
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.objects import Objects, Use
@@ -30,8 +31,8 @@ def run(context: Context) -> Decisions:
     with decisions.group(_REASON):
         for uses in objects.uses.values():
             inst = uses[0].inst
-            if objects.concern(inst) is CONCERN and inst.site and not objects.reason(inst):
-                iterator = form_of(objects, inst)
+            if objects.concern(inst) is CONCERN and inst.site:
+                iterator = light_form(objects, inst) if objects.reason(inst) else form_of(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
     return decisions

@@ -71,6 +71,11 @@ def repeats(bound: Bound) -> bool | None:
     return bool(node.value) if isinstance(node, ast.Constant) else None
 
 
+def has_place(bound: Bound) -> bool:
+    """Whether a DataLoader can be told all that the iterator is told."""
+    return repeats(bound) is not None and bound.given.keys() <= _KNOWN
+
+
 def form_of(objects: Objects, inst: Inst) -> Iterator | str:
     """What an iterator becomes, or why it stays."""
     if inst not in objects.forms:
@@ -82,9 +87,9 @@ def form_of(objects: Objects, inst: Inst) -> Iterator | str:
 
 def _form(objects: Objects, inst: Inst) -> Iterator | str:
     bound = bound_of(objects, inst)
-    if bound is None or repeats(bound) is None or not bound.given.keys() <= _KNOWN:
+    if bound is None or not has_place(bound):
         return "an iterator whose arguments have no place"
-    uses = [use for use in objects.uses_of(inst) if _is_read(use)]
+    uses = [use for use in objects.uses_of(inst) if is_read(use)]
     need = need_of(objects, inst)
     if need is not None:
         if isinstance(need, str) or not all(_is_idle(use) for use in uses):
@@ -113,7 +118,7 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         return Iterator(Form.LOADER, bound, tuple(loops), collates)
     if not repeats(bound):
         return "read in a loop that is not understood"
-    understood = all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and _is_load(u) for u in uses)
+    understood = all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses)
     return Iterator(Form.BATCHES, bound, (), False) if understood else "read in a way that is not understood"
 
 
@@ -123,14 +128,14 @@ def _needs_converter(loop: Loop) -> bool:
     return batch.converter is not None and isinstance(loop.statement, ast.While) and len(batch.statements) == 1
 
 
-def _is_read(use: Use) -> bool:
+def is_read(use: Use) -> bool:
     """Whether an expression does something with the iterator itself; others only hand it on."""
     return bool(use.member) or isinstance(use.parent, (ast.For, ast.comprehension)) or _is_next(use)
 
 
 def _is_work(use: Use) -> bool:
     """Whether a use does more than a DataLoader allows, too."""
-    return _is_read(use) and not _is_idle(use)
+    return is_read(use) and not _is_idle(use)
 
 
 def _is_given(objects: Objects, use: Use) -> bool:
@@ -152,14 +157,15 @@ def _is_looped(use: Use) -> bool:
     return isinstance(use.parent, ast.For) and use.parent.iter is use.node
 
 
-def _is_load(use: Use) -> bool:
+def is_load(use: Use) -> bool:
+    """Whether a member is read."""
     return isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load)
 
 
 def _is_idle(use: Use) -> bool:
     """What a DataLoader has under the same name, or what has nothing to do there."""
     if use.member in _SAME:
-        return _is_load(use)
+        return is_load(use)
     call = use.call
     if use.member not in _IDLE or call is None or call.args:
         return False
@@ -237,7 +243,7 @@ def used(objects: Objects, use: Use) -> str | None:
     """One use of an iterator in a loop; what reaches the place has to have one form."""
     if _is_copied(use):
         return ""
-    if not _is_read(use):
+    if not is_read(use):
         return None
     forms = [form_of(objects, inst) for inst in objects.of(use.context.kind(use.node))]
     known = [form for form in forms if isinstance(form, Iterator)]
@@ -248,4 +254,16 @@ def used(objects: Objects, use: Use) -> str | None:
 
 CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used)
 
-__all__ = ["CONCERN", "WORKERS", "Form", "Iterator", "form_of", "has_labels", "used"]
+__all__ = [
+    "CONCERN",
+    "WORKERS",
+    "Form",
+    "Iterator",
+    "bound_of",
+    "form_of",
+    "has_labels",
+    "has_place",
+    "is_load",
+    "is_read",
+    "used",
+]

@@ -249,10 +249,10 @@ class Objects:
         if use.context.skipped.node(use.node):
             return "skipped on request"
         own = concern.used(self, use)
-        return own if own is not None else self._flow(use)
+        return own if own is not None else self.flow(use, self._taken_by)
 
-    def _flow(self, use: Use) -> str:
-        """Where an object goes that its own concern has nothing to say about."""
+    def flow(self, use: Use, taken: Callable[[Use, ast.Call, list[Inst]], str]) -> str:
+        """Where an object goes that its own concern has nothing to say about; ``taken`` judges who takes it."""
         context, node, parent = use.context, use.node, use.parent
         if use.member:
             return f"`.{use.member}` has no counterpart"
@@ -267,30 +267,20 @@ class Objects:
             return flows.stored(context, unpacked)
         if isinstance(parent, ast.Tuple) and isinstance(context.source.parents[parent], ast.Return):
             return flows.returned(context, parent)
-        return self._argument(use)
+        return self._argument(use, taken)
 
     def _goes_on(self, use: Use) -> bool:
         """``a if c else b``, ``a or b``: the whole is a use of its own."""
         return isinstance(use.parent, _VALUES[4:]) and use.inst in self.of(use.context.kind(use.parent))
 
-    def _argument(self, use: Use) -> str:
+    def _argument(self, use: Use, taken: Callable[[Use, ast.Call, list[Inst]], str]) -> str:
         """An argument of a call, also in a tuple, list or dictionary: who takes it?"""
         context = use.context
         argument: ast.AST = use.node
         for parent in context.source.ancestors(use.node):
             if isinstance(parent, ast.Call) and argument is not parent.func:
                 takers = list(self.takers(context, parent))
-                own = self._key(use.inst, context)
-                reasons = [self._taken(use, parent, taker) for taker in takers]
-                for at, taker in enumerate(takers):
-                    self._taken_by_others.add(own)
-                    concern = self.concern(use.inst)
-                    if concern is not None and concern.lent(self, use, parent, taker):
-                        self._lent.setdefault(own, []).append((self._key(taker, context), reasons[at]))
-                        reasons[at] = ""
-                    else:
-                        self.meet(own, self._key(taker, context))
-                reason = next(filter(None, reasons), "") if reasons else None
+                reason = taken(use, parent, takers) if takers else None
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
                 return reason if reason is not None else f"given to `{_short(parent.func)}`"
@@ -307,10 +297,20 @@ class Objects:
             elif isinstance(kind, (Ref, Class)):
                 yield from (i for i in self.of(context.kind(call)) if self.analysis.makers.get(i.site) is call)
 
-    def _taken(self, use: Use, call: ast.Call, taker: Inst) -> str:
-        concern = self.concern(taker)
-        assert concern is not None
-        return concern.takes(self, use, call, taker)
+    def _taken_by(self, use: Use, call: ast.Call, takers: list[Inst]) -> str:
+        """What the concerns of those say that take an object; they become one component, unless it is only lent."""
+        own, concern, reasons = self._key(use.inst, use.context), self.concern(use.inst), []
+        for taker in takers:
+            its, key = self.concern(taker), self._key(taker, use.context)
+            assert concern is not None and its is not None
+            self._taken_by_others.add(own)
+            reason = its.takes(self, use, call, taker)
+            if concern.lent(self, use, call, taker):
+                self._lent.setdefault(own, []).append((key, reason))
+            else:
+                self.meet(own, key)
+                reasons.append(reason)
+        return next(filter(None, reasons), "")
 
 
 def _is_test(parent: ast.AST, node: ast.expr) -> bool:

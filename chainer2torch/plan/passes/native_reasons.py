@@ -7,6 +7,8 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
+from chainer2torch.plan.native.light_loaders import light_form
+from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 
 _KEPT = "keeps Chainer's own form: {}"
 ONE_PROCESS = "; one process works for all devices"
@@ -25,7 +27,8 @@ def run(context: Context) -> Decisions:
         if row is None or row.state not in ("exact", "close") and row.name not in _PARALLEL:
             continue
         made = [i for i in objects.of(context.kind(call)) if objects.analysis.makers.get(i.site) is call]
-        reason = next((r for r in map(objects.reason, made) if r), "")
+        kept = [i for i in made if objects.concern(i) is not ITERATORS or light_form(objects, i) is None]
+        reason = next((r for r in map(objects.reason, kept) if r), "")
         if reason:
             message = _KEPT.format(reason) if row.state in ("exact", "close") else row.next
             message += ONE_PROCESS * (row.name in _PARALLEL)

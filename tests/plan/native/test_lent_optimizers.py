@@ -19,7 +19,7 @@ class Loss(chainer.Chain):
 
 def train(model):
     rng = np.random.RandomState(0)
-    data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(30)]
+    data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(32)]
     loss = Loss(model)
     optimizer = optimizers.{make}
     optimizer.setup(loss)

@@ -373,11 +373,18 @@ def test_what_is_not_understood_keeps_its_updater_and_the_report_says_why(name):
     changed, reason = ESCAPES[name]
     source = HEAD + PROGRAM.format(**{**USUAL, **changed})
     result = migrate_source(source, options=Options(style="native"))
-    for helper in ("compat.StandardUpdater", "compat.Evaluator", "compat.Batches"):
+    for helper in ("compat.StandardUpdater", "compat.Evaluator"):
         assert helper in result.code, result.code
-    assert "torch.optim" not in result.code
+    assert result.code.count("collate_fn=list)") == 2 and "torch.optim" not in result.code
     said = [s.message for s in result.sites if s.symbol == "chainer.training.Trainer"]
     assert len(said) == 1 and reason in said[0], said
+
+
+@pytest.mark.parametrize("name", ["a converter that is made at the call", "a shift of something else"])
+def test_loaders_are_read_by_what_stays_an_object(name, tmp_path):
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, **ESCAPES[name][0]}), head=HEAD)
+    assert "compat.Batches" not in code and "collate_fn=list" in code
+    compare(theirs, ours, code, tmp_path)
 
 
 def test_a_run_goes_on_from_a_snapshot(tmp_path):

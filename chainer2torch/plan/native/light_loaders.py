@@ -1,0 +1,65 @@
+"""Iterators that become DataLoaders though those that take them stay objects: the program itself never reads them.
+
+The updaters and evaluators among the helpers walk over a loader of lists of examples. So whether an iterator becomes a
+loader does not depend on what becomes of the trainer around it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Const, Inst
+from chainer2torch.plan.native import loop_iterators
+from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.loop_iterators import Form, Iterator
+from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.project_rules import has_short_iterators
+
+_TAKERS = {
+    "chainer.training.updaters.StandardUpdater": "loss_scale",  # with what keeps the long form
+    "chainer.training.extensions.Evaluator": "kwargs",
+}
+_MEMBERS = frozenset({"dataset", "batch_size"})
+
+
+def light_form(objects: Objects, inst: Inst) -> Iterator | None:
+    """The loader that an iterator becomes which is not native with those that take it; None: something reads it."""
+    bound, call = loop_iterators.bound_of(objects, inst), objects.analysis.makers.get(inst.site)
+    if bound is None or call is None or not loop_iterators.has_place(bound) or not objects.uses_of(inst):
+        return None
+    context = objects.context_of(call)
+    if context.skipped.node(call) or not has_short_iterators(context.analysis, context.module):
+        return None
+    if "shuffle" in bound.given and not isinstance(context.kind(bound.given["shuffle"]), Const):
+        return None
+    if not all(_is_handed_on(objects, use) for use in objects.uses_of(inst)):
+        return None
+    return Iterator(Form.LOADER, bound, (), False)
+
+
+def _is_handed_on(objects: Objects, use: Use) -> bool:
+    if use.context.skipped.node(use.node):
+        return False
+    if use.member:
+        return use.member in _MEMBERS and loop_iterators.is_load(use)
+    return not loop_iterators.is_read(use) and not objects.flow(use, lambda *taken: _taken(objects, *taken))
+
+
+def _taken(objects: Objects, use: Use, call: ast.Call, takers: list[Inst]) -> str:
+    """Why a helper that takes an iterator cannot do with a loader; "": it can."""
+    return next(filter(None, (_why_not(objects, use, call, taker) for taker in takers)), "")
+
+
+def _why_not(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
+    base = next((name for name in _TAKERS if objects.analysis.derives(taker.cls, name)), None)
+    if base is None:
+        return "taken by another class"
+    if not isinstance(taker.cls, str):
+        return ""
+    bound = bound_call(use.context, call, taker.cls)
+    if bound is None or bound.extra_keywords or _TAKERS[base] in bound.given:
+        return "taken by a long helper"
+    return ""
+
+
+__all__ = ["light_form"]
