@@ -162,3 +162,38 @@ def test_a_class_test_says_which_names_a_link_has_and_asks_for_all_that_it_may_b
 def test_a_normalization_of_several_axes_is_asked_for_too(made):
     code = migrated(_COPY + f"\ndef make(given):\n    return {made}\n").code
     assert "compat.BatchNormalization)" in code
+
+
+_BESIDE = """
+import chainer
+import chainer.links as L
+
+class Model(chainer.Chain):
+    def __init__(self, n):
+        super().__init__()
+        layers = [('conv', L.{conv}(3, n, 3)), ('norm', L.BatchNormalization({size})), ('more', {more})]
+        for name, layer in layers:
+            self.add_link(name, layer)
+        self.names = [name for name, _ in layers]
+    def __call__(self, x):
+        for name in self.names:
+            x = self[name](x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("conv", "size", "more", "made"),
+    [
+        ("Convolution2D", "n", "L.Convolution2D(n, n, 3)", "nn.BatchNorm2d"),
+        ("Deconvolution3D", "size=n", "L.Linear(None, 10)", "nn.BatchNorm3d"),
+        ("Convolution2D", "n", "L.Linear(None, n)", "compat.BatchNorm"),
+        ("Convolution2D", "n", "Own(n)", "compat.BatchNorm"),
+        ("Convolution2D", "2 * n", "L.Linear(None, 10)", "compat.BatchNorm"),
+        ("Convolution2D", "3", "L.Linear(None, 10)", "compat.BatchNorm"),
+        ("Linear", "n", "L.Convolution2D(n, n, 3)", "compat.BatchNorm"),
+    ],
+)
+def test_the_rank_of_a_normalization_follows_from_the_convolutions_of_its_size(conv, size, more, made):
+    code = migrated(_BESIDE.format(conv=conv, size=size, more=more)).code
+    assert f"{made}(" in code
