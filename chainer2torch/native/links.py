@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import torch
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.parameter import is_lazy
 
 
 def namedparams(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
@@ -52,6 +54,24 @@ def namedlinks(module: nn.Module, skipself: bool = False) -> Iterator[tuple[str,
 def links(module: nn.Module, skipself: bool = False) -> Iterator[nn.Module]:
     """All links, depth first. Source: chainer.Link.links."""
     return (link for _, link in namedlinks(module, skipself))
+
+
+def shared_copy(module: nn.Module) -> nn.Module:
+    """A copy of a module and its children, with parameters of its own on the same memory. Source: chainer.Link.copy."""
+    if isinstance(vars(module).get("_layers"), list):  # a Sequential of Chainer's kind
+        sequential: nn.Module = module.copy()  # type: ignore[operator]
+        return sequential
+    result = copy.copy(module)
+    for table in ("_parameters", "_buffers", "_modules"):
+        result.__dict__[table] = dict(vars(module)[table])
+    for name, param in module._parameters.items():
+        if param is not None:
+            if is_lazy(param):
+                raise ValueError(f"parameter {name} has no shape yet: call the model once before")
+            result._parameters[name] = nn.Parameter(param.data, param.requires_grad)
+    for name, child in module._modules.items():
+        result._modules[name] = None if child is None else shared_copy(child)
+    return result
 
 
 def _parameter_names(module: nn.Module) -> dict[str, str]:

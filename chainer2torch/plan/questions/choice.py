@@ -15,6 +15,7 @@ from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
@@ -100,7 +101,11 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
     number = context.analysis.site(call)
     if flattens(context, number) or follows_linear(context, call):
         return Tensor(2)  # its calls flatten
-    return context.analysis.reaching(number)
+    kind = context.analysis.reaching(number)
+    if kind is None or isinstance(kind, Tensor) and kind.rank is None:
+        beside = rank_beside(context, call)
+        return kind if beside is None else Tensor(beside)
+    return kind
 
 
 def lost_arguments(choice: Choice) -> list[str]:

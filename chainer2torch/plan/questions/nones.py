@@ -28,7 +28,7 @@ def may_be_none(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    if (function, node.id) not in context.analysis.once(_parameters_of_none):
+    if (function, node.id) not in context.analysis.once(parameters_of_none):
         return False
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     return not _is_replaced(context, function, node)
@@ -75,7 +75,7 @@ def _stored_again(function: ast.AST, statement: ast.Assign, name: str) -> bool:
     return stored != statement.targets
 
 
-def _parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
+def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
     """The parameters with the default None, and those that some call gives None or another such parameter."""
     found = {parameter for info in analysis.functions.values() for parameter in _without_default(info)}
     passed: list[tuple[_Parameter, _Parameter]] = []
@@ -140,4 +140,4 @@ def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-__all__ = ["may_be_none"]
+__all__ = ["may_be_none", "parameters_of_none"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Const, Ref, Scalar, options
+from chainer2torch.analysis.kinds import NONE, Lst, Ref, Tup, options
+from chainer2torch.analysis.source import Source
+from chainer2torch.plan.questions.nones import parameters_of_none
 from chainer2torch.rules.table import Row
 
 BATCH_NORMALIZATION = "chainer.links.BatchNormalization"
@@ -37,27 +38,37 @@ def may_have_axes(analysis: Analysis) -> bool:
         return True
     for module in analysis.project.modules.values():
         for node in module.source.of(ast.Name, ast.Attribute):
-            if analysis.kind(node) == Ref(BATCH_NORMALIZATION) and not _is_plain(analysis, module.source.parents, node):
+            if analysis.kind(node) == Ref(BATCH_NORMALIZATION) and not _is_plain(analysis, module.source, node):
                 return True
     return False
 
 
-def _is_plain(analysis: Analysis, parents: Mapping[ast.AST, ast.AST], node: ast.AST) -> bool:
+def _is_plain(analysis: Analysis, source: Source, node: ast.AST) -> bool:
     """Whether a mention of the class is a call with a known number of channels, or a question for it."""
-    call = parents.get(node)
+    call = source.parents.get(node)
     if isinstance(call, (ast.Tuple, ast.alias)):
-        call = parents.get(call)
+        call = source.parents.get(call)
     if not isinstance(call, ast.Call):
         return False
     if call.func is not node:
         callee = analysis.kind(call.func)
         return isinstance(callee, Ref) and callee.name in _TESTS
     sizes = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "size")]
-    kinds = options(analysis.kind(sizes[0])) if sizes else ()
     return (
         len(call.args) < 4
         and not any(isinstance(argument, ast.Starred) for argument in call.args)
         and not any(k.arg in (None, "axis", "dtype") for k in call.keywords)
-        and bool(kinds)
-        and all(isinstance(k, Const) and type(k.value) is int or k == Scalar("int") for k in kinds)
+        and bool(sizes)
+        and not _may_be_no_number(analysis, source, sizes[0])
+    )
+
+
+def _may_be_no_number(analysis: Analysis, source: Source, size: ast.expr) -> bool:
+    """Whether a size may be a tuple, or None."""
+    function = source.enclosing(size, ast.FunctionDef, ast.AsyncFunctionDef)
+    return (
+        isinstance(size, (ast.IfExp, ast.BoolOp))
+        or any(k == NONE or isinstance(k, (Lst, Tup)) for k in options(analysis.kind(size)))
+        or isinstance(size, ast.Name)
+        and (function, size.id) in analysis.once(parameters_of_none)
     )
