@@ -10,6 +10,7 @@ from chainer2torch.analysis.narrowing import of_rank
 from chainer2torch.analysis.models.demands import rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
+from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -162,6 +163,8 @@ class Calls(LibraryCalls):
             filled = {n for n in (*names, *others) if n not in fed}
             fed.update((n, rest) for n in (*names, *others) if n in filled)
         func.called = True
+        if a.kwarg is not None:
+            fed.update(keywords_taken(func, keywords, rest))
         for name, kind in fed.items():
             self.feed(func, name, kind)
         for name, default in zip([*names[::-1], *(p.arg for p in a.kwonlyargs)], [*a.defaults[::-1], *a.kw_defaults]):
@@ -213,6 +216,8 @@ class Calls(LibraryCalls):
                 names = [p.arg for p in option.info.node.args.args]
                 for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:
                     self.feed(option.info, name, UNKNOWN)
+                if option.info.node.args.kwarg is not None:
+                    self.feed(option.info, ANY_KEYWORD, UNKNOWN)
             elif isinstance(option, (Lst, Dct)):
                 if isinstance(option.element, (Func, Inst)):
                     self.escape(option.element)

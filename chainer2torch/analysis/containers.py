@@ -33,6 +33,10 @@ class Containers(Interpreter):
         element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
         if name == "items":
             return Stream(Tup((Scalar("str"), element)))
+        if name in ("get", "pop") and args and isinstance(args[0], Const):
+            known = next((kind for key, kind in receiver.items if Const(key) == args[0]), None)
+            if known is not None:
+                return join(known, args[1]) if len(args) > 1 else known
         if name in ("values", "get", "pop"):
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):

@@ -28,8 +28,8 @@ PROGRAMS = Path(__file__).parent / "wild"
 # what may be left for a person
 LEFT = {
     "config_keys": {"chainer.using_config"},
-    "gan": {"?.unchain_backward"},
-    "own_updaters": {"?.unchain_backward"},
+    "gan": {"chainer.Variable.unchain_backward"},
+    "own_updaters": {"chainer.Variable.unchain_backward"},
     "modes": {"chainer.config.train"},
     "tagger_converter": {"chainer.backends.cuda.cupy"},
     "ptb_style": {"chainer.Variable.unchain_backward"},

@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Lst, Tensor, Unknown
+from chainer2torch.analysis.models.keyword_parameters import keywords_held
 from chainer2torch.analysis.models.used_parameters import only_meets_functions
 from chainer2torch.analysis.module_index import FuncInfo
 
@@ -69,7 +70,7 @@ def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     if a.vararg:
         env[a.vararg.arg] = Lst(interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func))
     if a.kwarg:
-        env[a.kwarg.arg] = UNKNOWN
+        env[a.kwarg.arg] = keywords_held(func)
     return env
 
 

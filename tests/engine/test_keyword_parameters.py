@@ -1,0 +1,63 @@
+"""What ``**kwargs`` holds: known where all visible calls are, and nothing is known where one is not."""
+
+import pytest
+
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
+
+PROGRAM = """
+import numpy as np
+import chainer
+import chainer.links as L
+
+class Pair(object):
+    def __init__(self, **kwargs):
+        self.first, self.second = kwargs.pop('models')
+        self.third = kwargs.get('third', None)
+
+    def zeros(self):
+        return self.first.xp.zeros(3, 'f')
+
+    def others(self):
+        return self.third.xp.zeros(3, 'f')
+
+def main(other, **options):
+    net = L.Linear(3, 4)
+    pair = Pair(models=(net, net){more})
+    return pair.zeros(), pair.others()
+{calls}
+"""
+KNOWN = "next(self.first.parameters()).device"
+
+
+def code(more: str = "", calls: str = "") -> str:
+    source = PROGRAM.format(more=more, calls=calls)
+    return migrate_source(source, options=Options(style="native")).code
+
+
+def test_the_keywords_of_the_calls_are_known() -> None:
+    assert f"return torch.zeros(3, dtype=torch.float32, device={KNOWN})" in code()
+
+
+@pytest.mark.parametrize(
+    ("more", "calls"),
+    [
+        (", **options", ""),
+        ("", "def again(a):\n    Pair(models=a)"),
+        ("", "def again(a):\n    a(Pair.__init__)"),
+    ],
+)
+def test_a_call_that_does_not_show_its_keywords(more: str, calls: str) -> None:
+    assert KNOWN not in code(more, calls)
+
+
+def test_a_default_is_one_of_the_values() -> None:
+    plain = code(", third=net")
+    assert "device=next(self.third.parameters()).device" in plain, "None beside a link says nothing"
+    other = PROGRAM.replace("'third', None", "'third', np").format(more=", third=net", calls="")
+    assert "self.third.parameters()" not in migrate_source(other, options=Options(style="native")).code
+
+
+def test_a_function_that_nobody_calls() -> None:
+    source = "import chainer\n\ndef make(**kwargs):\n    return kwargs.pop('model').xp.zeros(3)\n"
+    assert "compat.xp_of(kwargs.pop('model')).zeros(3)" in migrate_source(source, options=Options(style="native")).code
