@@ -69,7 +69,8 @@ class Facts:
 
     def reaching(self, site: int) -> Kind | None:
         """What reaches the layer that is made at a site: the join of the inputs of all its calls; None: no call."""
-        return Tensor() if self.called_unseen(site) else self.layer_inputs.get(site)
+        seen = self.layer_inputs.get(site)
+        return Tensor() if self.called_unseen(site) and seen != UNKNOWN else seen
 
     def called_unseen(self, site: int) -> bool:
         """Whether some call may be one of this layer, of which nobody knows: a list holds it, and links are called."""

@@ -80,6 +80,8 @@ class Question:
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
+    made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
+    may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device
 
     def literal(self, name: str) -> Any:
         """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
@@ -266,6 +268,8 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "defined": lambda q: q.defined(),
+    "made_here": lambda q: q.made_here(),
+    "may_lack_parameters": lambda q: q.may_lack_parameters(),
     "gradient_asked": lambda q: q.asked(),
     "on_device": lambda q: q.on_device,
 }

@@ -79,3 +79,46 @@ def test_links_come_from_callers():
 
 def test_a_link_without_parameters_has_a_device():
     assert "compat.device_of(self)" in equal(STATISTICS)
+
+
+REPEATED = """
+import chainer.links as L
+
+
+class Heads(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.heads = L.Linear(3, 3, initialW=2).repeat(3)
+            self.out = L.Linear(3, 3, initialW=3).repeat(2, mode='copy')
+
+    def project(self, head, x):
+        return head(x, n_batch_axes=2)
+
+    def forward(self, x):
+        first, second = [self.project(head, x) for head, _ in zip(self.heads, 'ab')]
+        return first + self.heads[-1](second, n_batch_axes=2), self.out(x[0])
+
+
+class Offset(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.offset = np.arange(3, dtype='f')
+        self.place = self.device
+
+    def forward(self, x):
+        offset = chainer.Variable(self.offset)
+        offset.to_device(self.device)
+        return x + F.broadcast_to(offset, x.shape)
+
+
+def run(xs):
+    x = chainer.Variable(np.arange(12, dtype='f').reshape(2, 2, 3))
+    first, second = Heads()(x)
+    return [np.array(y.array) for y in (first, second, Offset()(x))] + [len(list(Heads().params()))]
+"""
+
+
+def test_copies_of_a_layer_and_a_link_that_holds_arrays_only():
+    code = equal(REPEATED)
+    assert "nn.Sequential(*(" in code and "compat.device_of(self)" in code

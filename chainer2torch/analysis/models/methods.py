@@ -195,6 +195,16 @@ def _item_of_list(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     return None
 
 
+def _repeat(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``link.repeat(3)`` makes a Sequential of copies of the link."""
+    if not interpreter.is_link(call.receiver) or not isinstance(call.node, ast.Call):
+        return None
+    made = Inst(sequences.SEQUENTIAL, interpreter.site(call.node))
+    sequences.repeated(interpreter, made.site, call.receiver)
+    link_lists.made(interpreter, made.site, [call.receiver], None, False)
+    return made
+
+
 def _child_by_name(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     """``chain['fc']`` is ``chain.fc``; any other name gives some link."""
     if not interpreter.is_link(call.receiver):
@@ -223,6 +233,7 @@ _MODELS: dict[str, tuple[_Model, ...]] = {
     "register_persistent": (_register_persistent,),
     "append": (_put_into_list,),
     "insert": (_put_into_list,),
+    "repeat": (_repeat,),
     "extend": (_put_into_list, _extend),
     "__iadd__": (_put_into_list,),
 }

@@ -17,6 +17,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 SEQUENTIAL = "chainer.Sequential"
 _LAYERS = "*layers"
+_REPEATED = "*repeated"
 _ADDING = {"append": 0, "insert": 1, "extend": 0, "__iadd__": 0}
 # methods that neither call the layers nor hand them out, and after which they are the same in the same order
 _HARMLESS = frozenset(
@@ -68,6 +69,12 @@ def made(interpreter: Interpreter, owner: ClassInfo | int, args: list[Kind], nod
     _through_inner(interpreter, layers if ordered else [])
 
 
+def repeated(interpreter: Interpreter, owner: int, layer: Kind) -> None:
+    """``layer.repeat(3)``: copies of one layer, each behind another. What is called after it was taken out is seen."""
+    interpreter.objects.setdefault(owner, {})[_REPEATED] = layer
+    _keep(interpreter, owner, Lst(layer))
+
+
 def method_called(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:
     """A method of a Sequential: it may add layers, or hand them out."""
     if name == "__init__":
@@ -84,6 +91,8 @@ def method_called(interpreter: Interpreter, receiver: Inst, name: str, args: lis
                 _keep(interpreter, owner, Lst(_any_of([*_elements(held), *added])))
             elif held is not None:
                 opened(interpreter, receiver)
+    elif name in ("__iter__", "__getitem__") and _is_repeated(interpreter, receiver):
+        pass
     elif name not in _HARMLESS:
         opened(interpreter, receiver)
 
@@ -180,6 +189,13 @@ def _elements(held: Kind) -> list[Kind]:
     if isinstance(held, Union):
         return [layer for option in held.ordered for layer in _elements(option)]
     return [] if held is BOTTOM else [held]
+
+
+def _is_repeated(interpreter: Interpreter, receiver: Inst) -> bool:
+    owners = _owners(receiver)
+    return bool(owners) and all(
+        isinstance(owner, int) and _REPEATED in interpreter.objects.get(owner, {}) for owner in owners
+    )
 
 
 def _owners(receiver: Inst) -> list[ClassInfo | int]:

@@ -18,6 +18,7 @@ from chainer2torch.plan.parts.receivers import attribute_of_array, unknown_recei
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
 from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_origins import may_lack_parameters
 from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
@@ -84,7 +85,14 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row:
             return
         on_device = row.name.startswith("xp.") and is_device(context, node.value)
         bound = Bound({"self": node.value})
-        question = Question(row, bound, context.analysis.kind, context.is_instance, on_device=on_device)
+        question = Question(
+            row,
+            bound,
+            context.analysis.kind,
+            context.is_instance,
+            on_device=on_device,
+            may_lack_parameters=lambda: may_lack_parameters(context, node.value),
+        )
         template, _ = choose(question)
         if template is None and all(case.native for case in row.cases):
             template = f"self.{node.attr}"  # as it is in the faithful style

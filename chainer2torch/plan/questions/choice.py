@@ -22,7 +22,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import module_in
-from chainer2torch.plan.questions.sequentials import follows_linear
+from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
 
@@ -75,6 +75,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
+        made_here=lambda: is_made_here(context, call),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
     case, undecided = case_for(question)

@@ -55,7 +55,7 @@ def _may_flatten_native(analysis: Analysis, call: ast.Call, site: int) -> bool:
         return all(isinstance(k, Inst) and k.cls == _LINEAR for k in callee)
     # through a variable (`layer = L.Linear`) the class is one that flattens once more
     named = ast.unparse(analysis.makers[site].func).endswith("Linear")
-    return axes is not None and named and all(isinstance(k, Inst) and k.site == site for k in callee)
+    return axes is not None and named and all(isinstance(k, Inst) and k.sites == (site,) for k in callee)
 
 
 def _batch_axes(call: ast.Call) -> int | None:

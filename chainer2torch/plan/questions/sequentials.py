@@ -71,6 +71,24 @@ def follows_linear(context: Context, call: ast.Call) -> bool:
     return False
 
 
+def is_made_here(context: Context, call: ast.Call) -> bool:
+    """Whether the link of ``L.Linear(3, 3).repeat(4)`` is made by a call that can be made again for each copy."""
+    made = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        isinstance(made, ast.Call)
+        and (context.reference(made.func) or "").startswith("chainer.links.")
+        and not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(made))
+        and all(_is_pure(context, part) for part in [*made.args, *(k.value for k in made.keywords)])
+        and not context.analysis.once(_asks_for_more)
+    )
+
+
+def _is_pure(context: Context, node: ast.expr) -> bool:
+    """Whether an argument is the same each time: nothing is called but initializers of Chainer's."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return all((context.reference(c.func) or "").startswith("chainer.initializers.") for c in calls)
+
+
 def _asks_for_more(analysis: Analysis) -> bool:
     """Whether the project calls a method that nn.Sequential does not have, or has otherwise, of some Sequential."""
     return any(

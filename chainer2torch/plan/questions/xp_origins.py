@@ -9,7 +9,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF, XP
@@ -83,7 +83,7 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, owner):
             # there may be no parameters yet, and a link begins on the host
             return None if _moves(method) else Origin(node, HOST, None, ((node, "chainer.Link.xp"),))
-        template = "native.device_of(x)" if _may_lack_parameters(context, kinds) else "next(x.parameters()).device"
+        template = "native.device_of(x)" if may_lack_parameters(context, owner) else "next(x.parameters()).device"
         return Origin(node, template, owner, ((node, "chainer.Link.xp"),))
     return None
 
@@ -99,9 +99,14 @@ def _moves(method: ast.FunctionDef) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in _MOVING for node in ast.walk(method))
 
 
-def _may_lack_parameters(context: Context, kinds: tuple[Kind, ...]) -> bool:
-    """Whether a class of the project registers nothing but arrays, as far as it and its bases show."""
-    infos = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+def may_lack_parameters(context: Context, link: ast.expr) -> bool:
+    """Whether a link may have no parameter to ask for its device: its class registers nothing but arrays, as far as it
+    and its bases show, or it is being made.
+    """
+    method = context.source.enclosing(link, ast.FunctionDef)
+    if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, link):
+        return True
+    infos = [k.cls for k in options(context.kind(link)) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
     return any(info in context.analysis.once(_without_parameters) for info in infos)
 
 

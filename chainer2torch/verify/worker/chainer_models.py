@@ -13,6 +13,7 @@ import chainer
 import numpy
 
 from . import (
+    chainer_double,
     chainer_gpu,
     chainer_legacy,
     chainer_noise,
@@ -35,6 +36,7 @@ def work(job, folder):
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    chainer_double.take_float64()
     old = first_version.FirstVersion()
     old.install()
     calls = _Calls(job["tree"])

@@ -128,6 +128,11 @@ def chainer_arrays(module: torch.nn.Module) -> Pairs:
             yield key, numpy.array(array)
 
 
+def waiting(module: torch.nn.Module) -> list[str]:
+    """Chainer's names of the parameters that have no shape yet."""
+    return [key for key, value in helper("chainer_entries")(module).items() if value is None]
+
+
 def gradients(module: torch.nn.Module, arrays: Callable[[torch.nn.Module], Pairs] = chainer_arrays) -> Pairs:
     """The parameters' gradients under Chainer's names and in Chainer's layouts; parameters without one are left out.
 

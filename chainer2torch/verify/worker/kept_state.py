@@ -7,6 +7,7 @@ shows in the next call. Written for Python 3.6: both workers use it.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import collections
 
 
 def cut(parts, has_graph, without_graph, tables=()):
@@ -29,6 +30,9 @@ def _cut(value, has_graph, without_graph):
         if all(new is old for new, old in zip(items, value)):
             return value
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, collections.deque):
+        items = [_cut(item, has_graph, without_graph) for item in value]
+        return value if all(new is old for new, old in zip(items, value)) else collections.deque(items, value.maxlen)
     if type(value) is dict:
         items = [(key, _cut(item, has_graph, without_graph)) for key, item in value.items()]
         return value if all(new is value[key] for key, new in items) else dict(items)

@@ -67,9 +67,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Whether an import that failed can be tried again: with a stand-in for what it lacked."""
         name = getattr(error, "name", None) or ""
         top = name.partition(".")[0]
-        if not top or top in _NEVER or top in sys.builtin_module_names:
+        if not top or top in _NEVER - {"chainer_compat"} or top in sys.builtin_module_names:
             return False
-        if self._is_own(top):
+        if self._is_own(top) or top == "chainer_compat":
             return self.own is not None and top not in sys.modules and self.own(top, path)
         part = re.match(r"cannot import name '(\w+)' from '", str(error))
         module = sys.modules.get(name)

@@ -76,6 +76,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
                     record = wire.failure(phase, error)
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
+            record["waiting"] = [] if named else [f"state/model/{key}" for key in compat_module.waiting(model)]
             record["names"] = named.how if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
