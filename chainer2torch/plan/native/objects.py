@@ -69,6 +69,7 @@ class Concern:
     used: Callable[[Objects, Use], str | None]
     takes: Callable[[Objects, Use, ast.Call, Inst], str] = lambda objects, use, call, taker: "taken by another object"
     called_back: bool = False  # whether functions get such objects from Chainer, so that their site is not known there
+    in_displays: bool = False  # whether one may stand in a dictionary that has a name
     lent: Callable[[Objects, Use, ast.Call, Inst], bool] = lambda objects, use, call, taker: False
     """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
 
@@ -279,25 +280,36 @@ class Objects:
         argument: ast.AST = use.node
         for parent in context.source.ancestors(use.node):
             if isinstance(parent, ast.Call) and argument is not parent.func:
-                takers = list(self.takers(context, parent))
-                own = self._key(use.inst, context)
-                reasons = [self._taken(use, parent, taker) for taker in takers]
-                for at, taker in enumerate(takers):
-                    self._taken_by_others.add(own)
-                    concern = self.concern(use.inst)
-                    if concern is not None and concern.lent(self, use, parent, taker):
-                        self._lent.setdefault(own, []).append((self._key(taker, context), reasons[at]))
-                        reasons[at] = ""
-                    else:
-                        self.meet(own, self._key(taker, context))
-                reason = next(filter(None, reasons), "") if reasons else None
+                reason = self._call(use, parent)
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
                 return reason if reason is not None else f"given to `{_short(parent.func)}`"
+            if isinstance(parent, ast.Assign) and isinstance(argument, ast.Dict) and self._may_be_displayed(use):
+                calls = flows.calls_of_display(context, argument) or []
+                reasons = [self._call(use, call) for call in calls]
+                return next(filter(None, reasons), "") if calls and None not in reasons else "kept in a container"
             if not isinstance(parent, (ast.keyword, ast.Dict, ast.List, ast.Tuple)):
                 break
             argument = argument if isinstance(parent, ast.keyword) else parent
         return "used in a way that is not understood"
+
+    def _may_be_displayed(self, use: Use) -> bool:
+        concern = self.concern(use.inst)
+        return concern is not None and concern.in_displays
+
+    def _call(self, use: Use, call: ast.Call) -> str | None:
+        """What the objects that a call makes, or whose method it is, say of an argument; None: there are none."""
+        takers, own = list(self.takers(use.context, call)), self._key(use.inst, use.context)
+        reasons = [self._taken(use, call, taker) for taker in takers]
+        for at, taker in enumerate(takers):
+            self._taken_by_others.add(own)
+            concern = self.concern(use.inst)
+            if concern is not None and concern.lent(self, use, call, taker):
+                self._lent.setdefault(own, []).append((self._key(taker, use.context), reasons[at]))
+                reasons[at] = ""
+            else:
+                self.meet(own, self._key(taker, use.context))
+        return next(filter(None, reasons), "") if reasons else None
 
     def takers(self, context: Context, call: ast.Call) -> Iterator[Inst]:
         """The training objects that a call makes, or whose method it is."""
