@@ -19,7 +19,7 @@ class Loss(chainer.Chain):
 
 def train(model):
     rng = np.random.RandomState(0)
-    data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(30)]
+    data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(32)]
     loss = Loss(model)
     optimizer = optimizers.{make}
     optimizer.setup(loss)
@@ -140,7 +140,7 @@ def make_optimizer(model, rate):
     return optimizer
 
 def train(model):
-    data = list(np.random.RandomState(0).randn(30, 3).astype('f'))
+    data = list(np.random.RandomState(0).randn(32, 3).astype('f'))
     opts = {'first': make_optimizer(model.l1, 0.01), 'second': make_optimizer(model.l2, 0.1)}
     options = {'optimizer': opts, 'iterator': iterators.SerialIterator(data, 8, shuffle=False)}
     updater = Two(**options)
