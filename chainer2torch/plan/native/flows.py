@@ -71,6 +71,46 @@ def _may_be(context: Context, kind: Kind, classes: frozenset[str | ClassInfo]) -
     return any(a in mro(b) or b in mro(a) for a in _classes(kind) for b in classes)
 
 
+def calls_of_display(context: Context, display: ast.expr) -> list[ast.Call] | None:
+    """The calls that get what stands in a dictionary with a name, as an argument or by ``**``; None: not known.
+
+    ``options = {'optimizer': optimizers}; Updater(**options)``. What is looked up in it has to be known there.
+    """
+    statement = context.source.parents.get(display)
+    if not isinstance(display, ast.Dict) or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or context.source.enclosing(target, ast.Global, ast.ClassDef) is not None:
+        return None
+    scope, calls = context.scope(target, target.id), list[ast.Call]()
+    if scope is context.source.tree and any(
+        alias.name in (target.id, "*")
+        for module in context.analysis.project.modules.values()
+        for alias in module.source.of(ast.alias)
+    ):
+        return None
+    for node in context.source.of(ast.Name):
+        if node.id != target.id or context.scope(node, node.id) is not scope or node is target:
+            continue
+        found = _calls_of_load(context, node)
+        if found is None:
+            return None
+        calls += found
+    return calls
+
+
+def _calls_of_load(context: Context, node: ast.Name) -> list[ast.Call] | None:
+    parent = context.source.parents[node]
+    if not isinstance(node.ctx, ast.Load):
+        return None
+    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+        return [] if context.kind(parent) != UNKNOWN else None
+    if isinstance(parent, ast.Dict):
+        return calls_of_display(context, parent)
+    call = context.source.parents[parent] if isinstance(parent, ast.keyword) else parent
+    return [call] if isinstance(call, ast.Call) and call.func is not node else None
+
+
 def passed(context: Context, call: ast.Call, argument: ast.expr) -> str | None:
     """Why an argument of a call is not known inside of what is called; None: nothing of the project is called."""
     callees = options(context.kind(call.func))
@@ -159,4 +199,4 @@ def _read_functions(analysis: Facts) -> dict[FuncInfo, list[tuple[ast.AST | None
     return found
 
 
-__all__ = ["passed", "returned", "stored"]
+__all__ = ["calls_of_display", "passed", "returned", "stored"]

@@ -12,7 +12,6 @@ import ast
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.calls import bound_call
-from chainer2torch.plan.native.graph_crossings import crosses
 from chainer2torch.plan.native.objects import Objects, Use
 
 _UPDATERS = "chainer.training.updaters."
@@ -42,7 +41,7 @@ def is_lent(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:
         if isinstance(owner, str):
             return owner in _LIGHT and (taker.cls != owner or _is_light(objects, use, call, owner))
         assert isinstance(owner, ClassInfo)
-        if "serialize" in owner.methods or any(crosses(analysis, method) for method in owner.methods.values()):
+        if "serialize" in owner.methods:
             return False
     return False
 

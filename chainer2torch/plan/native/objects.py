@@ -69,6 +69,7 @@ class Concern:
     used: Callable[[Objects, Use], str | None]
     takes: Callable[[Objects, Use, ast.Call, Inst], str] = lambda objects, use, call, taker: "taken by another object"
     called_back: bool = False  # whether functions get such objects from Chainer, so that their site is not known there
+    in_displays: bool = False  # whether one may stand in a dictionary that has a name
     lent: Callable[[Objects, Use, ast.Call, Inst], bool] = lambda objects, use, call, taker: False
     """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
 
@@ -279,15 +280,27 @@ class Objects:
         argument: ast.AST = use.node
         for parent in context.source.ancestors(use.node):
             if isinstance(parent, ast.Call) and argument is not parent.func:
-                takers = list(self.takers(context, parent))
-                reason = taken(use, parent, takers) if takers else None
+                reason = self._call(use, parent, taken)
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
                 return reason if reason is not None else f"given to `{_short(parent.func)}`"
+            if isinstance(parent, ast.Assign) and isinstance(argument, ast.Dict) and self._may_be_displayed(use):
+                calls = flows.calls_of_display(context, argument) or []
+                reasons = [self._call(use, call, taken) for call in calls]
+                return next(filter(None, reasons), "") if calls and None not in reasons else "kept in a container"
             if not isinstance(parent, (ast.keyword, ast.Dict, ast.List, ast.Tuple)):
                 break
             argument = argument if isinstance(parent, ast.keyword) else parent
         return "used in a way that is not understood"
+
+    def _may_be_displayed(self, use: Use) -> bool:
+        concern = self.concern(use.inst)
+        return concern is not None and concern.in_displays
+
+    def _call(self, use: Use, call: ast.Call, taken: Callable[[Use, ast.Call, list[Inst]], str]) -> str | None:
+        """What the objects that a call makes, or whose method it is, say of an argument; None: there are none."""
+        takers = list(self.takers(use.context, call))
+        return taken(use, call, takers) if takers else None
 
     def takers(self, context: Context, call: ast.Call) -> Iterator[Inst]:
         """The training objects that a call makes, or whose method it is."""

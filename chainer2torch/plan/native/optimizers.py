@@ -309,7 +309,8 @@ def target_clears(use: Use) -> ast.Call | None:
     return call if isinstance(call, ast.Call) and call.func is method and not call.args else None
 
 
-CONCERN = Concern("optimizers", ("chainer.Optimizer", "chainer.GradientMethod"), _made, _used, lent=is_lent)
+_BASES = ("chainer.Optimizer", "chainer.GradientMethod")
+CONCERN = Concern("optimizers", _BASES, _made, _used, in_displays=True, lent=is_lent)
 
 __all__ = [
     "CHANGES",

@@ -114,3 +114,48 @@ def test_two_of_one_class_in_one_variable_stay_together():
     )
     code = check(text.format(before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
     assert code.count("Late") == 3 or "Late" not in code
+
+
+DISPLAYED = """
+from chainer import training
+
+class Two(training.updaters.StandardUpdater):
+    def finalize(self):
+        pass
+
+    def update_core(self):
+        x = chainer.Variable(self.converter(self.get_iterator('main').next(), self.device))
+        first, second = self.get_optimizer('first'), self.get_optimizer('second')
+        loss = F.sum(second.target(F.tanh(first.target(x))) ** 2)
+        first.target.cleargrads()
+        second.target.cleargrads()
+        loss.backward()
+        first.update()
+        second.update()
+
+def make_optimizer(model, rate):
+    optimizer = optimizers.Adam(rate)
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.01))
+    return optimizer
+
+def train(model):
+    data = list(np.random.RandomState(0).randn(32, 3).astype('f'))
+    opts = {'first': make_optimizer(model.l1, 0.01), 'second': make_optimizer(model.l2, 0.1)}
+    options = {'optimizer': opts, 'iterator': iterators.SerialIterator(data, 8, shuffle=False)}
+    updater = Two(**options)
+    trainer = training.Trainer(updater, (4, 'epoch'), out='.')
+    trainer.run()
+    return [opts['first'].alpha]
+"""
+
+
+def test_optimizers_in_dictionaries_with_names():
+    code = check(DISPLAYED, rtol=1e-4)
+    assert "optimizer = compat.Adam(model.parameters(), lr=rate, weight_decay=0.01)" in code
+    assert "optimizer.target = model" in code and "first.step()" in code and "Late" not in code
+
+
+def test_dictionaries_that_go_elsewhere():
+    code = migrated(DISPLAYED.replace("return [opts['first'].alpha]", "return keep(opts)")).code
+    assert "LateAdam" in code
