@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterator
 
@@ -107,3 +108,22 @@ def _is_function(layer: nn.Module) -> bool:
         layer, (nn.Sequential, nn.ModuleList)
     )
     return (plain or hasattr(layer, "_chainer_function")) and not layer.state_dict()
+
+
+@contextlib.contextmanager
+def init_scope(module: nn.Module) -> Iterator[None]:
+    """A block in which a module is :func:`within_init_scope`; what is assigned to it is registered everywhere.
+
+    Source: chainer.Link.init_scope.
+    """
+    outer = within_init_scope(module)
+    module.__dict__["_within_init_scope"] = True
+    try:
+        yield
+    finally:
+        module.__dict__["_within_init_scope"] = outer
+
+
+def within_init_scope(module: nn.Module) -> bool:
+    """Whether a module is in a block of :func:`init_scope`. Source: chainer.Link.within_init_scope."""
+    return bool(module.__dict__.get("_within_init_scope", False))

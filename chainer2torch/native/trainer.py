@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 from pytorch_pfn_extras.training import ExtensionsManager
+from pytorch_pfn_extras.training.extensions import observe_value
 from pytorch_pfn_extras.training.trigger import get_trigger
 
-from chainer2torch.native.training import observers
+from chainer2torch.native.training import current_rate, observers
 from chainer2torch.native.triggers import ask_the_updater
 
 
@@ -74,3 +75,11 @@ class Trainer(ExtensionsManager):
     iteration = property(lambda self: self.updater.iteration, lambda self, value: None)
     epoch = property(lambda self: self.updater.epoch)
     epoch_detail = property(lambda self: self.updater.epoch_detail)
+
+
+def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
+    """An extension that reports the rate of one of the updater's optimizers.
+
+    Source: chainer.training.extensions.observe_lr.
+    """
+    return observe_value(observation_key, lambda trainer: current_rate(trainer.optimizers[optimizer_name]))

@@ -108,7 +108,16 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     own = frozenset(
         files[cls.module] for cls in analysis.classes.values() if any(analysis.derives(cls, base) for base in _BASES)
     )
-    return own | _with(analysis, _looks_into_optimizers)
+    return own | _with(analysis, _looks_into_optimizers) | _with(analysis, _scales_losses)
+
+
+def _scales_losses(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file hands a scale of its losses on: an updater gives it to its optimizers."""
+    return any(
+        keyword.arg == "loss_scale" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None)
+        for call in module.source.of(ast.Call)
+        for keyword in call.keywords
+    )
 
 
 def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:

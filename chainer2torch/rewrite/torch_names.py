@@ -26,6 +26,7 @@ _ALIASES = {
     "pytorch_pfn_extras.training.triggers": "triggers",
     "compat": "compat",
     "contextlib": "contextlib",
+    "collections.abc": "abc",
     "functools": "functools",
     "math": "math",
     "os": "os",
@@ -38,7 +39,7 @@ _ALIASES = {
     "pytest": "pytest",
 }
 _MODULES_OF_TORCH = frozenset({"torch.nn"})  # imported by `import torch.nn as nn`, not from their package
-_SPARE = {"compat": "chainer_compat", "numpy": "numpy"}
+_SPARE = {"compat": "chainer_compat", "numpy": "numpy", "collections.abc": "collections_abc"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +128,8 @@ class Names:
                 text = f"from {parent} import {last} as {alias}"
             else:
                 text = f"import {name}" + (f" as {alias}" if alias != name else "")
-            groups[0 if module in sys.stdlib_module_names else 2 if module == "compat" else 1].append(text)
+            is_own = module.split(".")[0] in sys.stdlib_module_names
+            groups[0 if is_own else 2 if module == "compat" else 1].append(text)
         groups[1].sort(key=lambda text: (text.startswith("from"), text))
         return [g for g in groups if g]
 

@@ -88,3 +88,30 @@ def test_an_array_module_that_goes_elsewhere_is_compared_with_numpy():
     text = "def run(x, f):\n    xp = chainer.backend.get_array_module(x)\n    return f(xp) if xp is np else xp\n"
     code = migrated(text).code
     assert "compat.array_module(x)" in code and "if xp == np else xp" in code
+
+
+COMPARED = """
+def run(xs, gpu=-1):
+    high = np.full(2, 0.1, 'f')
+    low = np.full(2, -0.1, 'f')
+    if gpu >= 0:
+        high = chainer.backends.cuda.to_gpu(high)
+    y = F.relu(xs[0]) - 1
+    a = eval('y')
+    return [bool((a.array <= high).all()), bool((low <= a.array).all()), int((a.data > low).sum())]
+"""
+
+
+def test_the_array_of_what_nobody_knows_is_compared_with_arrays_of_numpy():
+    theirs, ours, code = run(COMPARED)
+    assert "<= torch.as_tensor(high)" in code and "low <= compat.to_host(" in code
+    assert theirs == ours
+
+
+def test_links_that_ask_for_their_scope_keep_it_and_others_do_not():
+    made = "class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+    made += "        with self.init_scope():\n            self.fc = chainer.links.Linear(3, 2)\n"
+    asks = "    def __setattr__(self, name, value):\n        super().__setattr__(name, value)\n"
+    asks += "        self.last = name if self.within_init_scope else ''\n"
+    assert "init_scope" not in migrated(made).code
+    assert "with compat.init_scope(self):" in migrated(made + asks).code

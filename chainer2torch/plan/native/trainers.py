@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, Inst, Tup, options
+from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import extensions, own_extensions, own_updaters
 from chainer2torch.plan.native.calls import bound_call, bound_extend
@@ -116,8 +116,21 @@ def _is_trigger(objects: Objects, context: Context, node: ast.expr) -> bool:
 
 
 def _trigger_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
-    known = isinstance(inst.cls, str) and bound_call(context, call, inst.cls) is not None
-    return "" if known else "a trigger whose arguments are not known"
+    bound = bound_call(context, call, inst.cls) if isinstance(inst.cls, str) else None
+    # Chainer takes the older name `patients` of an argument as one of **kwargs
+    return "" if bound is not None and not bound.extra_keywords else "a trigger whose arguments are not known"
+
+
+def trigger_form(context: Context, call: ast.Call, cls: str) -> str:
+    """What a trigger becomes. That of pytorch-pfn-extras rounds points within an epoch down to an iteration."""
+    name = cls.removeprefix("chainer.training.triggers.")
+    if name == "ManualScheduleTrigger":
+        bound = bound_call(context, call, cls)
+        points = bound.given.get("points") if bound is not None else None
+        parts = points.elts if isinstance(points, ast.List) else [points]
+        if not all(part is not None and scalar_type(context.kind(part)) == "int" for part in parts):
+            return f"native.{name}"
+    return f"pytorch_pfn_extras.training.triggers.{name}"
 
 
 # -- updaters and evaluators ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Unwrap
-from chainer2torch.plan.questions.init_scopes import init_scope_of
+from chainer2torch.plan.questions.init_scopes import asks_for_scopes, init_scope_of
 from chainer2torch.plan.questions.layer_values import lines_of_layers
 from chainer2torch.plan.questions.layers import layers_of_scope
 from chainer2torch.plan.questions.sequentials import in_sequential
@@ -15,10 +15,19 @@ from chainer2torch.rules.table import Row
 
 
 def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
-    """The statement disappears: a module registers what is assigned to it anyway. Its layers get Chainer's values."""
+    """The statement disappears: a module registers what is assigned to it anyway. Its layers get Chainer's values.
+
+    It stays where links ask whether they are within it.
+    """
     scope = init_scope_of(context, node)
     if scope is None:
         decisions.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
+        return
+    if asks_for_scopes(context):
+        call = scope.items[0].context_expr
+        link = context.operand(call.func.value)  # type: ignore[attr-defined]
+        decisions.replace(call, "native.init_scope(link)", {"link": link})
+        decisions.mark(node, row, row.name, row.state)
         return
     layers = [(call, _target(context, call)) for call in layers_of_scope(context, scope)]
 

@@ -48,6 +48,7 @@ MODULES = frozenset(
 def run(context: Context) -> Decisions:
     """Decides ``xp is chainerx``, ``isinstance(device, ChainerxDevice)`` and the statements that test them."""
     decisions = Decisions(context)
+    seen: set[ast.AST] = set()
     for node in context.source.of(*TESTS):
         value = constant_test(node, context.analysis.kind)
         if value is None:
@@ -55,7 +56,9 @@ def run(context: Context) -> Decisions:
         if value is None:
             continue
         assert isinstance(node, ast.expr)
-        _fold(context, decisions, node, value)
+        if _outermost(context, node, value)[0] not in seen:  # each half of `a and b` may decide the whole
+            seen.add(_outermost(context, node, value)[0])
+            _fold(context, decisions, node, value)
     _versions(context, decisions)
     return decisions
 

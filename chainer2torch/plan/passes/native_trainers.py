@@ -40,6 +40,7 @@ from chainer2torch.plan.native.trainers import (
     TRAINERS,
     TRIGGER_OBJECTS,
     replaces_updater,
+    trigger_form,
     updater_member,
 )
 
@@ -129,9 +130,8 @@ def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Ca
         evaluators.emit(objects, context, decisions, call, _device_name(objects, context, call))
     elif concern is TRIGGER_OBJECTS:
         assert isinstance(inst.cls, str)
-        name = inst.cls.removeprefix("chainer.training.triggers.")
-        torch = f"pytorch_pfn_extras.training.triggers.{name}"
-        decisions.edit(call, Replace(context.source.span(call), torch, {}, callee_only=True))
+        form = trigger_form(context, call, inst.cls)
+        decisions.edit(call, Replace(context.source.span(call), form, {}, callee_only=True))
         _tell(context, decisions, call.func, inst.cls)
 
 

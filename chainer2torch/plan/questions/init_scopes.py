@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.rows import row_at
@@ -25,6 +26,20 @@ def init_scope_of(context: Context, node: ast.AST) -> ast.With | None:
         and statement.items[0].optional_vars is None
     )
     return statement if alone and isinstance(statement, ast.With) else None
+
+
+def asks_for_scopes(context: Context) -> bool:
+    """Whether some link of the project asks if it is within its ``init_scope``: then the scopes stay."""
+    return context.choices.style == "native" and context.analysis.once(_asked)
+
+
+def _asked(analysis: Analysis) -> bool:
+    return any(
+        node.attr == "within_init_scope"
+        for module in analysis.project.modules.values()
+        if "within_init_scope" in module.source.text
+        for node in module.source.of(ast.Attribute)
+    )
 
 
 def initialized_by_scope(context: Context, call: ast.Call) -> ast.With | None:
@@ -51,7 +66,7 @@ def _is_init_scope(context: Context, scope: ast.With) -> bool:
     if not isinstance(call, ast.Call) or init_scope_of(context, call.func) is not scope:
         return False
     row = row_at(context, call.func)
-    return row is not None and row.function == "init_scope"
+    return row is not None and row.function == "init_scope" and not asks_for_scopes(context)
 
 
 def _looked_at(context: Context, scope: ast.With) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 
+_CHECK = "def check_type_forward("
+
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
@@ -32,6 +34,16 @@ class Pair:
     strided: bool = False
     initial: bool = False
     may_not_be_a_call: bool = False
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether the migration took out the type checks of the program's own functions: Chainer's are off, then."""
+        return _CHECK in self.chainer and _CHECK not in self.torch
+
+    @property
+    def loaders(self) -> bool:
+        """Whether the migrated text reads through PyTorch's loaders: then Chainer's iterators do as they do."""
+        return "DataLoader(" in self.torch
 
 
 @dataclasses.dataclass

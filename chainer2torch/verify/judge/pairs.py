@@ -146,6 +146,8 @@ def case_of(pair: Pair, inputs: dict[str, np.ndarray], device: str = "cpu") -> d
         "grad": pair.grad,
         "arrays": list(pair.arrays),
         "strided": pair.strided,
+        "loaders": pair.loaders,
+        "unchecked": pair.unchecked,
         "initial": tolerances.INITIAL_BUILDS if pair.initial and device == "cpu" else 0,
         "seed": wire.seed_of(pair.seed or pair.row),
         "repeat": max(1, min(2000, max(wire.SAMPLE // max(sizes), 4000 // min(sizes)))),

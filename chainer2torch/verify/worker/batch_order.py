@@ -10,6 +10,8 @@ Written for Python 3.6 and newer, with NumPy and the standard library only.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import contextlib
+
 import numpy
 
 from . import wire
@@ -20,6 +22,10 @@ class Orders(object):
 
     def __init__(self, seed):
         self.seed = seed
+        self.restart()
+
+    def restart(self):
+        """Forgets all things: the program begins again."""
         self._numbers = {}  # by length: how many things of it there are
         self._known = {}  # of each thing, by its id, itself, its number, and the epochs that it has had
 
@@ -39,14 +45,28 @@ class Orders(object):
         return numpy.random.RandomState(seed).permutation(length)
 
 
-def chainer_as_a_loader(seed):
+@contextlib.contextmanager
+def chainer_loads(seed):
+    """:func:`chainer_as_a_loader` for the time of a block, which gets the orders: in a process of many programs."""
+    from chainer.iterators import ShuffleOrderSampler, _statemachine
+
+    order, step = ShuffleOrderSampler.__call__, _statemachine.iterator_statemachine
+    orders = Orders(seed)
+    chainer_as_a_loader(seed, orders)
+    try:
+        yield orders
+    finally:
+        ShuffleOrderSampler.__call__, _statemachine.iterator_statemachine = order, step
+
+
+def chainer_as_a_loader(seed, orders=None):
     """Chainer's iterators take these orders and end an epoch with a short batch. What it cannot change, as texts."""
     try:
         from chainer.iterators import _statemachine
         from chainer.iterators import ShuffleOrderSampler
     except ImportError:
         return ["the order and the size of batches: this Chainer is too old to be given those of a DataLoader"]
-    orders = Orders(seed)
+    orders = orders or Orders(seed)
 
     def order(self, current_order, current_position):
         return orders.next(self, len(current_order))

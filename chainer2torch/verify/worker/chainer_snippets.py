@@ -12,7 +12,7 @@ import chainer
 import chainer.functions as F
 import numpy
 
-from . import chainer_gpu, chainer_legacy, missing, wire
+from . import batch_order, chainer_gpu, chainer_legacy, missing, wire
 
 
 def work(job, folder):
@@ -33,7 +33,8 @@ def run_case(case, inputs, folder, defaults):
     """The record and the arrays of one case."""
     phase = "build"
     try:
-        with config(case, defaults):
+        with config(case, defaults) as orders:
+            case = dict(case, orders=orders)
             if case.get("compare") == "moments":
                 return _sample(case, inputs)
             links = find_links(execute(case))
@@ -65,16 +66,22 @@ def run_case(case, inputs, folder, defaults):
 
 @contextlib.contextmanager
 def config(case, defaults):
-    """Train mode and the dtype of new arrays, as the case says."""
+    """Train mode, the dtype of new arrays and whose batches the iterators give, as the case says.
+
+    The block gets the orders of the iterators, when they are not Chainer's own.
+    """
     defaults.dtype = numpy.dtype(case["dtype"])
     with contextlib.ExitStack() as stack:
+        orders = stack.enter_context(batch_order.chainer_loads(case["seed"])) if case.get("loaders") else None
         if not hasattr(chainer, "using_config"):  # version 1: modes are arguments
-            yield
+            yield orders
             return
+        if case.get("unchecked"):
+            stack.enter_context(chainer.using_config("type_check", False))
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
         if hasattr(chainer.config, "dtype"):
             stack.enter_context(chainer.using_config("dtype", numpy.dtype(case["dtype"])))
-        yield
+        yield orders
 
 
 def execute(case):
@@ -83,6 +90,8 @@ def execute(case):
 
 
 def _executed(case):
+    if case.get("orders") is not None:
+        case["orders"].restart()
     numpy.random.seed(case.get("seed", 0))
     chainer_gpu.seed(case.get("seed", 0), case.get("device", "cpu"))
     namespace = {"__name__": "snippet"}

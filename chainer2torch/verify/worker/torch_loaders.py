@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +11,21 @@ from torch.utils.data import RandomSampler
 from . import batch_order
 
 
-def loaders_in_order(seed: int) -> None:
-    """What shuffles its examples asks ``batch_order`` for the order of each epoch."""
+@contextlib.contextmanager
+def in_order(seed: int) -> Iterator[batch_order.Orders]:
+    """:func:`loaders_in_order` for the time of a block, which gets the orders: in a process of many programs."""
+    make, iterate = RandomSampler.__init__, RandomSampler.__iter__
     orders = batch_order.Orders(seed)
+    loaders_in_order(seed, orders)
+    try:
+        yield orders
+    finally:
+        RandomSampler.__init__, RandomSampler.__iter__ = make, iterate  # type: ignore[method-assign]
+
+
+def loaders_in_order(seed: int, orders: batch_order.Orders | None = None) -> None:
+    """What shuffles its examples asks ``batch_order`` for the order of each epoch."""
+    orders = orders or batch_order.Orders(seed)
     make = RandomSampler.__init__
 
     def made(self: Any, *args: Any, **kwargs: Any) -> None:

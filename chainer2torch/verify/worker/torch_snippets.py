@@ -11,7 +11,7 @@ import numpy
 import torch
 from torch.nn.parameter import is_lazy
 
-from . import compat_module, missing, torch_gpu, wire
+from . import batch_order, compat_module, missing, torch_gpu, torch_loaders, wire
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -35,7 +35,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
     """The record and the arrays of one case."""
     phase = "build"
     try:
-        with config(case):
+        with config(case) as orders:
+            case = {**case, "orders": orders}
             namespace = execute(case)
             modules = find_modules(namespace)
             if case.get("compare") == "moments":
@@ -67,13 +68,14 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
 
 
 @contextlib.contextmanager
-def config(case: dict[str, Any]) -> Iterator[None]:
-    """Train mode and the dtype of new tensors, as the case says."""
+def config(case: dict[str, Any]) -> Iterator[batch_order.Orders | None]:
+    """Train mode, the dtype of new tensors and the orders of loaders, which the block gets, as the case says."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, case["dtype"]))
     try:
-        with compat_module.mode(case.get("mode", "train") == "train"):
-            yield
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(compat_module.mode(case.get("mode", "train") == "train"))
+            yield stack.enter_context(torch_loaders.in_order(case["seed"])) if case.get("loaders") else None
     finally:
         torch.set_default_dtype(before)
 
@@ -85,6 +87,8 @@ def execute(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _executed(case: dict[str, Any]) -> dict[str, Any]:
+    if case.get("orders") is not None:
+        case["orders"].restart()
     numpy.random.seed(case.get("seed", 0))
     torch.manual_seed(case.get("seed", 0))
     namespace: dict[str, Any] = {"__name__": "snippet"}

@@ -1,0 +1,20 @@
+"""Every example of every row of the native style, in both frameworks: what is emitted by default runs and is equal.
+
+Here as written; the nightly run has the call matrix, and tests/verify/test_rules.py has it for the faithful style.
+"""
+
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.judge.outcome import FAILED, PASSED
+from chainer2torch.verify.rules.verify_rules import verify_rules
+
+RULES = load_rules(strict=False, style="native")
+
+
+def test_no_example_of_a_row_differs() -> None:
+    report = verify_rules(rules=RULES, matrix=False, timeout=900)
+    failed = [f"{o.pair.row}, {o.pair.label}: " + "; ".join(o.reasons) for o in report.outcomes if o.status == FAILED]
+    assert not failed, "\n".join(failed)
+    assert report.problems == []
+    compared = {o.pair.row for o in report.outcomes if o.status == PASSED and o.compared}
+    claims = {name for name, row in RULES.rows.items() if row.examples and row.state in ("exact", "close")}
+    assert claims <= compared, sorted(claims - compared)

@@ -1,0 +1,72 @@
+"""What ``verify rules`` does about declared differences: to the original, for the pairs that make them only."""
+
+import dataclasses
+
+import chainer
+import numpy as np
+from chainer.iterators import SerialIterator
+
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.rules.verify_rules import verify_rules
+from chainer2torch.verify.worker import batch_order
+
+RULES = load_rules(strict=False, style="native")
+
+
+def batches(count: int) -> list[list[int]]:
+    np.random.seed(0)
+    iterator = SerialIterator([1, 2, 3, 4, 5], 2)
+    return [iterator.next() for _ in range(count)]
+
+
+def test_chainers_iterators_are_their_own_again() -> None:
+    before = batches(6)
+    with batch_order.chainer_loads(0) as orders:
+        first = batches(6)
+        assert [len(batch) for batch in first] == [2, 2, 1] * 2
+        assert batches(6) != first  # the second thing of this length has orders of its own
+        orders.restart()
+        assert batches(6) == first
+    assert batches(6) == before
+
+
+def test_with_one_order_on_both_sides_an_updater_without_its_loss_is_noticed() -> None:
+    row = RULES.rows["chainer.training.updaters.StandardUpdater"]
+    wrong = dataclasses.replace(row, cases=tuple(_dropping(case) for case in row.cases))
+    assert verify_rules([row.name], rules=RULES, matrix=False).ok
+    assert not verify_rules([row.name], rules=RULES.replacing(wrong), matrix=False).ok
+
+
+def _dropping(case):
+    return dataclasses.replace(case, torch=case.torch.replace("loss_func=loss_func, ", ""))
+
+
+SQUARE = """
+import chainer
+from chainer.utils import type_check
+
+class Square(chainer.Function):
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 1)
+
+    def forward(self, inputs):
+        return inputs[0] * inputs[0],
+
+    def backward(self, inputs, gy):
+        return 2 * inputs[0] * gy[0],
+"""
+
+
+def test_a_type_check_that_goes_is_a_declared_difference() -> None:
+    result = migrate_source(SQUARE, rules=RULES)
+    assert "check_type_forward" not in result.code
+    (site,) = (site for site in result.sites if site.symbol.endswith("type_check.expect"))
+    assert (site.state, site.difference) == ("close", "type-checks")
+
+
+def test_with_its_checks_off_chainer_gives_what_pytorch_gives() -> None:
+    report = verify_rules(["chainer.utils.type_check.expect"], rules=RULES, matrix=False)
+    gone = [o for o in report.outcomes if o.pair.unchecked]
+    assert gone and all(o.compared for o in gone) and report.ok
+    assert chainer.config.type_check
