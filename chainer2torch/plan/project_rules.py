@@ -159,7 +159,9 @@ def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
 
 
 def _changing_rules(analysis: Analysis) -> frozenset[int]:
-    return _with(analysis, _changes_rules) | analysis.once(_freezing_by_marks)
+    freezes = _with(analysis, lambda _, module: freezing.freezes(module))
+    long = analysis.once(_looking_into_optimizers)  # there the switches stay Chainer's
+    return _with(analysis, _changes_rules) | analysis.once(_freezing_by_marks) | freezes & long
 
 
 def _changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
