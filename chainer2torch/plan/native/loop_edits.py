@@ -5,20 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from chainer2torch.analysis.kinds import Const, Inst
+from chainer2torch.analysis.kinds import Const, Inst, Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
 from chainer2torch.plan.native import places
-from chainer2torch.plan.native.concerns import native_objects
+from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, has_labels
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.project_rules import has_short_iterators
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.vendor.compat_file import NATIVE, helper_names
 
 _REASON = "an iterator that becomes a DataLoader"
+_BASE = "chainer.dataset.Iterator"
 _LOADER = "torch.utils.data.DataLoader"
 _COUNTERS = ("epoch", "epoch_number", "epoch_index")
 
@@ -35,7 +37,24 @@ def run(context: Context) -> Decisions:
                 iterator = light_form(objects, inst) if objects.reason(inst) else form_of(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
+        if is_native(context) and has_short_iterators(context.analysis, context.module):
+            _class_tests(context, decisions)
     return decisions
+
+
+def _class_tests(context: Context, decisions: Decisions) -> None:
+    """``isinstance(it, Iterator)``, for all that iterators become; the program's own have a base of their own."""
+    for node in context.source.of(ast.Call):
+        if len(node.args) != 2 or node.keywords or context.kind(node.func) != Ref("builtins.isinstance"):
+            continue
+        name = context.reference(node.args[1])
+        if name is not None and context.rules.canonical(name) == _BASE:
+            analysis, row = context.analysis, context.rules.rows[_BASE]
+            own = any(analysis.derives(cls, _BASE) for cls in analysis.classes.values())
+            classes = f"({_LOADER}, native.Batches{', native.Iterator' if own else ''})"
+            decisions.replace(node.args[1], classes, {})
+            decisions.use(node.args[1])
+            decisions.mark(node.args[1], row, row.name, row.state)
 
 
 class _Writer:

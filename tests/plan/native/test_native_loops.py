@@ -325,6 +325,30 @@ def test_what_is_not_understood_is_drawn_one_batch_at_a_time(body: str) -> None:
     assert "it = compat.Batches(DataLoader(" in migrated(body).code
 
 
+TESTED = """
+    class Mine(chainer.dataset.Iterator):
+        def __next__(self):
+            raise StopIteration
+
+
+    def main_of(iterator):
+        if isinstance(iterator, chainer.dataset.Iterator):
+            iterator = {'main': iterator}
+        return iterator
+
+
+    def train(model):
+        found = []
+        for it in (iterators.SerialIterator([1, 2], 1), Mine(), {'main': 3}, [1]):
+            found.append(float(isinstance(main_of(it), dict)))
+        return found
+"""
+
+
+def test_a_test_for_iterators_knows_all_that_they_become() -> None:
+    assert "isinstance(iterator, (DataLoader, compat.Batches, compat.Iterator))" in check(TESTED)
+
+
 LONG = {
     "a sampler": "it = iterators.SerialIterator([1, 2], 1, order_sampler=lambda a, b: a)\nit.next()",
     "a class on it": (
