@@ -214,3 +214,23 @@ def test_what_is_called_gets_the_mode(value: str, call: str, block: str) -> None
     body = MODEL.format(call="self.l(x)") + "\ndef run(model, x, flag):\n"
     body += f"    with chainer.using_config('train', {value}):\n        return {call}\n\nrun(Net(), 1, 0)\n"
     assert block in native(body).code
+
+
+def test_that_an_array_module_is_no_network() -> None:
+    source = """
+import chainer
+
+class Trainer:
+    def __init__(self, net, xp):
+        self.net, self.xp = net, xp
+
+    def forward(self, batch):
+        xp = self.xp
+        return self.net(xp.asarray(batch))
+
+    def evaluate(self, batch):
+        with chainer.using_config('train', False):
+            return self.forward(batch)
+"""
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "(self.net):" in code and "self.xp, " not in code

@@ -10,7 +10,8 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, options
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.paths import (
@@ -151,6 +152,8 @@ class ModulesInside:
             self._computed(callee, translate, loops)
             return
         asked: ast.expr = callee
+        if isinstance(callee, ast.Attribute) and self._is_library(callee.value):
+            return
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
             named = follow(callee.value, self._aliases)
             if callee.attr in _OF_HOST_OBJECTS:
@@ -168,6 +171,12 @@ class ModulesInside:
             self.asked = True
         elif text is None and asked is callee:
             self.unnamed = True
+
+    def _is_library(self, holder: ast.expr) -> bool:
+        """Whether it is a module of Python, such as NumPy or CuPy: nobody gives a network the name `xp`."""
+        kinds = options(self._context.analysis.kind(holder))
+        named = follow(holder, self._aliases)
+        return any(isinstance(k, Ref) or k in (XP, EITHER) for k in kinds) or ast.unparse(named).split(".")[-1] == "xp"
 
     def _computed(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """What is called is an item (`nets[i](x)`) or the result of a call (`make()(x)`), or a method of one."""
