@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from chainer2torch.analysis.kinds import Const, Inst, Ref
+from chainer2torch.analysis.kinds import NONE, Const, Inst, Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
@@ -16,6 +16,7 @@ from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Ite
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
+from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.vendor.compat_file import NATIVE, helper_names
 
@@ -92,6 +93,13 @@ class _Writer:
 
     # -- making ----------------------------------------------------------------------------------------------------
 
+    def _number_of(self, workers: str) -> str:
+        """How many workers read: without a number, as many as there are threads."""
+        node = self.iterator.bound.given.get(workers)
+        if node is None or self.context.kind(node) == NONE:
+            return "torch.get_num_threads()"
+        return f"{workers} or torch.get_num_threads()" if may_be_none(self.context, node) else workers
+
     def _make(self, call: ast.Call) -> None:
         given, name = self.iterator.bound.given, str(self.inst.cls).rpartition(".")[2]
         operands = {key: self.context.operand(node) for key, node in given.items()}
@@ -101,7 +109,7 @@ class _Writer:
             parts.append("shuffle=True")
         workers = WORKERS[name]
         if workers:
-            parts.append(f"num_workers={workers if workers in given else 'torch.get_num_threads()'}")
+            parts.append(f"num_workers={self._number_of(workers)}")
         if not self.iterator.collates:
             parts.append("collate_fn=list")
         elif has_labels(self.objects, self.inst):
