@@ -1,7 +1,7 @@
 """Graphs that outlive a step: PyTorch frees a graph in ``backward`` and refuses one whose weights have changed since.
 
 Chainer does neither, so that the loss of a generator may go through a discriminator that was updated a line before. A
-method in which a value with a graph is made before one update and used after it keeps Chainer's own form.
+method of an updater in which a value with a graph is made before one update and used after it steps under such graphs.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ def crosses(analysis: Analysis, function: FuncInfo) -> str:
     graphs: dict[str, int] = {}  # names that hold graphs, with the number of updates before
     steps = 0
     for statement in _statements(function.node.body):
+        shown = {inner for node in ast.walk(statement) if _only_shows(node) for inner in ast.walk(node)}
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and graphs.get(node.id, steps) < steps:
-                return node.id
+                if node not in shown:
+                    return node.id
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
             made = _makes_graph(analysis, statement.value, graphs)
             for name in _bound(statement):
@@ -35,6 +37,16 @@ def crosses(analysis: Analysis, function: FuncInfo) -> str:
                     graphs.pop(name, None)
         steps += sum(_is_step(analysis, node) for node in ast.walk(statement))
     return ""
+
+
+def _only_shows(node: ast.AST) -> bool:
+    """Whether of the names in an expression only the numbers are read: ``chainer.report({'loss': loss})``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("array", "data", "dtype", "shape")
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("float", "len", "print", "report")
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

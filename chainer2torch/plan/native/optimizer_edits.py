@@ -31,6 +31,7 @@ from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
 _FILL = "native.fill_missing_gradients"
+_UPDATER = "chainer.training.updaters.StandardUpdater"
 _CROSSED = "native.step_keeping_graphs(self)"
 _SUBSTITUTES = {"zero_grads": "self.zero_grad"}
 
@@ -261,10 +262,12 @@ class _Writer:
         decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
 
     def _crosses(self, use: Use) -> bool:
-        """Whether a graph may outlive the steps of a function, as that of a generator does in a GAN."""
-        function = places.function_of(self.context, use.node)
-        info = self.context.analysis.functions.get(function) if function is not None else None
-        return info is not None and bool(graph_crossings.crosses(self.context.analysis, info))
+        """Whether a graph may outlive the steps of an updater's method, as that of a generator does in a GAN."""
+        analysis, function = self.context.analysis, places.function_of(self.context, use.node)
+        info = analysis.functions.get(function) if function is not None else None
+        if info is None or info.cls is None or not analysis.derives(info.cls, _UPDATER):
+            return False
+        return bool(graph_crossings.crosses(analysis, info))
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
