@@ -14,6 +14,7 @@ from unittest import mock
 
 import chainer
 import numpy as np
+import pytorch_pfn_extras  # noqa: F401 - once: what a patched sys.modules imports is imported again
 import torch
 
 from chainer2torch.compat.serializers.serializers import load_npz
