@@ -15,6 +15,7 @@ from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import arguments
+from chainer2torch.plan.native.own_updaters import UPDATER
 from chainer2torch.plan.native.optimizers import (
     CHANGES,
     CLEARS,
@@ -261,10 +262,17 @@ class _Writer:
         decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
 
     def _crosses(self, use: Use) -> bool:
-        """Whether a graph may outlive the steps of a function, as that of a generator does in a GAN."""
-        function = places.function_of(self.context, use.node)
-        info = self.context.analysis.functions.get(function) if function is not None else None
-        return info is not None and bool(graph_crossings.crosses(self.context.analysis, info))
+        """Whether a graph may outlive the steps of an updater, as that of a generator does in a GAN.
+
+        A loop that reads its loss behind the step is no such place; where one goes backward again, PyTorch raises.
+        """
+        analysis, function = self.context.analysis, places.function_of(self.context, use.node)
+        outer = self.context.source.parents.get(function) if function is not None else None
+        cls = analysis.classes.get(outer) if isinstance(outer, ast.ClassDef) else None
+        info = analysis.functions.get(function) if function is not None else None
+        if info is None or cls is None or not analysis.derives(cls, UPDATER):
+            return False
+        return bool(graph_crossings.crosses(analysis, info))
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
