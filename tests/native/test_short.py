@@ -11,6 +11,13 @@ NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
 
 # lines and definitions that a helper for something of Chainer's own may bring
 LONGER = {
+    "ExponentialShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "InverseShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "LinearShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "MultistepShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "PolynomialShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "StepShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
+    "WarmupShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
     "StatelessLSTM": (80, 12),
     "Convolution2D": (62, 8),  # its first values, those of a lazy one as well
@@ -28,13 +35,13 @@ LONGER = {
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
     "Updater": (105, 6),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardUpdater": (140, 10),
+    "StandardUpdater": (145, 11),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (40, 1),
     "SerialIterator": (60, 1),
-    "ParallelUpdater": (200, 15),
-    "MultiprocessParallelUpdater": (205, 16),
+    "ParallelUpdater": (205, 16),
+    "MultiprocessParallelUpdater": (210, 17),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
