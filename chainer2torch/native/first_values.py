@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.modules.conv import _ConvNd
@@ -126,11 +127,14 @@ def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
 def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], Any]:
     """What ``initialW`` and ``initial_bias`` mean: a function that fills, a number or an array; None is the default.
 
-    That is N(0, 1 / fan_in) where there is no other. Source: the constructors of chainer.links.
+    That is N(0, 1 / fan_in) where there is no other. Anything else raises TypeError. Source: the constructors of
+    chainer.links.
     """
     value = default if value is None else value
     if value is None:
         return lecun_normal_
+    if not callable(value) and not isinstance(value, (np.ndarray, torch.Tensor)) and not np.isscalar(value):
+        raise TypeError(f"invalid type of initializer: {type(value)}")
     return value if callable(value) else Constant(value)
 
 

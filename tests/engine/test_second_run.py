@@ -3,6 +3,7 @@
 import pytest
 
 from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.plan.options import Options
 from chainer2torch.rules.table import load_rules
 
 MODULE_OF_A_LEFTOVER = """
@@ -218,3 +219,23 @@ def forward(x):
     result = migrate_source(text, rules=load_rules(lazy=True, style="native"))
     assert any(site.code == "C2T010" for site in result.sites) is marked
     assert f"y.argmax({word}=1)" in result.code
+
+
+def test_parameters_that_are_called_are_those_of_torch_also_in_a_file_of_version_1() -> None:
+    source = """
+import chainer
+import chainer.functions as F
+from chainer import FunctionSet, optimizers
+
+model = FunctionSet(l1=F.Linear(3, 2), l2=F.Linear(2, 1))
+opt = optimizers.AdaGrad(lr=0.01)
+opt.setup(model.collect_parameters())
+loss = model.l2(model.l1(chainer.Variable(x, volatile=False)))
+opt.zero_grads()
+loss.backward()
+opt.clip_grads(5)
+opt.update()
+"""
+    first = migrate_source(source, options=Options(style="native", chainer_version=1))
+    assert "model.parameters()" in first.code
+    assert migrate_source(first.code, options=Options(style="native", chainer_version=1)).code == first.code

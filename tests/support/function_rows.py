@@ -9,6 +9,7 @@ import ast
 import functools
 import inspect
 import types
+from collections import deque
 
 import chainer
 import chainer.functions
@@ -26,6 +27,7 @@ _GUARDS = {
     "is_array": lambda x: isinstance(x, np.ndarray),
     "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool),
     "is_tuple": lambda x: isinstance(x, tuple),
+    "is_stream": lambda x: isinstance(x, (deque, set, type({}.values()))),
     "is_none": lambda x: x is None,
     "is_callable": callable,
     "is_name": lambda x: True,

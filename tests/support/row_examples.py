@@ -11,6 +11,7 @@ import inspect
 import pathlib
 import pkgutil
 import tomllib
+from collections import deque
 
 import chainer
 import chainer.functions
@@ -267,6 +268,7 @@ def _environment(names, given=()):
         "is_array": lambda x: isinstance(x, np.ndarray),
         "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool),
         "is_tuple": lambda x: isinstance(x, tuple),
+        "is_stream": lambda x: isinstance(x, (deque, set, type({}.values()))),
         "is_none": lambda x: x is None,
         "is_callable": callable,
         "is_name": lambda x: True,

@@ -94,6 +94,8 @@ def copy_parameters_from(context: Context, decisions: Decisions, node: ast.AST, 
 def parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``model.parameters`` of a FunctionSet, which only the copy to another one takes over."""
     call = context.source.parents.get(node)
+    if isinstance(call, ast.Call) and call.func is node:
+        return  # PyTorch's method: what is a tuple in version 1 is not called
     copied = isinstance(call, ast.Call) and _all_parameters(context, call) is not None
     decisions.mark(node, row, row.name, "exact" if copied else "manual", "" if copied else row.note)
 
