@@ -87,8 +87,8 @@ class HelperHomes:
         if path.endswith(".ipynb"):
             return HelperHome(root, "")
         outer = min((top for top in behind if _is_above(top, root)), key=len, default=None)
-        if outer is None:
-            return HelperHome(root, "")
+        if outer is None:  # a script in a folder below finds its own root only behind such an import, too
+            return HelperHome(root, "", 0 if posixpath.dirname(path) == root else behind.get(root, 0))
         home = self._home(self._libraries_of.get(outer, set())) or HelperHome(outer, "")
         return dataclasses.replace(home, behind=behind[outer])
 
@@ -165,7 +165,7 @@ class HelperHomes:
             for path, ways in entered.items():  # a module that is imported only where a folder is known
                 if not _is_script(self.project.modules[path]):
                     for top in set.intersection(*ways):
-                        found[path][top] = 0
+                        found[path].setdefault(top, 0)  # its own import is surer than those of others
             if found == before:
                 break
         return found

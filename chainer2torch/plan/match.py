@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainer2torch.analysis.graphs import GraphUse
 from chainer2torch.analysis.kinds import (
     NONE,
     UNKNOWN,
     Class,
-    Const,
     Func,
     HostArray,
     Inst,
@@ -26,23 +23,13 @@ from chainer2torch.analysis.kinds import (
     Stream,
     Tensor,
     Tup,
-    options,
     scalar_type,
 )
-from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
-from chainer2torch.rules.signature import Bound
+from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype
+from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
 from chainer2torch.rules.row import Case
-from chainer2torch.rules.table import Row
 
 
-class Undecided:
-    """The third truth value: the source does not say."""
-
-    def __repr__(self) -> str:
-        return "UNDECIDED"
-
-
-UNDECIDED = Undecided()
 _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -53,79 +40,6 @@ _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Question:
-    """What guards may ask about one call."""
-
-    row: Row
-    bound: Bound
-    kind: Callable[[ast.AST], Kind]
-    is_instance: Callable[[Kind, str], bool | Undecided]
-    input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
-    graph: Callable[[], GraphUse] = GraphUse  # of a backward(): whether another one passes its graph
-    asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
-    on_device: bool = False  # of an array module: it is a torch.device in the output
-    may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
-    walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
-    walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
-    names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
-    defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
-    made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
-    may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device
-
-    def literal(self, name: str) -> Any:
-        """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
-        node = self.bound.given.get(name)
-        if node is None:
-            default = self.row.signature.defaults.get(name) if self.row.signature else None
-            if default is None:
-                return UNDECIDED
-            return _literal(parsed(default))
-        return _literal(node)
-
-    def kinds(self, name: str) -> tuple[Kind, ...]:
-        """The possible kinds of a parameter's value."""
-        node = self.bound.given.get(name)
-        if node is not None:
-            return options(self.kind(node))
-        value = self.literal(name)
-        return (
-            (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)
-            if value is not UNDECIDED
-            else (UNKNOWN,)
-        )
-
-
-def _literal(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError):
-        pass
-    # a constant product such as 5 * 5, which literal_eval refuses
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        a, b = _literal(node.left), _literal(node.right)
-        if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-            try:
-                return _ARITHMETIC[type(node.op)](a, b)
-            except ArithmeticError:
-                return UNDECIDED
-    return UNDECIDED
-
-
-@functools.cache
-def parsed(text: str) -> ast.expr:
-    """The tree of a guard, a default or a template."""
-    return ast.parse(text.strip(), mode="eval").body
 
 
 def choose(question: Question) -> tuple[str | None, bool]:
@@ -172,8 +86,8 @@ def evaluate(node: ast.expr, q: Question) -> Any:
         if value is UNDECIDED:
             return UNDECIDED
         return not value if isinstance(node.op, ast.Not) else -value if isinstance(node.op, ast.USub) else UNDECIDED
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        return _apply(_ARITHMETIC[type(node.op)], evaluate(node.left, q), evaluate(node.right, q))
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        return _apply(ARITHMETIC[type(node.op)], evaluate(node.left, q), evaluate(node.right, q))
     if isinstance(node, ast.IfExp):
         test = evaluate(node.test, q)
         return UNDECIDED if test is UNDECIDED else evaluate(node.body if test else node.orelse, q)
@@ -283,8 +197,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function in _OF_THE_CALL:
         return _OF_THE_CALL[function](q)
     name = args[0].id if args and isinstance(args[0], ast.Name) else ""
-    if function in _ARRAY_TESTS:
-        return _ARRAY_TESTS[function](name, q)
+    if function in ARRAY_TESTS:
+        return ARRAY_TESTS[function](name, q)
     if function == "given":
         return name in q.bound.given or name in q.bound.variadic(q.row.signature)
     if function == "count":  # of what *args takes; what is unpacked there counts as it will be at run time
@@ -320,65 +234,6 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     return UNDECIDED
 
 
-def dtype_named(name: str, q: Question) -> str | None:
-    """The dtype that an argument (or its default) names; None: it is not known here."""
-    if name not in q.bound.given and q.row.signature is not None:
-        return DTYPES.get(q.row.signature.defaults.get(name, "").strip("'"))
-    named = {dtype_of(kind) for kind in q.kinds(name)}
-    return named.pop() if len(named) == 1 else None
-
-
-def _is_dtype(name: str, q: Question) -> Any:
-    """Whether a dtype is known by its name, or is torch's own already."""
-    return True if dtype_named(name, q) is not None or is_torch_dtype(name, q) else UNDECIDED
-
-
-def is_torch_dtype(name: str, q: Question) -> bool:
-    """Whether an argument is a dtype of torch: ``x.dtype`` of a tensor."""
-    return name in q.bound.given and all(isinstance(k, Inst) and k.cls == "torch.dtype" for k in q.kinds(name))
-
-
-def _is_floating(name: str, q: Question) -> Any:
-    """Whether an array holds floats."""
-    dtypes = {getattr(k, "dtype", None) for k in q.kinds(name)}
-    return UNDECIDED if None in dtypes else all(str(d).startswith("float") for d in dtypes)
-
-
-def _are_tensors(name: str, q: Question) -> Any:
-    """Whether a list or tuple holds tensors, all of one dtype."""
-    kinds = [
-        item
-        for k in q.kinds(name)
-        for part in ((k.element,) if isinstance(k, Lst) else k.items if isinstance(k, Tup) else (k,))
-        for item in options(part)
-        if isinstance(k, (Lst, Tup)) or not isinstance(k, Tensor)
-    ]
-    if any(isinstance(k, Stream) for k in q.kinds(name)):
-        return UNDECIDED  # torch takes lists and tuples only
-    if not kinds or not all(isinstance(k, Tensor) for k in kinds):
-        return UNDECIDED
-    dtypes = {k.dtype for k in kinds if isinstance(k, Tensor)}
-    return True if len(dtypes) == 1 and None not in dtypes else UNDECIDED
-
-
-def _are_arrays(name: str, q: Question) -> Any:
-    """Whether a list or tuple holds arrays of NumPy's and numbers, at any depth."""
-    return True if all(isinstance(k, (Lst, Tup)) and _on_host(k) for k in q.kinds(name)) else UNDECIDED
-
-
-def _on_host(kind: Kind) -> bool:
-    if isinstance(kind, (Lst, Tup)):
-        items = (kind.element,) if isinstance(kind, Lst) else kind.items
-        return all(_on_host(one) for item in items for one in options(item))
-    return isinstance(kind, HostArray) or scalar_type(kind) in ("int", "float", "bool")
-
-
-_ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
-    "is_dtype": _is_dtype,
-    "is_floating": _is_floating,
-    "are_arrays": _are_arrays,
-    "are_tensors": _are_tensors,
-}
 _BUILTINS: Mapping[str, Callable[..., Any]] = {"len": len, "min": min, "max": max, "abs": abs}
 
 
@@ -420,4 +275,19 @@ def names_of(template: str) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(parsed(template)) if isinstance(n, ast.Name))
 
 
-__all__ = ["UNDECIDED", "Question", "Scalar", "choose", "constant", "evaluate"]
+__all__ = [
+    "UNDECIDED",
+    "Question",
+    "Scalar",
+    "Undecided",
+    "case_for",
+    "choose",
+    "constant",
+    "constants_of",
+    "dtype_named",
+    "evaluate",
+    "is_torch_dtype",
+    "names_of",
+    "parsed",
+    "renames",
+]

@@ -120,3 +120,20 @@ def test_a_module_that_others_import_without_the_folder_has_its_own(tmp_path: Pa
 def test_a_second_run_of_scripts_changes_nothing() -> None:
     once = {path: result.code for path, result in migrate_sources(SCRIPTS).items()}
     assert {path: result.code for path, result in migrate_sources(once).items()} == once
+
+
+def test_a_module_that_adds_the_folder_itself_does_not_count_on_those_that_import_it(tmp_path: Path) -> None:
+    own = "import sys\n" + USES.replace("\n\n", "\nsys.path.append('..')\nimport net\n\n", 1)
+    known = {path: text for path, text in SCRIPTS.items() if path != "run/through.py"}
+    written({**known, "run/own.py": own}, tmp_path)
+    subprocess.run([sys.executable, "own.py"], cwd=tmp_path / "run", check=True, env={})
+
+
+def test_a_script_below_its_root_finds_the_helpers_there_behind_its_line(tmp_path: Path) -> None:
+    """Others import it as ``tools.show``, so its root is the folder above; run as a script, it does not know that."""
+    show = "import sys\n" + USES.replace("\n\n", "\nsys.path.append('..')\nimport net\n\n", 1)
+    sources = {"net.py": USES, "tools/show.py": show, "all.py": "from tools import show\n"}
+    assert {root for root, _ in homes(sources).values()} == {""}
+    written(sources, tmp_path)
+    subprocess.run([sys.executable, "show.py"], cwd=tmp_path / "tools", check=True, env={})
+    subprocess.run([sys.executable, "all.py"], cwd=tmp_path, check=True, env={})

@@ -1,0 +1,101 @@
+"""What guards may ask about one call: its arguments, their kinds, and what a pass has found out about it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from chainer2torch.analysis.graphs import GraphUse
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Tup, options
+from chainer2torch.rules.signature import Bound
+from chainer2torch.rules.table import Row
+
+
+class Undecided:
+    """The third truth value: the source does not say."""
+
+    def __repr__(self) -> str:
+        return "UNDECIDED"
+
+
+UNDECIDED = Undecided()
+ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError):
+        pass
+    # a constant product such as 5 * 5, which literal_eval refuses
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        a, b = _literal(node.left), _literal(node.right)
+        if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+            try:
+                return ARITHMETIC[type(node.op)](a, b)
+            except ArithmeticError:
+                return UNDECIDED
+    return UNDECIDED
+
+
+@functools.cache
+def parsed(text: str) -> ast.expr:
+    """The tree of a guard, a default or a template."""
+    return ast.parse(text.strip(), mode="eval").body
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What guards may ask about one call."""
+
+    row: Row
+    bound: Bound
+    kind: Callable[[ast.AST], Kind]
+    is_instance: Callable[[Kind, str], bool | Undecided]
+    input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
+    graph: Callable[[], GraphUse] = GraphUse  # of a backward(): whether another one passes its graph
+    asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
+    on_device: bool = False  # of an array module: it is a torch.device in the output
+    may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
+    walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
+    names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
+    defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
+    made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
+    may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device
+
+    def literal(self, name: str) -> Any:
+        """The value of a parameter when the call or Chainer's default states it, else UNDECIDED."""
+        node = self.bound.given.get(name)
+        if node is None:
+            default = self.row.signature.defaults.get(name) if self.row.signature else None
+            if default is None:
+                return UNDECIDED
+            return _literal(parsed(default))
+        return _literal(node)
+
+    def kinds(self, name: str) -> tuple[Kind, ...]:
+        """The possible kinds of a parameter's value."""
+        node = self.bound.given.get(name)
+        if node is not None:
+            return options(self.kind(node))
+        value = self.literal(name)
+        return (
+            (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)
+            if value is not UNDECIDED
+            else (UNKNOWN,)
+        )
+
+
+__all__ = ["ARITHMETIC", "UNDECIDED", "Question", "Undecided", "parsed"]
