@@ -13,6 +13,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
+from chainer2torch.plan.questions.sequentials import is_made_here
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
 
@@ -35,6 +36,8 @@ _INNER = (
 _SYMBOLS_OF_LINKS = ("chainer.Link", "chainer.Chain", "chainer.links", "?.")
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
+_COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
+_REFILLED = "the copy gets Chainer's default first values, not those that the constructor of the link gives"
 _SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
@@ -44,6 +47,19 @@ def _walk(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     row = context.rules.rows.get(f"chainer.Link.{node.attr}")
     if row is not None and any(word.startswith("NStep") for word in context.analysis.once(words)):
         decisions.refine(node, row, "review", _STACKED, of=row.name)  # rewritten as ever, and marked
+
+
+def _copied(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """``link.copy("init")``: in the output first values are lines of a constructor, and the module keeps none of them."""
+    call, row = context.source.parents.get(node), context.rules.rows.get(f"chainer.Link.{node.attr}")
+    if context.choices.style != "native" or row is None or not isinstance(call, ast.Call) or call.func is not node:
+        return
+    at = _COPIES[node.attr]
+    mode = next((k.value for k in call.keywords if k.arg == "mode"), None) or next(iter(call.args[at : at + 1]), None)
+    kept = Const("share" if node.attr == "copy" else "init") if mode is None else context.kind(mode)
+    gives = any(word.startswith(("initialW", "initial_")) for word in context.analysis.once(words))
+    if kept not in (Const("share"), Const("copy")) and gives and not is_made_here(context, call):
+        decisions.refine(node, row, "review", _REFILLED, of=row.name)
 
 
 def run(context: Context) -> Decisions:
@@ -57,6 +73,8 @@ def run(context: Context) -> Decisions:
     for node in context.source.of(ast.Subscript, ast.Attribute, ast.Call):
         if isinstance(node, ast.Attribute) and node.attr in _WALKS:
             _walk(context, decisions, node)
+        if isinstance(node, ast.Attribute) and node.attr in _COPIES:
+            _copied(context, decisions, node)
         if isinstance(node, ast.Subscript):
             _subscript(context, decisions, node)
         elif isinstance(node, ast.Attribute):
