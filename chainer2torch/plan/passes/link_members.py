@@ -50,7 +50,7 @@ def _walk(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
 
 
 def _copied(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
-    """``link.copy("init")``: in the output first values are lines of a constructor, and the module keeps none of them."""
+    """``link.copy('init')``: in the output first values are lines of a constructor; a module does not keep them."""
     call, row = context.source.parents.get(node), context.rules.rows.get(f"chainer.Link.{node.attr}")
     if context.choices.style != "native" or row is None or not isinstance(call, ast.Call) or call.func is not node:
         return
