@@ -228,12 +228,12 @@ class _Module:
             yield self.definitions[origin, original]
 
     def _short_form(self, room: str, name: str) -> tuple[str, str]:
-        """The short helper that takes the place of another one, or the other way round; any other helper itself."""
-        if name not in SHORT_FORMS or room.startswith(_NATIVE_ROOMS) and (room, name) in self.definitions:
+        """The short helper in the place of a long one, the long one of a short one that is left out; else itself."""
+        is_native = room.startswith(_NATIVE_ROOMS)
+        if is_native and (room, name) in self.definitions or not is_native and name not in SHORT_FORMS:
             return room, name
-        homes = self.homes.get(name, [])
-        short = next((home for home in homes if home[0].startswith(_NATIVE_ROOMS)), None)
-        return short or next(iter(homes if room.startswith(_NATIVE_ROOMS) else []), (room, name))
+        homes = self.homes.get(name, ())
+        return next((home for home in homes if home[0].startswith(_NATIVE_ROOMS) is not is_native), (room, name))
 
     def _closure(self, names: list[str]) -> dict[int, tuple[Room, Definition]]:
         wanted: dict[int, tuple[Room, Definition]] = {}

@@ -202,11 +202,7 @@ class Room:
     room_names: dict[str, tuple[str, str]]
     room_imports: frozenset[str]
     definitions: tuple[Definition, ...]
-
-    @functools.cached_property
-    def own(self) -> frozenset[str]:
-        """The names that are defined here."""
-        return frozenset(name for definition in self.definitions for name in definition.names)
+    own: frozenset[str]  # the names that are defined here, also those that a project does without
 
     def resolve(self, definition: Definition, name: str) -> tuple[str, str] | None:
         """The room and the helper that ``name`` means in a definition, or None for what is no helper."""
@@ -254,7 +250,8 @@ def read_room(path: Path, package: str, prefix: str = "") -> Room:
                 continue
             definitions.append(Definition(names, node, lines, path, package, prefix))
     definitions.sort(key=lambda definition: definition.rows.start if definition.parsed is None else definition.line)
-    return Room(prefix + path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions))
+    own = frozenset(name for definition in definitions for name in definition.names)
+    return Room(prefix + path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions), own)
 
 
 def _definition_rows(lines: list[str]) -> Iterator[range]:

@@ -2,6 +2,7 @@
 
 import ast
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -129,3 +130,14 @@ def test_a_renamed_helper_leaves_parameters_and_variables_of_its_name_alone():
     assert after == text.replace("=params(None)", "=long_params(None)").replace(
         "list(params(link)", "list(long_params(link)"
     )
+
+
+def test_that_every_helper_has_all_that_it_names(tmp_path: Path) -> None:
+    """Each alone, without what nobody names: nothing is undefined, nor defined behind what needs it at import."""
+    for style in ("native", "faithful"):
+        for name in compat_file.helper_names(style=style):
+            text = compat_file.build([name], style=style, said=())
+            (tmp_path / f"{style}_{name}.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
