@@ -100,6 +100,9 @@ LAYERS = {
     "NStepBiRNNReLU": ("None, ", 10),
 }
 CASES = {name: text for name, text in SCRIPTS.items() if "{layer}" not in text}
+CASES["crops in threads that read ahead"] = CASES["crops in a process that reads ahead, over epochs"].replace(
+    "MultiprocessIterator(Crops(), 3, n_processes=1, n_prefetch=3)", "MultithreadIterator(Crops(), 3, n_threads=2)"
+)
 for layer, (states, width) in LAYERS.items():
     CASES[f"dropout inside {layer}"] = SCRIPTS["dropout inside a recurrent layer"].format(
         layer=layer, states=states, width=width

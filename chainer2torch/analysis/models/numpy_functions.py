@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Kind, Lst, Scalar, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Kind, Lst, Ref, Scalar, Tensor, Tup, scalar_type
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
@@ -124,6 +124,9 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
         method = {"amax": "max", "amin": "min"}.get(name, name)
         return array_method(HostArray(first.rank, first.dtype), method, args[1:], keywords)
+    if (scalar := dtype_of(Ref(f"numpy.{name}"))) is not None and len(args) == 1:  # `np.float32(x)`
+        several = isinstance(first, (HostArray, Tensor)) and first.rank != 0 or isinstance(first, (Lst, Tup))
+        return convert(first, scalar) if several else UNKNOWN
     elementwise = _elementwise(name, args)
     if elementwise is not None:
         # `np.exp(x, out=y)` is y, of whatever shape and dtype that is

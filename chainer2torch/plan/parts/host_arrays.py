@@ -60,21 +60,20 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
             for item, own in zip(items, kinds):  # some may be tensors as they are
                 if layer and own != entering(own, layer):
                     wrap(context, decisions, item, tensor_of(context, item))
-        elif (
-            isinstance(kind, Union)
-            and kind != entering(kind, layer)
-            and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered)
-        ):
-            wrap(context, decisions, argument, "compat.from_host(value)")
-        elif kind != entering(kind, layer):
-            wrap(
-                context,
-                decisions,
-                argument,
-                tensors_of(context, argument) if isinstance(kind, Lst) else tensor_of(context, argument),
-            )
-        elif kind == UNKNOWN and comes_from_host(context, argument):
-            wrap(context, decisions, argument, "compat.from_host(value)")
+        elif (template := as_tensor(context, argument, layer)) is not None:
+            wrap(context, decisions, argument, template)
+
+
+def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str | None:
+    """The template that makes a tensor of an argument of a function or link; None: it is one, or nothing is known."""
+    kind = context.analysis.kind(argument)
+    if kind == UNKNOWN:
+        return "compat.from_host(value)" if comes_from_host(context, argument) else None
+    if kind == entering(kind, layer):
+        return None
+    if isinstance(kind, Union) and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
+        return "compat.from_host(value)"
+    return tensors_of(context, argument) if isinstance(kind, Lst) else tensor_of(context, argument)
 
 
 def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:

@@ -13,6 +13,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.parts import older_versions, operators, own_config, values
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.host_arrays import as_tensor
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
 from chainer2torch.plan.parts.names import emit_value
@@ -145,8 +146,9 @@ def _flatten(context: Context, decisions: Decisions, node: ast.Call, axes: int) 
     """``fc(x)``, ``fc(x, n_batch_axes=2)`` of a layer that leaves it to its calls to flatten, as it did in Chainer."""
     kind = context.kind(node.args[0])
     flat = isinstance(kind, Tensor) and kind.rank == axes + 1
+    template = as_tensor(context, node.args[0]) or "value"  # the conversion of an array stands inside
     if not flat:
-        decisions.wrap(node.args[0], f"torch.flatten(value, {axes})")
+        decisions.wrap(node.args[0], f"torch.flatten({template}, {axes})")
     if node.keywords:
         operands = {"layer": context.operand(node.func), "x": context.operand(node.args[0])}
         decisions.replace(node, "layer(x)", operands)

@@ -189,7 +189,8 @@ def _stable_order():
 
 
 def seed_examples(seed):
-    """What reading an example draws in a process of MultiprocessIterator depends on the seed and the example only."""
+    """What reading an example draws in a process or thread of an iterator depends on the seed and the example only."""
+    _seed_threads(seed)
     module = _module("chainer.iterators.multiprocess_iterator")
     cls = getattr(module, "_PrefetchLoop", None)
     if cls is None:
@@ -203,3 +204,23 @@ def seed_examples(seed):
     sampler = getattr(chainer.iterators, "ShuffleOrderSampler", None)
     if sampler is not None:
         sampler.__call__ = lockstep.holding_generator(sampler.__call__)
+
+
+def _seed_threads(seed):
+    """MultithreadIterator: a DataLoader reads in processes instead. The threads are done before the program goes on."""
+    cls = getattr(chainer.iterators, "MultithreadIterator", None)
+    if cls is None:
+        return
+    invoke = cls._invoke_prefetch
+
+    def read(args):
+        dataset, index = args
+        return lockstep.SeededExamples(dataset, seed)[index]
+
+    def invoked(self):
+        invoke(self)
+        if self._next is not None:
+            self._next.wait()
+
+    cls._read = staticmethod(read)
+    cls._invoke_prefetch = invoked

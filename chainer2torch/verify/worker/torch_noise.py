@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy
@@ -126,7 +127,7 @@ def _by_layer(plain: Callable[..., Any], mask: Callable[..., torch.Tensor]) -> C
 
 
 def seed_examples(seed: int) -> None:
-    """What reading an example draws in a DataLoader's worker depends on the seed and the example only."""
+    """What reading an example draws in a DataLoader's worker or a thread depends on the seed and the example only."""
     fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
     init = fetcher.__init__
 
@@ -136,3 +137,19 @@ def seed_examples(seed: int) -> None:
         init(self, dataset, *args, **kwargs)
 
     fetcher.__init__ = seeded_init  # type: ignore[method-assign]
+    _seed_threads(seed)
+
+
+def _seed_threads(seed: int) -> None:
+    """Where an iterator reads examples in threads; they are read before the program goes on, as on Chainer's side."""
+    submit = ThreadPoolExecutor.submit
+
+    def seeded(self: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        dataset = getattr(function, "__self__", None)
+        if getattr(function, "__name__", "") != "__getitem__" or dataset is None or not hasattr(dataset, "__len__"):
+            return submit(self, function, *args, **kwargs)
+        future = submit(self, lockstep.SeededExamples(dataset, seed).__getitem__, *args, **kwargs)
+        wait([future])
+        return future
+
+    ThreadPoolExecutor.submit = seeded  # type: ignore[method-assign]

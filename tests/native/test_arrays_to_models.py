@@ -1,0 +1,77 @@
+"""Arrays of NumPy's that reach a layer through methods of a model: on the CPU they are still arrays there."""
+
+import pytest
+
+from tests.support.native_programs import check
+
+HEAD = """\
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import cuda, optimizers
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 4)
+
+    def hidden(self, x):
+        return F.tanh(self.l1(x))
+
+    def loss(self, x, y):
+        return F.mean((F.sum(self.hidden(x), axis=1) - y) ** 2)
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def load(self):
+        return np.array(self.rows, "f").reshape({shape})
+
+
+gpu = -1
+"""
+PROGRAM = """
+def train(model):
+    x = {array}
+    y = np.random.RandomState(1).uniform(size=5).astype(np.float32)
+    if gpu >= 0:
+        x = cuda.to_gpu(x)
+        y = cuda.to_gpu(y)
+    optimizer = optimizers.SGD(0.1)
+    optimizer.setup(model)
+    seen = []
+    for _ in range(3):
+        loss = model.loss(x, y)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        seen.append(float(loss.array))
+    x = np.zeros((2, 3), "f")
+    seen.append(float(F.sum(model.hidden(x)).array))
+    return seen
+
+
+if gpu > 5:
+    train(Net())
+"""
+ROWS = "[[0.25 * i + j for j in range(3)] for i in range(5)]"
+
+
+@pytest.mark.parametrize("shape", ["(5, 3)", "(5, 3, 1)"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        f"np.float32(np.array({ROWS}))",
+        f"np.float32({ROWS})",
+        f"np.array({ROWS}, 'f')",
+        f"getattr(Rows({ROWS}), 'lo' + 'ad')()",  # nothing is known of it
+    ],
+)
+def test_a_layer_in_a_method_gets_a_tensor(array, shape):
+    code = check(PROGRAM.format(array=array), head=HEAD.format(shape=shape))
+    assert "retain_graph" not in code or "getattr" in array
