@@ -14,12 +14,13 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
 _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
+_GRAD = Ref("chainer.grad")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,6 +226,8 @@ class _Reading:
     def _calls(self, node: ast.AST, state: State) -> None:
         for call in _calls_in(node):
             function = call.func
+            if call.args and self.kind(function) == _GRAD:  # it keeps the graph, and needs all of it
+                self._pass(self._names(call.args[0], state).behind)
             if not isinstance(function, ast.Attribute):
                 continue
             if function.attr == "backward":

@@ -61,6 +61,28 @@ def _backwards(text):
      """,
             ["a.backward(retain_graph=True)", "a.backward()"],
         ),
+        # gradients asked for behind it, in a loop; of another graph
+        (
+            """
+     def f(x, w, c):
+         losses = F.sum(F.tanh(x * w), axis=0)
+         F.mean(losses).backward()
+         norms = [F.sum(chainer.grad([losses[i]], [w])[0]) for i in range(2)]
+         for i in range(2):
+             norms.append(chainer.grad([losses[i]], [w])[0])
+     """,
+            ["torch.mean(losses).backward(retain_graph=True)"],
+        ),
+        (
+            """
+     def f(x, w):
+         a = F.sum(F.tanh(x * w))
+         a.backward()
+         b = F.sum(F.tanh(x * w))
+         g, = chainer.grad([b], [w])
+     """,
+            ["a.backward()"],
+        ),
         # of two branches one runs
         (
             """
