@@ -41,7 +41,7 @@ class ManualScheduleTrigger(IntervalTrigger):
 
     def __call__(self, manager: Any) -> bool:
         last, _ = self._last, super().__call__(manager)
-        self.finished = self._last >= max(self.points)
+        self.finished = self._last >= max(self.points, default=float("inf"))
         return any(last < point <= self._last for point in self.points)
 
     def may_fire(self, iteration: int, epoch_length: int) -> bool:

@@ -10,7 +10,7 @@ import os
 import chainer
 import numpy
 
-from . import batch_order, chainer_double, chainer_gpu, chainer_legacy, chainer_noise, lockstep
+from . import batch_order, chainer_double, chainer_gpu, chainer_legacy, chainer_noise, host_cupy, lockstep
 
 
 def work(job, folder):
@@ -28,6 +28,7 @@ def work(job, folder):
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"]))
+    host_cupy.install()
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()
