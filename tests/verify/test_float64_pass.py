@@ -7,6 +7,7 @@ from pathlib import Path
 import chainer
 import chainer.functions as F
 import numpy as np
+from chainer.datasets import _mnist_helper
 
 from chainer2torch.verify.worker import chainer_double
 from chainer2torch.verify.models.verify_models import verify_models
@@ -24,6 +25,17 @@ def test_chainer_promotes_a_mixture_and_nothing_else():
     assert float(F.mean_absolute_error(*mixed[:2]).array) == 0
     for inputs in ([single, single.array, labels], [double, labels]):
         assert chainer_double._promoted(inputs) is inputs
+
+
+def test_chainers_data_sets_are_scaled_in_float32(monkeypatch):
+    monkeypatch.setattr(chainer, "get_dtype", chainer.get_dtype)
+    monkeypatch.setattr(chainer.global_config, "dtype", np.dtype("float64"))
+    raw = {"x": np.arange(6, dtype="uint8").reshape(2, 3), "y": np.arange(2)}
+    scaled = lambda: _mnist_helper.preprocess_mnist(raw, False, 1, 0.3, None, np.int32, False)  # noqa: E731
+    assert scaled().dtype == np.float64  # what the default dtype makes of it
+    chainer_double._data_sets_in_float32()
+    assert scaled().dtype == np.float32
+    assert chainer.get_dtype() == np.float64 and chainer.get_dtype(np.float16) == np.float16
 
 
 def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):

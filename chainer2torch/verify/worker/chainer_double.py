@@ -6,6 +6,8 @@ Python 3.6 and Chainer 3 and newer.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import sys
+
 import chainer
 import chainer.functions as F
 import numpy
@@ -20,6 +22,7 @@ def install():
     defaults.dtype = numpy.dtype(numpy.float64)
     defaults.install()
     chainer.global_config.dtype = defaults.dtype
+    _data_sets_in_float32()
     concat = convert._concat_arrays
 
     def concat_arrays(*args, **kwargs):
@@ -41,6 +44,20 @@ def install():
             return apply(self, _promoted(inputs))
 
         chainer.FunctionNode.apply = apply_promoted
+
+
+def _data_sets_in_float32():
+    """Chainer's data sets scale images in the default dtype: in float32 here, as the migrated program's do."""
+    get_dtype = getattr(chainer, "get_dtype", None)
+    if get_dtype is None:
+        return
+
+    def by_caller(dtype=None, *args, **kwargs):
+        if dtype is None and sys._getframe(1).f_globals.get("__name__", "").startswith("chainer.datasets."):
+            dtype = numpy.float32
+        return get_dtype(dtype, *args, **kwargs)
+
+    chainer.get_dtype = by_caller
 
 
 def take_float64():

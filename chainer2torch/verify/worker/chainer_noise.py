@@ -64,21 +64,43 @@ def private_streams(seed, unshared=None, repeated=None):
 
 
 def nudge_weights(seed):
-    """Initial weights change in their last bit, up or down: what follows shows how far rounding alone can lead."""
+    """Initial weights change in their last bit, up or down: what follows shows how far rounding alone can lead.
+
+    So do the results of convolutions and matrix products: where two are equal, a maximum takes the first, and
+    another library that rounds by position may take the second.
+    """
     rng = numpy.random.RandomState(seed + 3)
+
+    def nudge(array):
+        array *= (1 + numpy.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)).astype(array.dtype)
 
     def nudged(call):
         def with_another_bit(self, array):
             result = call(self, array)
             if array.dtype.kind == "f":
-                array *= (1 + numpy.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)).astype(array.dtype)
+                nudge(array)
             return result
+
+        return with_another_bit
+
+    def nudged_product(forward):
+        def with_another_bit(self, inputs):
+            outputs = forward(self, inputs)
+            for array in outputs:
+                if isinstance(array, numpy.ndarray) and array.dtype.kind == "f" and array.flags.writeable:
+                    nudge(array)
+            return outputs
 
         return with_another_bit
 
     for cls in chainer_legacy.subclasses(chainer.initializer.Initializer):
         if "__call__" in vars(cls):
             cls.__call__ = nudged(vars(cls)["__call__"])
+    for cls in chainer_legacy.subclasses(getattr(chainer, "FunctionNode", object)):
+        if cls.__module__.startswith("chainer.functions.connection.") and "Grad" not in cls.__name__:
+            for name in ("forward", "forward_cpu"):
+                if name in vars(cls):
+                    setattr(cls, name, nudged_product(vars(cls)[name]))
 
 
 def _module(name):
