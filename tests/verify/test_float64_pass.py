@@ -7,12 +7,11 @@ from pathlib import Path
 import chainer
 import chainer.functions as F
 import numpy as np
-from chainer.datasets import _mnist_helper
 
 from chainer2torch.verify.worker import chainer_double
 from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.outcome import PASSED
-from tests.support import model_batch
+from tests.support import model_batch, synthetic_data
 
 HERE = Path(__file__).resolve().parents[2]
 
@@ -27,14 +26,16 @@ def test_chainer_promotes_a_mixture_and_nothing_else():
         assert chainer_double._promoted(inputs) is inputs
 
 
-def test_chainers_data_sets_are_scaled_in_float32(monkeypatch):
+def test_chainers_data_sets_are_scaled_in_float32(monkeypatch, tmp_path):
+    synthetic_data.write_cifar(tmp_path, 10, 4, 2)
+    monkeypatch.setattr(chainer.dataset.download, "_dataset_root", str(tmp_path))
     monkeypatch.setattr(chainer, "get_dtype", chainer.get_dtype)
     monkeypatch.setattr(chainer.global_config, "dtype", np.dtype("float64"))
-    raw = {"x": np.arange(6, dtype="uint8").reshape(2, 3), "y": np.arange(2)}
-    scaled = lambda: _mnist_helper.preprocess_mnist(raw, False, 1, 0.3, None, np.int32, False)  # noqa: E731
-    assert scaled().dtype == np.float64  # what the default dtype makes of it
+    images, _ = chainer.datasets.get_cifar10(withlabel=False)
+    assert images.dtype == np.float64  # what the default dtype makes of it
     chainer_double._data_sets_in_float32()
-    assert scaled().dtype == np.float32
+    images, _ = chainer.datasets.get_cifar10(withlabel=False)
+    assert images.dtype == np.float32
     assert chainer.get_dtype() == np.float64 and chainer.get_dtype(np.float16) == np.float16
 
 
