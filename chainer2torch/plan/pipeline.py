@@ -124,7 +124,8 @@ PASSES: tuple[Pass, ...] = (
         array_crossings.run,
         # what has been converted for its own sake is not converted again for what it meets
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts")],
-        overrides=[(Part.EDIT, "references")],  # `a // b`: the kinds of both sides are known here
+        # `a // b`: the kinds of both sides are known here; `x.dtype == xp.int32`: one of torch's dtypes
+        overrides=[(Part.EDIT, "references"), (Part.EDIT, "array_modules")],
     ),
     _pass(
         "states",

@@ -339,7 +339,6 @@ def _compare_dtypes(context: Context, decisions: Decisions, sides: list[ast.expr
 def _as_torch_dtype(context: Context, decisions: Decisions, node: ast.expr, kind: Kind) -> None:
     dtype = dtype_of(kind)
     if dtype is not None:
-        with decisions.provided(free=((Part.EDIT, node),)):
-            decisions.replace(node, f"torch.{dtype}", {})
+        decisions.replace(node, f"torch.{dtype}", {})
     elif dtype is None and not is_torch_dtype(kind) and not isinstance(node, ast.Constant):
         wrap(context, decisions, node, "compat.torch_dtype(value)")
