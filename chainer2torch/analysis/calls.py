@@ -172,6 +172,10 @@ class Calls(LibraryCalls):
                 self.feed(func, name, generalized(self.facts.get(default, UNKNOWN)))
         for kind in args[len(names) :]:
             self.escape(kind)
+            if a.vararg is not None:
+                self.feed(func, a.vararg.arg, kind)
+        if a.vararg is not None and rest is not None:
+            self.feed(func, a.vararg.arg, rest)
         self.reads(func, "return")
         return func.returns if func.returns is not None else UNKNOWN if self.widened(func) else BOTTOM
 
@@ -216,6 +220,8 @@ class Calls(LibraryCalls):
                 names = [p.arg for p in option.info.node.args.args]
                 for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:
                     self.feed(option.info, name, UNKNOWN)
+                if option.info.node.args.vararg is not None:
+                    self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
                     self.feed(option.info, ANY_KEYWORD, UNKNOWN)
             elif isinstance(option, (Lst, Dct)):

@@ -20,6 +20,7 @@ from chainer2torch.analysis.interpreter import MAX_VISITS, Environment, Unit
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.mixins import mixed_into_links
+from chainer2torch.analysis.models.fixtures import fixtures
 from chainer2torch.analysis.models.parameters import parameters
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo, Project
 from chainer2torch.analysis.statements import Statements
@@ -84,7 +85,7 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
 
     def _visit_function(self, func: FuncInfo) -> None:
         self.module, self.func = func.module, func
-        env = {**parameters(self, func), **passed(self, func)}
+        env = {**parameters(self, func), **passed(self, func), **fixtures(self, func)}
         self.scopes = (env, *func.scopes)
         if isinstance(func.node, ast.Lambda):
             self.returned(func, self.expr(func.node.body))

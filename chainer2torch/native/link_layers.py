@@ -36,9 +36,16 @@ class Convolution2D(nn.LazyConv2d):
         options = {"stride": stride, "padding": pad, "dilation": dilate, "groups": groups, "bias": not nobias}
         if in_channels is None:
             super().__init__(out_channels, ksize, **options)
+            self._initialize_hook.remove()  # what a class below is called with is not what arrives here
         else:
             nn.Conv2d.__init__(self, in_channels, out_channels, ksize, **options)
         initialized(self, weight=initialW, bias=initial_bias)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """The maps of a batch, convolved."""
+        if is_lazy(self.weight):
+            self.initialize_parameters(input)
+        return super().forward(input)
 
     @classmethod
     def from_params(cls, W: Any, b: Any = None, *args: Any, groups: int = 1, **options: Any) -> Convolution2D:
@@ -79,6 +86,7 @@ class LinearLink(nn.LazyLinear):
             in_size, out_size = None, in_size
         if in_size is None:
             super().__init__(out_size, bias=not nobias)
+            self._initialize_hook.remove()  # what a class below is called with is not what arrives here
         else:
             nn.Linear.__init__(self, in_size, out_size, bias=not nobias)
         initialized(self, weight=initialW, bias=initial_bias)
@@ -88,13 +96,12 @@ class LinearLink(nn.LazyLinear):
         """A layer with a weight and a bias; no ``b`` is a bias of 0."""
         return cls(W.shape[1], W.shape[0], nobias, initialW=W, initial_bias=b)
 
-    def initialize_parameters(self, input: torch.Tensor, n_batch_axes: int = 1) -> None:
-        """Takes the size from a batch."""
-        super().initialize_parameters(input.flatten(n_batch_axes))
-
     def forward(self, input: torch.Tensor, n_batch_axes: int = 1) -> torch.Tensor:
-        """The rows of a batch, transformed."""
-        return F.linear(input.flatten(n_batch_axes), self.weight, self.bias)
+        """The rows of a batch, transformed; the first batch says an ``in_size`` of None."""
+        rows = input.flatten(n_batch_axes)
+        if is_lazy(self.weight):
+            self.initialize_parameters(rows)
+        return F.linear(rows, self.weight, self.bias)
 
 
 class ChainerLayer(nn.Module):

@@ -52,6 +52,24 @@ def test_first_values_of_a_class_of_the_program_are_the_links():
         assert layer.weight.std().item() == pytest.approx((50 * 9) ** -0.5, rel=0.02)
 
 
+def test_the_size_is_of_what_arrives_at_the_layer():
+    class Rows(link_layers.LinearLink):
+        def forward(self, x):
+            return super().forward(x.reshape(-1, x.shape[2])).reshape(*x.shape[:2], -1)
+
+    class Masked(link_layers.Convolution2D):
+        def forward(self, x):
+            return super().forward(torch.cat([x, x[:, :1]], dim=1))
+
+    rows, masked = Rows(None, 5), Masked(None, 4, 3)
+    assert rows(torch.ones(2, 3, 6)).shape == (2, 3, 5) and rows.weight.shape == (5, 6)
+    assert masked(torch.ones(2, 3, 5, 5)).shape == (2, 4, 3, 3) and masked.weight.shape == (4, 4, 3, 3)
+    assert masked.in_channels == 4 and rows.in_features == 6 and (rows.bias == 0).all()
+    again = Rows(None, 5)
+    again.load_state_dict(rows.state_dict())
+    assert torch.equal(again(torch.ones(2, 3, 6)), rows(torch.ones(2, 3, 6)))
+
+
 @pytest.mark.parametrize("n_in", [6, None])
 def test_a_linear_link_flattens_and_keeps_its_class(n_in):
     class Own(link_layers.LinearLink):

@@ -10,7 +10,7 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Lst, Tensor, Unknown
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, HostArray, Inst, Kind, Lst, Tensor, Unknown, options
 from chainer2torch.analysis.models.keyword_parameters import keywords_held
 from chainer2torch.analysis.models.used_parameters import only_meets_functions
 from chainer2torch.analysis.module_index import FuncInfo
@@ -68,14 +68,18 @@ def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     for i, (p, default) in enumerate(zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults])):
         env[p.arg] = _parameter(interpreter, func, i, p.arg, default)
     if a.vararg:
-        env[a.vararg.arg] = Lst(interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func))
+        env[a.vararg.arg] = Lst(interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func, a.vararg.arg))
     if a.kwarg:
         env[a.kwarg.arg] = keywords_held(func)
     return env
 
 
-def _variadic(interpreter: Interpreter, func: FuncInfo) -> Kind:
-    return Tensor() if _is_forward(interpreter, func) else UNKNOWN
+def _variadic(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind:
+    """What ``*args`` holds: what visible calls pass if it is all of one kind of value."""
+    fed = func.params.get(name)
+    if _is_forward(interpreter, func):
+        return Tensor()
+    return fed if fed is not None and all(isinstance(k, (HostArray, Tensor)) for k in options(fed)) else UNKNOWN
 
 
 def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:
