@@ -20,7 +20,6 @@ from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.decision import Part
 from chainer2torch.plan.parts import identity
 from chainer2torch.plan.parts.host_arrays import (
     arguments_as_tensors,
