@@ -17,7 +17,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 
 HOST = "torch.device('cpu')"
-_REGISTERING = frozenset({"init_scope", "add_link", "add_param", "append", "insert", "extend"})
+_REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
+_OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
 
@@ -116,13 +117,21 @@ def _without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
         for cls in analysis.classes.values()
         if analysis.derives(cls, "chainer.Link")
         and not any(
-            isinstance(node, ast.Attribute) and node.attr in _REGISTERING or _hands_links_on(node)
+            _registers(node) or _hands_links_on(node)
             for base in analysis.mro(cls)
             if isinstance(base, ClassInfo)
             for node in ast.walk(base.node)
         )
         and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
     )
+
+
+def _registers(node: ast.AST) -> bool:
+    """``self.init_scope``, ``self.add_link``; ``self.append`` of a list of links, not ``rows.append``."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    own = isinstance(node.value, ast.Call) or isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr in _REGISTERING or own and node.attr in _OF_LISTS
 
 
 def _hands_links_on(node: ast.AST) -> bool:
