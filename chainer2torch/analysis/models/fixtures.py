@@ -45,9 +45,7 @@ def _made(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind | None:
 
 
 def _is_fixture(interpreter: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(
-        interpreter.facts.get(d.func if isinstance(d, ast.Call) else d) == _FIXTURE for d in node.decorator_list
-    )
+    return any(interpreter.facts.get(d.func if isinstance(d, ast.Call) else d) == _FIXTURE for d in node.decorator_list)
 
 
 __all__ = ["fixtures"]
