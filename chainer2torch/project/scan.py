@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project import candidates, files, ignored, notebooks, transaction
+from chainer2torch.project import candidates, files, ignored, notebooks, outward, transaction
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
 from chainer2torch.project.newer_syntax import newer_syntax
@@ -136,6 +136,9 @@ class Project:
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         notes += modernised(rows)
+        notes += [
+            text for tree in self.trees if tree.place for text in outward.note(tree.base, tree.shown, tree.entries)
+        ]
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
