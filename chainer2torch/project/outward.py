@@ -12,7 +12,7 @@ from chainer2torch.project.visible import visible
 _NAMED = 5  # links that a note lists
 
 
-def note(base: Path, shown: str, entries: Iterable[Entry]) -> list[str]:
+def notes(base: Path, shown: str, entries: Iterable[Entry]) -> list[str]:
     """The note about the links of a folder that lead out of it, or to the folder by its full name, or nowhere."""
     found = [visible(f"{shown}{entry.relative} -> {target}") for entry, target in _outward(base, entries)]
     if not found:
