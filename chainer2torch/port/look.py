@@ -78,7 +78,9 @@ def look(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> Look:
         eras=tuple(dict.fromkeys(eras)),
         scripts=tuple(
             Script(path, arguments)
-            for path, text in sorted(texts.items())
+            for path, text in sorted(
+                texts.items(), key=lambda item: ("train" not in PurePosixPath(item[0]).stem, item[0])
+            )
             if path.endswith(".py") and _MAIN.search(text) and (arguments := _arguments(text)) is not None
         ),
         weights=tuple(path for path in others if PurePosixPath(path).suffix.lower() in _WEIGHTS),

@@ -121,8 +121,11 @@ class Stand:
         for compared in self.compared:
             names = [check.name for check in compared.checks if check.status == "not verified"]
             if names and compared.name == MODELS:
+                more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
                 yield Step(
-                    names[0], "not verified: name its arguments and inputs in pyproject.toml (docs/verification.md)"
+                    f"{names[0]}{more}",
+                    "not verified; the command says why, and prints the lines for pyproject.toml that settle it",
+                    shlex.join(["chainer2torch", "verify", "models", str(self.src), str(self.out)]),
                 )
         if not self.report.problems and not self.open:
             yield Step(str(self.out), "commit the copy in place of the original, and open the pull request")

@@ -136,9 +136,8 @@ class Project:
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         notes += modernised(rows)
-        notes += [
-            text for tree in self.trees if tree.place for text in outward.note(tree.base, tree.shown, tree.entries)
-        ]
+        for tree in self.trees:
+            notes += outward.notes(tree.base, tree.shown, tree.entries) if tree.place else []
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
