@@ -15,7 +15,7 @@ from chainer2torch.cli.command import Command
 from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
 from chainer2torch.cli.running import checked, exit_code, extras_of, run, show_problems, write_report
-from chainer2torch.cli.settings import Goal, settings
+from chainer2torch.cli.settings import Goal, settings, version_fields
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
@@ -48,6 +48,7 @@ PAGE = "chainer2torch.html"
 @click.option("--run", "scripts", multiple=True, metavar="'SCRIPT ARGS'", help="Compare a script in lockstep, too.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty and was not made by this command.")
 @click.option("--style", type=click.Choice(STYLES), help="As for migrate.")
+@click.option("--chainer-version", type=options.Version(), metavar="N[.M]", help="As for migrate.")
 @click.option("--no-modernize", is_flag=True, help="As for migrate: leave Python 2 and dropped names as they are.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore).")
 @options.comparing
@@ -60,6 +61,7 @@ def port(
     scripts: tuple[str, ...],
     force: bool,
     style: str | None,
+    chainer_version: tuple[int, int | None] | None,
     no_modernize: bool,
     exclude: tuple[str, ...],
     **comparing: Any,
@@ -75,7 +77,11 @@ def port(
         raise Failure(f"{src}: no such folder")
     chosen = settings((src,), (), (), (), exclude, quiet=True)
     chosen = dataclasses.replace(
-        chosen, style=style or chosen.style, modernize=chosen.modernize and not no_modernize, only=()
+        chosen,
+        style=style or chosen.style,
+        modernize=chosen.modernize and not no_modernize,
+        only=(),
+        **version_fields(chainer_version),
     )
     remembered = state.load(out)
     asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()

@@ -48,6 +48,7 @@ def run(
 
             for tree in project.trees:
                 tree.pin = pinned(tree) if tree.sources else None
+            options = dataclasses.replace(options, chainer_minor=_minor(project))
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
             known = [entry.relative for tree in project.trees for entry in tree.entries]
             analyse(project, _engine(options, rewrite, kinds, progress, known))
@@ -56,6 +57,12 @@ def run(
 
         dependencies.move(project, lambda: _rules(options.rules, options.style).libraries, rewrite)
     return project
+
+
+def _minor(project: Project) -> int | None:
+    """The minor version of Chainer 1 that the requirements ask for, where they agree."""
+    found = {tree.pin.minor if tree.pin is not None else None for tree in project.trees if tree.sources}
+    return found.pop() if len(found) == 1 else None
 
 
 def _style(project: Project, asked: str) -> str:
@@ -96,6 +103,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
             "options": room.Options(
                 options.init,
                 chainer_version=options.chainer_version,
+                chainer_minor=options.chainer_minor,
                 pinned=pinned,
                 kinds=kinds,
                 only=frozenset(options.only),
