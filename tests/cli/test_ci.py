@@ -94,3 +94,18 @@ def test_results_of_verify(tmp_path):
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "v.json").read_text())
     assert result["ok"] and result["checks"][0]["name"] == "chainer.functions.relu" and result["checks"][0]["errors"]
+
+
+def test_one_run_in_several_formats(tmp_path):
+    (tmp_path / "net.py").write_text("import chainer.functions as F\n\n\ndef f(x):\n    return F.no_such_function(x)\n")
+    arguments = ["report", "net.py", "-o", "a.html", "-o", "a.sarif", "-o", "a.xml"]
+    done = run(*arguments, cwd=tmp_path)
+    assert (tmp_path / "a.html").read_text().lower().startswith("<!doctype html>")
+    assert (
+        '"version": "2.1.0"' in (tmp_path / "a.sarif").read_text() and "<testsuites" in (tmp_path / "a.xml").read_text()
+    )
+    assert "written: a.html, a.sarif, a.xml" in done.stderr and done.stdout == ""
+    done = run(*arguments, "--print", "github", cwd=tmp_path)
+    assert done.stdout.startswith("::error file=net.py,line=5")
+    done = run(*arguments, "--format", "json", cwd=tmp_path)
+    assert done.returncode == 2 and "--format is for one -o" in done.stderr
