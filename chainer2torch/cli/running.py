@@ -25,13 +25,19 @@ _LONG_RUN = 20
 
 
 def run(
-    paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False, writing: bool = False
+    paths: tuple[Path, ...],
+    options: Settings,
+    rewrite: bool = True,
+    kinds: bool = False,
+    writing: bool = False,
+    text: bytes | None = None,
 ) -> Project:
     """Finds, reads and analyses the files; LibCST is only imported when something is rewritten.
 
+    ``text`` takes the place of the standard input.
     What a killed run left is finished first when this one writes (in_place.alone); else nothing is read.
     """
-    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
+    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin, text=text)
     if folders := project.interrupted():
         from chainer2torch.cli.in_place import finished
 
