@@ -95,7 +95,9 @@ class Session:
     def _range(self, uri: str, place: Place) -> types.Range:
         start = ServerTextPosition(place.line, place.column)
         end = ServerTextPosition(place.end_line, place.end_column)
-        return self.server.workspace.get_text_document(uri).range_to_client_units(ServerTextRange(start, end))
+        document = self.server.workspace.get_text_document(uri)
+        found: types.Range = document.range_to_client_units(ServerTextRange(start, end))
+        return found
 
     # -- what is explained -----------------------------------------------------------------------------------------
 
