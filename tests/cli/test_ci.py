@@ -1,6 +1,7 @@
 """What continuous integration uses: the ratchet, a share, annotations, code scanning."""
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_the_ratchet(project, command):
     assert new.returncode == 1 and "another_thing" in new.stdout and "no_such_thing" not in new.stdout
     (project / "bad.py").write_text("import chainer\n(\n")
     assert run(command, ".", "--baseline", "../base.json", cwd=project).returncode == 2
+
+
+def test_the_share_is_compared_with_that_of_the_baseline(project):
+    (project / "easy.py").write_text(EASY + "    return F.tanh(x)\n")
+    done = run("report", ".", "--baseline", "../base.json", cwd=project)
+    shares = re.search(r"(\d+\.\d) % need nobody, (\d+\.\d) % then", done.stderr + done.stdout)
+    assert shares and float(shares[1]) > float(shares[2]) > 0
+    checked = run("check", ".", "--baseline", "../base.json", cwd=project)
+    assert "% then" not in checked.stderr, "of what was not migrated nothing is known"
 
 
 def test_a_new_call_that_migrates_is_new_for_check_alone(project):
