@@ -175,15 +175,16 @@ def _compared(
     if asks and not missing:
         if not click.confirm("Compare the models now? This runs the code of both versions.", default=True):
             return (checks.Compared(checks.MODELS, why="you said no"),)
-        if not scripts and found.scripts:
-            for number, script in enumerate(found.scripts[:9], 1):
+        ready = [script for script in found.scripts if not script.needs][:9]
+        if not scripts and ready:
+            for number, script in enumerate(ready, 1):
                 click.echo(f"  {number}. {visible(script.command)}")
             chosen = click.prompt(
                 "Which script to run in lockstep, too (0: none)?",
-                type=click.IntRange(0, min(9, len(found.scripts))),
+                type=click.IntRange(0, len(ready)),
                 default=0,
             )
-            scripts = tuple(script.command for script in found.scripts[chosen - 1 : chosen]) if chosen else ()
+            scripts = tuple(script.command for script in ready[chosen - 1 : chosen]) if chosen else ()
 
     def models(original: Path, copy: Path) -> Any:
         from chainer2torch import verify

@@ -109,7 +109,12 @@ class Stand:
         for script in scripts[:1]:
             yield Step(
                 script.path,
-                "run it in both frameworks in lockstep (this runs the program)",
+                "run it in both frameworks in lockstep (this runs the program)"
+                + (
+                    f"; put what it needs for {', '.join(w for w in script.needs if w[0] != '-')}"
+                    if script.needs
+                    else ""
+                ),
                 f"{again} --run {shlex.quote(script.command)}",
             )
         for path in self.look.weights[:1]:

@@ -260,6 +260,11 @@ def test_comments_that_say_the_same_are_one_task(tmp_path):
         (TRAIN.replace("print 'epoch', args.epoch, net.f", "pass"), ("--epoch", "1", "--gpu", "-1")),
         ("if __name__ == '__main__':\n    main()\n", ()),
         ("args = parser.parse_args()\n", ()),
+        (
+            "p.add_argument('data')\np.add_argument('rest', nargs='*')\np.add_argument('--gpu', required=True)\n"
+            "p.add_argument('--out', '-o', required=True)\np.add_argument('-v', action='store_true')\np.parse_args()\n",
+            ("DATA", "--out", "OUT", "--gpu", "-1"),
+        ),
         ("def main(): pass\n", None),
         ("if __name__ == '__main__':\n    (\n", None),
     ],
@@ -268,7 +273,9 @@ def test_scripts_and_how_they_are_started(tmp_path, text, arguments):
     (tmp_path / "a.py").write_text(text)
     (tree,) = collect([tmp_path]).trees
     found = look.look(tree, {"a.py": text}, ())
-    assert [script.arguments for script in found.scripts] == ([] if arguments is None else [arguments])
+    assert [(*script.needs, *script.arguments) for script in found.scripts] == (
+        [] if arguments is None else [arguments]
+    )
 
 
 def test_what_trains_is_proposed_first():
