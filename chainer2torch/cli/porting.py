@@ -14,8 +14,8 @@ from chainer2torch.cli import options
 from chainer2torch.cli.command import Command
 from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
-from chainer2torch.cli.running import checked, exit_code, extras_of, run, show_problems, write_report
-from chainer2torch.cli.settings import Goal, settings, version_fields
+from chainer2torch.cli.running import asks_nothing, checked, exit_code, extras_of, run, show_problems, write_report
+from chainer2torch.cli.settings import Goal, Settings, settings, version_fields
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
@@ -90,7 +90,7 @@ def port(
     if remembered is None:  # later calls write what this one has looked at, or a little more
         checked(project, changes, chosen)
     stand = _stand(
-        project, changes, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing
+        project, changes, chosen, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing
     )
     report = stand.report
     show_problems(report)
@@ -108,6 +108,7 @@ def port(
 def _stand(
     project: Project,
     changes: list[Change],
+    chosen: Settings,
     src: Path,
     out: Path,
     page: Path,
@@ -141,7 +142,10 @@ def _stand(
     if state.first is None:
         state.first = sum(len(task.places) for task in tasks)
         state.save(out)
-    return summary.Stand(src, out, page, found, report, written, compared, tuple(tasks), importing, state.first)
+    unproved = sum(site.state == "review" and asks_nothing(chosen, tree.style, site.symbol) for site in report.sites)
+    return summary.Stand(
+        src, out, page, found, report, written, compared, tuple(tasks), importing, state.first, unproved
+    )
 
 
 def _modern(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> dict[str, str]:

@@ -156,6 +156,12 @@ def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
     return row.next if row is not None else ""
 
 
+def asks_nothing(options: Settings, style: str, symbol: str) -> bool:
+    """Whether a place for review asks a person nothing: it was not executed, and has no comment in the file."""
+    row = _rules(options.rules, style).find(symbol)
+    return row is not None and row.quiet
+
+
 @functools.lru_cache(maxsize=1)
 def _rules(rule_dirs: tuple[Path, ...], style: str) -> Any:
     from chainer2torch.rules.table import RulesError, load_rules

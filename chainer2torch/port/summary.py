@@ -33,6 +33,7 @@ class Stand:
     tasks: tuple[Task, ...]
     importing: tuple[str, ...]
     first: int
+    unproved: int = 0  # places that ask nothing and were not executed, for want of a GPU most of them
 
     @property
     def open(self) -> bool:
@@ -56,9 +57,12 @@ class Stand:
         migrated = f"{_count(self.written.count, 'file')} written" if self.written.count else "nothing to write"
         if self.written.edited:
             migrated += f", {len(self.written.edited)} kept with your changes"
+        needs = f"{done} of {totals['sites']} places of Chainer need nobody"
+        if self.unproved:  # they have no comment
+            needs += f"; {self.unproved} without a question, but not executed (most need a GPU)"
         lines = [
             ("looked at", f"{self.src}: {self.look.line()}"),
-            ("migrated", f"to {self.out}: {migrated}; {done} of {totals['sites']} places of Chainer need nobody"),
+            ("migrated", f"to {self.out}: {migrated}; {needs}"),
         ]
         lines += [
             ("compared" if not i else "", compared.line()) for i, compared in enumerate(self.compared[:_COMPARED])

@@ -289,3 +289,11 @@ def test_versions_that_the_words_of_files_tell(tmp_path):
     (tree,) = Project(collect([tmp_path]).trees).trees
     texts = {"a.py": "model = FunctionSet()\n", "b.py": textwrap.dedent("with self.init_scope():\n    pass\n")}
     assert look.look(tree, texts, ()).eras == ("1", "2 or later")
+
+
+def test_what_needs_a_gpu_is_counted_apart(project):
+    (project / "gpu.py").write_text("from chainer.backends import cuda\n\n\ndef f(x):\n    return cuda.empty((2,))\n")
+    line = port("--no-verify", status=1).splitlines()[1]
+    assert line.endswith("places of Chainer need nobody; 1 without a question, but not executed (most need a GPU)"), (
+        line
+    )
