@@ -1,4 +1,4 @@
-"""``get_array_module(inputs)``, the tuple not unpacked: NumPy in Chainer, which works on its arrays but not on tensors."""
+"""``get_array_module(inputs)``, the tuple not unpacked: NumPy in Chainer, which works on its arrays, not on tensors."""
 
 import sys
 import types
