@@ -8,6 +8,7 @@ mkdocs runs it as a hook; the pages are in no repository.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,16 @@ from chainer2torch.rules.table import Row, Rules, load_rules
 ROOT = Path(__file__).resolve().parent.parent
 STATES = ("exact", "close", "review", "manual")
 MARKS = "<!-- coverage: made by docs/generate.py -->", "<!-- end of coverage -->"
+# what other programs may call
+API = {
+    "chainer2torch": ("engine.py", ("migrate_source",)),
+    "chainer2torch.engine": ("engine.py", ("migrate_sources", "FileResult")),
+    "chainer2torch.plan.options": ("plan/options.py", ("Options",)),
+    "chainer2torch.verify, models": ("verify/models/verify_models.py", ("verify_models",)),
+    "chainer2torch.verify, scripts": ("verify/script/verify_script.py", ("verify_script",)),
+    "chainer2torch.verify, rules": ("verify/rules/verify_rules.py", ("verify_rules",)),
+    "chainer2torch.weights": ("weights.py", ("load_npz", "save_npz", "convert")),
+}
 # what the README counts: the public names directly below these
 AREAS = {
     "functions": ("chainer.functions.",),
@@ -85,7 +96,13 @@ def pages(rules: Rules) -> dict[str, str]:
     tables: dict[str, list[Row]] = {}
     for _, row in sorted(rules.every.items()):
         tables.setdefault(row.table.removesuffix(".toml"), []).append(row)
-    made = {"codes.md": codes_page(), "formats.md": formats_page(), "differences.md": differences_page()}
+    made = {
+        "codes.md": codes_page(),
+        "formats.md": formats_page(),
+        "differences.md": differences_page(),
+        "cookbook.md": cookbook_page(),
+        "api.md": api_page(),
+    }
     listed = []
     for table, rows in sorted(tables.items()):
         name = f"rules/{table.replace('/', '-')}.md"
@@ -108,6 +125,58 @@ def pages(rules: Rules) -> dict[str, str]:
         ]
     )
     return made
+
+
+def cookbook_page() -> str:
+    """The programs of docs/cookbook, before and after: what stands there is made when the site is built."""
+    from chainer2torch.engine import Options, migrate_sources
+
+    programs = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/cookbook").glob("*.py"))}
+    lines = [
+        "# Cookbook",
+        "",
+        "Small programs of the usual kinds, as they are written for Chainer and as they come out. The tests run each "
+        "of them in both frameworks, from the same weights and batches, and compare the losses of every step "
+        "(the last one needs several GPUs, and is only read). "
+        "They lie in docs/cookbook: `chainer2torch migrate docs/cookbook -o out` does all of this page.",
+        "",
+    ]
+    for name in ("gan", "seq2seq", "detection", "reinforcement", "own_functions", "multi_gpu"):
+        text = programs[f"{name}.py"]
+        after = migrate_sources({f"{name}.py": text}, options=Options(style="native"))[f"{name}.py"].code
+        title, _, prose = ast.get_docstring(ast.parse(text), clean=True).partition("\n")  # type: ignore[union-attr]
+        lines += [f"## {title}", "", prose.strip(), ""]
+        for heading, code in (("Before", text), ("After", after)):
+            lines += [f"### {heading}: {name}.py", "", "```python", code.split('"""', 2)[2].strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def api_page() -> str:
+    """What other programs may call: the names that stay, with their signatures and docstrings."""
+    lines = [
+        "# From Python",
+        "",
+        "Few programs need more than the command line. What is listed here keeps its name and its arguments within a "
+        "minor version; everything else may change.",
+        "",
+    ]
+    for module, (path, names) in API.items():
+        lines += [f"## `{module}`", ""]
+        # read and not imported: what verification needs is not installed where the site is built
+        tree = ast.parse((ROOT / "chainer2torch" / path).read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
+                lines += [f"### `{node.name}`", "", "```python", _declared(node), "```", ""]
+                lines += [(ast.get_docstring(node) or "").replace("``", "`"), ""]
+    return "\n".join(lines)
+
+
+def _declared(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """The signature of a function, or the fields of a data class."""
+    if isinstance(node, ast.FunctionDef):
+        return f"{node.name}({ast.unparse(node.args)})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+    fields = [ast.unparse(part) for part in node.body if isinstance(part, ast.AnnAssign)]
+    return "\n    ".join([f"class {node.name}:", *fields])
 
 
 def differences_page() -> str:

@@ -58,6 +58,7 @@ for command in (
     reporting.report,
     lookup.rules,
     lookup.explain,
+    lookup.lsp,
     programs.weights,
     programs.trace_command,
     programs.verify,

@@ -11,9 +11,9 @@ from click.shell_completion import CompletionItem
 from chainer2torch.report import formats
 
 if TYPE_CHECKING:  # older versions of click have no parameter there when the program runs
-    _Word = click.ParamType[str]
+    Word = click.ParamType[str]
 else:
-    _Word = click.ParamType
+    Word = click.ParamType
 
 
 class Command(click.Command):
@@ -59,7 +59,7 @@ def write_examples(examples: Sequence[tuple[str, str]], formatter: click.HelpFor
                 formatter.write_text(meaning)
 
 
-class FormatName(_Word):
+class FormatName(Word):
     """The name of a report format: what is registered in report/formats when the command runs."""
 
     name = "format"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,6 +33,7 @@ class Config:
     modernize: bool = True
     self_check: bool = True
     chainer_version: int | None = None
+    chainer_minor: int | None = None
     baseline: Path | None = None
     fail_under: float | None = None
 
@@ -44,12 +46,13 @@ _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "jobs": (int, "a whole number"),
     "init": (str, "'chainer' or 'torch'"),
     "style": (str, "'native' or 'faithful'"),
-    "chainer-version": (int, "a number from 1 to 7"),
+    "chainer-version": ((int, str), 'a number from 1 to 7, or a version in quotes, such as "1.8"'),
     "baseline": (str, "a path"),
     "parallel-updater": (str, "'ddp' or 'single'"),
     "fail-under": ((int, float), "a number from 0 to 100"),
     "self-check": (bool, "true or false"),
 }
+_VERSION = re.compile(r"v?([1-7])(?:\.(\d+)(?:\.\w+)*)?")
 _KEYS = (*_LISTS, *_VALUES, "verify")  # [tool.chainer2torch.verify] belongs to chainer2torch.verify
 
 
@@ -115,8 +118,22 @@ def read(path: Path) -> Config:
     values = {key: _value(path, key, table[key]) for key in _VALUES if key in table}
     if "baseline" in values:
         values["baseline"] = path.parent / values["baseline"]
+    if "chainer-version" in values:
+        values["chainer-version"], values["chainer-minor"] = version_of(str(values["chainer-version"]))
     fields: dict[str, Any] = {**lists, **{key.replace("-", "_"): value for key, value in values.items()}}
     return Config(rules=rules, **fields)
+
+
+def version_of(text: str) -> tuple[int, int | None]:
+    """A version of Chainer: ``1.8.2`` is (1, 8), ``5`` is (5, None). ValueError for what is none."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no version of Chainer: they go from 1 to 7, with a minor version as in 1.8")
+    return int(match[1]), int(match[2]) if match[2] else None
+
+
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text.strip()) is not None
 
 
 def _value(path: Path, key: str, value: Any) -> Any:
@@ -124,7 +141,7 @@ def _value(path: Path, key: str, value: Any) -> Any:
     right = isinstance(value, types) and isinstance(value, bool) == (types is bool)
     right = right and (key != "parallel-updater" or value in ("ddp", "single")) and (key != "style" or value in STYLES)
     right = right and (key != "init" or value in ("chainer", "torch")) and (key != "fail-under" or 0 <= value <= 100)
-    if not right or key == "jobs" and value < 0 or key == "chainer-version" and not 1 <= value <= 7:
+    if not right or key == "jobs" and value < 0 or key == "chainer-version" and not _is_version(str(value)):
         raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be {meaning}, not {value!r}")
     return value
 

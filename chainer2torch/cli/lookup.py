@@ -30,6 +30,25 @@ def rules(name: str | None, rule_dirs: tuple[Path, ...]) -> int:
     return _printed(lambda: reference.rules_text(name, rule_dirs))
 
 
+@click.command(
+    cls=Command,
+    examples=[
+        ("chainer2torch lsp", "What an editor starts; it speaks the Language Server Protocol on its pipes."),
+    ],
+)
+def lsp() -> int:
+    """Serve an editor: places of Chainer as you type, what they become, and quick fixes.
+
+    Needs pygls: pip install 'chainer2torch[lsp]'. How editors start it: docs/editors.md.
+    """
+    try:
+        from chainer2torch.cli.editors import server
+    except ImportError as error:
+        raise Failure(f"{error.name} is not installed: pip install 'chainer2torch[lsp]'") from None
+    server.serve()
+    return DONE
+
+
 def _printed(text: Callable[[], str]) -> int:
     try:
         click.echo(text(), nl=False)

@@ -137,8 +137,9 @@ def _migrate(
     elif write:
         output.write_back(project, wanted, force)
     else:
-        for line in output.patch(wanted):
-            click.echo(_coloured(line), nl=False)
+        brief = sys.stdout.isatty()  # else it is a file or a program that gets the patch
+        for line in output.patch(wanted, brief):
+            click.echo(_coloured(line) if brief else line, nl=False)
     report = project.report(migrated=True).filtered(settings.select, settings.ignore)
     report.written = out is not None or write
     show_problems(report)
@@ -158,9 +159,10 @@ def _migrate(
     return exit_code(report, report.something_left() or (not report.written and bool(wanted)))
 
 
-def _coloured(line: str) -> str:
-    """A line of a patch as git shows it on a terminal; in a pipe, or where NO_COLOR is set, as it is."""
-    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+def _coloured(raw: bytes) -> str:
+    """A line of a patch as git shows it on a terminal; where NO_COLOR is set, without colours."""
+    line = raw.decode("utf-8", "replace")
+    if os.environ.get("NO_COLOR"):
         return line
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
     head = line.startswith(("+++ ", "--- "))

@@ -10,12 +10,28 @@ from typing import Any
 
 import click
 
-from chainer2torch.cli import completion, settings
+from chainer2torch.cli import completion, config, settings
+from chainer2torch.cli.command import Word
 from chainer2torch.cli.settings import Goal
 from chainer2torch.rules.stage_names import STYLES
 
 PATH = click.Path(path_type=Path)
 Function = Callable[..., Any]
+
+
+class Version(Word):
+    """A version of Chainer: the major one, and the minor one where it is said."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The pair of numbers."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return config.version_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def sources(command: Function) -> Function:
@@ -32,14 +48,14 @@ def sources(command: Function) -> Function:
         no_gitignore: bool,
         stdin_filename: str,
         jobs: int | None,
-        chainer_version: int | None,
+        chainer_version: tuple[int, int | None] | None,
         style: str | None,
         **rest: Any,
     ) -> Any:
         chosen = settings.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore, stdin_filename)
         chosen = dataclasses.replace(
             chosen,
-            chainer_version=chainer_version or chosen.chainer_version,
+            **settings.version_fields(chainer_version),
             style=style or chosen.style,
             jobs=chosen.jobs if jobs is None else jobs,
         )
@@ -62,9 +78,10 @@ def sources(command: Function) -> Function:
         ),
         click.option(
             "--chainer-version",
-            type=click.IntRange(1, 7),
-            metavar="N",
-            help="The version of Chainer that the code is for (default: the words of each file tell).",
+            type=Version(),
+            metavar="N[.M]",
+            help="The version of Chainer that the code is for, such as 1.8 or 5 (default: the words of each file and "
+            "the requirements tell).",
         ),
         click.option(
             "--style",

@@ -14,8 +14,8 @@ from chainer2torch.cli import options
 from chainer2torch.cli.command import Command
 from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
-from chainer2torch.cli.running import checked, exit_code, extras_of, run, show_problems, write_report
-from chainer2torch.cli.settings import Goal, settings
+from chainer2torch.cli.running import asks_nothing, checked, exit_code, extras_of, run, show_problems, write_report
+from chainer2torch.cli.settings import Goal, Settings, settings, version_fields
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
@@ -48,6 +48,7 @@ PAGE = "chainer2torch.html"
 @click.option("--run", "scripts", multiple=True, metavar="'SCRIPT ARGS'", help="Compare a script in lockstep, too.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty and was not made by this command.")
 @click.option("--style", type=click.Choice(STYLES), help="As for migrate.")
+@click.option("--chainer-version", type=options.Version(), metavar="N[.M]", help="As for migrate.")
 @click.option("--no-modernize", is_flag=True, help="As for migrate: leave Python 2 and dropped names as they are.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore).")
 @options.comparing
@@ -60,6 +61,7 @@ def port(
     scripts: tuple[str, ...],
     force: bool,
     style: str | None,
+    chainer_version: tuple[int, int | None] | None,
     no_modernize: bool,
     exclude: tuple[str, ...],
     **comparing: Any,
@@ -75,7 +77,11 @@ def port(
         raise Failure(f"{src}: no such folder")
     chosen = settings((src,), (), (), (), exclude, quiet=True)
     chosen = dataclasses.replace(
-        chosen, style=style or chosen.style, modernize=chosen.modernize and not no_modernize, only=()
+        chosen,
+        style=style or chosen.style,
+        modernize=chosen.modernize and not no_modernize,
+        only=(),
+        **version_fields(chainer_version),
     )
     remembered = state.load(out)
     asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
@@ -84,7 +90,7 @@ def port(
     if remembered is None:  # later calls write what this one has looked at, or a little more
         checked(project, changes, chosen)
     stand = _stand(
-        project, changes, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing
+        project, changes, chosen, src, out, page or out / PAGE, remembered, force, no_verify, scripts, asks, comparing
     )
     report = stand.report
     show_problems(report)
@@ -102,6 +108,7 @@ def port(
 def _stand(
     project: Project,
     changes: list[Change],
+    chosen: Settings,
     src: Path,
     out: Path,
     page: Path,
@@ -135,7 +142,10 @@ def _stand(
     if state.first is None:
         state.first = sum(len(task.places) for task in tasks)
         state.save(out)
-    return summary.Stand(src, out, page, found, report, written, compared, tuple(tasks), importing, state.first)
+    unproved = sum(site.state == "review" and asks_nothing(chosen, tree.style, site.symbol) for site in report.sites)
+    return summary.Stand(
+        src, out, page, found, report, written, compared, tuple(tasks), importing, state.first, unproved
+    )
 
 
 def _modern(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> dict[str, str]:
@@ -169,15 +179,16 @@ def _compared(
     if asks and not missing:
         if not click.confirm("Compare the models now? This runs the code of both versions.", default=True):
             return (checks.Compared(checks.MODELS, why="you said no"),)
-        if not scripts and found.scripts:
-            for number, script in enumerate(found.scripts[:9], 1):
+        ready = [script for script in found.scripts if not script.needs][:9]
+        if not scripts and ready:
+            for number, script in enumerate(ready, 1):
                 click.echo(f"  {number}. {visible(script.command)}")
             chosen = click.prompt(
                 "Which script to run in lockstep, too (0: none)?",
-                type=click.IntRange(0, min(9, len(found.scripts))),
+                type=click.IntRange(0, len(ready)),
                 default=0,
             )
-            scripts = tuple(script.command for script in found.scripts[chosen - 1 : chosen]) if chosen else ()
+            scripts = tuple(script.command for script in ready[chosen - 1 : chosen]) if chosen else ()
 
     def models(original: Path, copy: Path) -> Any:
         from chainer2torch import verify

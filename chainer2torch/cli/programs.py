@@ -77,6 +77,7 @@ def trace_command(script: tuple[str, ...], out: Path, **chosen: Any) -> int:
     short_help="Run both versions, under Chainer and PyTorch, and compare.",
     examples=[
         ("chainer2torch verify script src out -- train.py --epoch 1", "The losses of both versions, step by step."),
+        ("chainer2torch verify script src out -- train.ipynb", "A notebook, cell after cell."),
         ("chainer2torch verify models src out", "Values and gradients of models."),
     ],
 )

@@ -42,12 +42,22 @@ def check(paths: tuple[Path, ...], settings: Settings, form: str, goal: Goal, ki
     examples=[
         ("chainer2torch report src", "Every site, and a summary."),
         ("chainer2torch report src -o report.html", "A page to look at; the ending says in which format."),
+        ("chainer2torch report src -o report.html -o report.sarif", "Two formats of one run."),
         ("chainer2torch report src --format github", "Marks on a pull request."),
         ("chainer2torch report src --fail-under 95", "Fail when too small a share is exact or close."),
     ],
 )
 @click.option("--format", "form", type=FormatName(), help="Default: by the ending of -o, else text.")
-@click.option("-o", "--output", "out", type=PATH, metavar="FILE", help="Write the report here.")
+@click.option(
+    "-o",
+    "--output",
+    "outs",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Write the report here; several times for several formats of one run.",
+)
+@click.option("--print", "printed", type=FormatName(), help="Print this format, too, where there is a -o.")
 @click.option(
     "--verify",
     "verified",
@@ -58,9 +68,19 @@ def check(paths: tuple[Path, ...], settings: Settings, form: str, goal: Goal, ki
 )
 @options.goal
 @options.sources
-def report(paths: tuple[Path, ...], settings: Settings, form: str | None, out: Path | None, goal: Goal) -> int:
+def report(
+    paths: tuple[Path, ...],
+    settings: Settings,
+    form: str | None,
+    outs: tuple[Path, ...],
+    printed: str | None,
+    goal: Goal,
+) -> int:
     """What a migration would do: every Chainer site and its state."""
-    return _report(paths, settings, form, out, goal.over(settings.goal))
+    if form and len(outs) > 1:
+        raise click.UsageError("--format is for one -o; the endings of several say which formats they are")
+    files = [(path, form or format_for(path)) for path in outs]
+    return _report(paths, settings, files, printed if outs else printed or form or "text", goal.over(settings.goal))
 
 
 def _kinds(paths: tuple[Path, ...], settings: Settings) -> int:
@@ -98,21 +118,22 @@ def _check(paths: tuple[Path, ...], settings: Settings, form: str, goal: Goal) -
     return exit_code(report, _missed(report, extras, goal, found, settings.quiet))
 
 
-def _report(paths: tuple[Path, ...], settings: Settings, form: str | None, out: Path | None, goal: Goal) -> int:
-    """What a migration would do, in the format that is asked for."""
+def _report(
+    paths: tuple[Path, ...], settings: Settings, files: list[tuple[Path, str]], printed: str | None, goal: Goal
+) -> int:
+    """What a migration would do, in the formats that are asked for: the files, and one on the terminal."""
     from chainer2torch.report import formats, terminal
 
-    form = form or (format_for(out) if out else "text")
     result = run(paths, settings).report(migrated=True).filtered(settings.select, settings.ignore)
     extras = extras_of(result, settings, goal)
     show_problems(result)
-    if out is not None:
-        write_report(out, form, result, extras)
-        if not settings.quiet:
-            terminal.show(terminal.summary(result, "", extras), sys.stderr)
-            click.echo(f"written: {out}", err=True)
-    else:
-        terminal.show(formats.render(form, result, extras), sys.stdout)
+    for path, form in files:
+        write_report(path, form, result, extras)
+    if printed:
+        terminal.show(formats.render(printed, result, extras), sys.stdout)
+    if files and not settings.quiet:
+        terminal.show(terminal.summary(result, "", extras), sys.stderr)
+        click.echo(f"written: {', '.join(str(path) for path, _ in files)}", err=True)
     return exit_code(result, _missed(result, extras, goal, result.something_left(), settings.quiet))
 
 

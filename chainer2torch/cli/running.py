@@ -25,13 +25,19 @@ _LONG_RUN = 20
 
 
 def run(
-    paths: tuple[Path, ...], options: Settings, rewrite: bool = True, kinds: bool = False, writing: bool = False
+    paths: tuple[Path, ...],
+    options: Settings,
+    rewrite: bool = True,
+    kinds: bool = False,
+    writing: bool = False,
+    text: bytes | None = None,
 ) -> Project:
     """Finds, reads and analyses the files; LibCST is only imported when something is rewritten.
 
+    ``text`` takes the place of the standard input.
     What a killed run left is finished first when this one writes (in_place.alone); else nothing is read.
     """
-    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin)
+    project = collect(paths, options.exclude, gitignore=options.gitignore, stdin=options.stdin, text=text)
     if folders := project.interrupted():
         from chainer2torch.cli.in_place import finished
 
@@ -48,6 +54,7 @@ def run(
 
             for tree in project.trees:
                 tree.pin = pinned(tree) if tree.sources else None
+            options = dataclasses.replace(options, chainer_minor=_minor(project))
         with shown(count, wanted=count > _LONG_RUN and not options.quiet) as progress:
             known = [entry.relative for tree in project.trees for entry in tree.entries]
             analyse(project, _engine(options, rewrite, kinds, progress, known))
@@ -56,6 +63,12 @@ def run(
 
         dependencies.move(project, lambda: _rules(options.rules, options.style).libraries, rewrite)
     return project
+
+
+def _minor(project: Project) -> int | None:
+    """The minor version of Chainer 1 that the requirements ask for, where they agree."""
+    found = {tree.pin.minor if tree.pin is not None else None for tree in project.trees if tree.sources}
+    return found.pop() if len(found) == 1 else None
 
 
 def _style(project: Project, asked: str) -> str:
@@ -96,6 +109,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
             "options": room.Options(
                 options.init,
                 chainer_version=options.chainer_version,
+                chainer_minor=options.chainer_minor,
                 pinned=pinned,
                 kinds=kinds,
                 only=frozenset(options.only),
@@ -140,6 +154,12 @@ def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
     """What the rule of a symbol tells a person to do."""
     row = _rules(rule_dirs, style).find(symbol)
     return row.next if row is not None else ""
+
+
+def asks_nothing(options: Settings, style: str, symbol: str) -> bool:
+    """Whether a place for review asks a person nothing: it was not executed, and has no comment in the file."""
+    row = _rules(options.rules, style).find(symbol)
+    return row is not None and row.quiet
 
 
 @functools.lru_cache(maxsize=1)

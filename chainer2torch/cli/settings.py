@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from chainer2torch.cli import config
 from chainer2torch.cli.errors import Failure
@@ -40,6 +41,7 @@ class Settings:
     stdin: str = "stdin.py"
     trace: Path | None = None
     chainer_version: int | None = None
+    chainer_minor: int | None = None
     jobs: int = 0
     init: str = "chainer"
     only: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ def settings(
         gitignore and base.gitignore,
         stdin,
         chainer_version=base.chainer_version,
+        chainer_minor=base.chainer_minor,
         jobs=base.jobs,
         init=base.init,
         only=base.only,
@@ -88,6 +91,11 @@ def settings(
         self_check=base.self_check,
         goal=Goal(base.baseline, base.fail_under),
     )
+
+
+def version_fields(version: tuple[int, int | None] | None) -> dict[str, Any]:
+    """What a version on the command line changes: nothing, where none was given."""
+    return {} if version is None else {"chainer_version": version[0], "chainer_minor": version[1]}
 
 
 def _known(beginning: str) -> None:

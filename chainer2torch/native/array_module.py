@@ -134,7 +134,7 @@ def array_module(*args: Any) -> Any:
 
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
-    for arg in args:
+    for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
         if isinstance(arg, (Tensor, torch.nn.Module, torch.device)):
             return ArrayModule(device_of(arg))
         if isinstance(arg, str):

@@ -108,7 +108,10 @@ class Decisions:
         if difference:
             state = "close" if state == "exact" else state
             site = dataclasses.replace(site, state=state, difference=difference)
-        self._into.append(Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet))
+        once = row.next if row is not None and row.once else ""
+        self._into.append(
+            Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
+        )
 
     def refine(self, node: ast.AST, row: Row | None, state: str, message: str, code: str = "", *, of: str = "") -> None:
         """Says more of a reference that another pass has decided, unless that one left it for a person.

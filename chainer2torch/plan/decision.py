@@ -58,6 +58,7 @@ class Decision:
     refines: bool = False
     of: str = ""
     quiet: bool = False  # the report says it; no marker in the file
+    once: str = ""  # the first place of a file that asks this has a marker
 
     def claims(self) -> tuple[Claim, ...]:
         """The parts of the node that this decision takes."""

@@ -52,6 +52,7 @@ class Ledger:
         self.sites: dict[ast.AST, Site] = {}
         self.kept: dict[ast.AST, Site] = {}  # references that another stage migrates
         self.comments: dict[ast.AST, Comment] = {}  # the markers above sites for a person
+        self._questions: dict[str, ast.AST] = {}  # what is asked once a file, and where
         self.consumed: set[ast.AST] = set()  # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
         self.removed: set[ast.AST] = set()  # subtrees that disappear with an edit
@@ -153,7 +154,7 @@ class Ledger:
         present = self.sites.get(decision.node)
         if not decision.refines:
             if present is None:
-                self._put(decision.node, site, decision.advice, decision.quiet)
+                self._put(decision.node, site, decision.advice, decision.quiet or self._asked(decision))
             return
         if present is None or present.state == "manual" or decision.of not in ("", present.symbol):
             return
@@ -173,6 +174,13 @@ class Ledger:
         self.comments.pop(node, None)
         if site.state in ("manual", "review") and not quiet:
             self.comments[node] = self._marker(node, site, advice)
+
+    def _asked(self, decision: Decision) -> bool:
+        """Whether an earlier place of the file asks the same."""
+        if not decision.once or decision.site is None or decision.site.state != "review":
+            return False
+        first = self._questions.setdefault(decision.once, decision.node)
+        return first is not decision.node
 
     def _tell(self, node: ast.AST) -> None:
         root = node

@@ -11,6 +11,7 @@ class Options:
 
     init: str = "chainer"
     chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
+    chainer_minor: int | None = None  # the minor version, where a file is of version 1; None: nothing tells
     pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
     kinds: bool = False  # also list what was inferred
     style: str = "faithful"  # or "native": plain PyTorch, with the differences that docs/differences.md declares

@@ -32,11 +32,12 @@ class Script:
 
     path: str
     arguments: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # what a person has to fill in: arguments that have to be given, in capitals
 
     @property
     def command(self) -> str:
         """As it is typed."""
-        return shlex.join([self.path, *self.arguments])
+        return shlex.join([self.path, *self.needs, *self.arguments])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +78,10 @@ def look(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> Look:
         pin=f"{tree.pin.major} ({tree.pin.path})" if tree.pin is not None else "",
         eras=tuple(dict.fromkeys(eras)),
         scripts=tuple(
-            Script(path, arguments)
-            for path, text in sorted(texts.items())
+            Script(path, *arguments)
+            for path, text in sorted(
+                texts.items(), key=lambda item: ("train" not in PurePosixPath(item[0]).stem, item[0])
+            )
             if path.endswith(".py") and _MAIN.search(text) and (arguments := _arguments(text)) is not None
         ),
         weights=tuple(path for path in others if PurePosixPath(path).suffix.lower() in _WEIGHTS),
@@ -86,22 +89,45 @@ def look(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> Look:
     )
 
 
-def _arguments(text: str) -> tuple[str, ...] | None:
-    """How a short run is started, by the names of the script's options; None for what is no program."""
+def _arguments(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """How a short run is started, by the names of the script's options, and what has to be filled in.
+
+    None for what is no program.
+    """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    named = {
-        argument.value
+    added = [
+        node
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
-        for argument in node.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
+    names = {
+        node: [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)] for node in added
     }
+    named = {name for listed in names.values() for name in listed}
     short = next(((option, value) for option, value in _SHORT if option in named), ())
     device = next(((option, value) for option, value in _ON_CPU if option in named), ())
-    return (*short, *device)
+    needs = [word for node in sorted(added, key=lambda node: node.lineno) for word in _needed(node, names[node])]
+    return (*short, *device), tuple(needs)
+
+
+def _needed(call: ast.Call, names: list[str]) -> tuple[str, ...]:
+    """An argument that has to be given: one without dashes and not optional, or an option that is required."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if not names or "action" in given:
+        return ()
+    name = max(names, key=len)
+    if not name.startswith("-"):
+        nargs = given.get("nargs")
+        optional = isinstance(nargs, ast.Constant) and nargs.value in ("?", "*")
+        return () if optional else (name.upper(),)
+    required = given.get("required")
+    if name in {option for option, _ in (*_SHORT, *_ON_CPU)}:
+        return ()
+    wanted = isinstance(required, ast.Constant) and required.value is True
+    return (name, name.lstrip("-").upper()) if wanted else ()
 
 
 def _count(number: int, noun: str, nouns: str = "") -> str:

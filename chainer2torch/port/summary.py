@@ -33,6 +33,7 @@ class Stand:
     tasks: tuple[Task, ...]
     importing: tuple[str, ...]
     first: int
+    unproved: int = 0  # places that ask nothing and were not executed, for want of a GPU most of them
 
     @property
     def open(self) -> bool:
@@ -56,9 +57,12 @@ class Stand:
         migrated = f"{_count(self.written.count, 'file')} written" if self.written.count else "nothing to write"
         if self.written.edited:
             migrated += f", {len(self.written.edited)} kept with your changes"
+        needs = f"{done} of {totals['sites']} places of Chainer need nobody"
+        if self.unproved:  # they have no comment
+            needs += f"; {self.unproved} without a question, but not executed (most need a GPU)"
         lines = [
             ("looked at", f"{self.src}: {self.look.line()}"),
-            ("migrated", f"to {self.out}: {migrated}; {done} of {totals['sites']} places of Chainer need nobody"),
+            ("migrated", f"to {self.out}: {migrated}; {needs}"),
         ]
         lines += [
             ("compared" if not i else "", compared.line()) for i, compared in enumerate(self.compared[:_COMPARED])
@@ -109,7 +113,12 @@ class Stand:
         for script in scripts[:1]:
             yield Step(
                 script.path,
-                "run it in both frameworks in lockstep (this runs the program)",
+                "run it in both frameworks in lockstep (this runs the program)"
+                + (
+                    f"; put what it needs for {', '.join(w for w in script.needs if w[0] != '-')}"
+                    if script.needs
+                    else ""
+                ),
                 f"{again} --run {shlex.quote(script.command)}",
             )
         for path in self.look.weights[:1]:
@@ -121,8 +130,11 @@ class Stand:
         for compared in self.compared:
             names = [check.name for check in compared.checks if check.status == "not verified"]
             if names and compared.name == MODELS:
+                more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
                 yield Step(
-                    names[0], "not verified: name its arguments and inputs in pyproject.toml (docs/verification.md)"
+                    f"{names[0]}{more}",
+                    "not verified; the command says why, and prints the lines for pyproject.toml that settle it",
+                    shlex.join(["chainer2torch", "verify", "models", str(self.src), str(self.out)]),
                 )
         if not self.report.problems and not self.open:
             yield Step(str(self.out), "commit the copy in place of the original, and open the pull request")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project import candidates, files, ignored, notebooks, transaction
+from chainer2torch.project import candidates, files, ignored, notebooks, outward, transaction
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
 from chainer2torch.project.newer_syntax import newer_syntax
@@ -70,6 +70,9 @@ class PinLike(Protocol):
 
     @property
     def major(self) -> int: ...
+
+    @property
+    def minor(self) -> int | None: ...
 
     @property
     def path(self) -> str: ...
@@ -136,17 +139,25 @@ class Project:
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         notes += modernised(rows)
+        for tree in self.trees:
+            notes += outward.notes(tree.base, tree.shown, tree.entries) if tree.place else []
         return Report(
             rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
         )
 
 
 def collect(
-    paths: Iterable[Path], exclude: Iterable[str] = (), *, gitignore: bool = True, stdin: str = STDIN_NAME
+    paths: Iterable[Path],
+    exclude: Iterable[str] = (),
+    *,
+    gitignore: bool = True,
+    stdin: str = STDIN_NAME,
+    text: bytes | None = None,
 ) -> Project:
     """Finds and reads the files; what cannot be read becomes a problem and the rest is still done.
 
-    ``-`` is the standard input, under the name ``stdin``. What git ignores in a folder is no source, unless told so.
+    ``-`` is the standard input, or ``text``, under the name ``stdin``. What git ignores in a folder is no source,
+    unless told so.
     """
     project = Project()
     excluded = _matcher(exclude)
@@ -154,7 +165,7 @@ def collect(
     for path in paths:
         try:
             if path == STDIN:
-                project.trees.append(_standard_input(stdin))
+                project.trees.append(_in_memory(stdin, sys.stdin.buffer.read() if text is None else text))
             elif path.is_dir():
                 project.trees.append(_folder(path, excluded, project.problems, gitignore))
             else:
@@ -173,9 +184,9 @@ def collect(
     return project
 
 
-def _standard_input(name: str) -> Tree:
+def _in_memory(name: str, raw: bytes) -> Tree:
     """The text of an editor; where it has a file of this name, what it imports from its project is known, too."""
-    path, raw = Path(name), sys.stdin.buffer.read()
+    path = Path(name)
     relative = path.name
     tree = Tree(path.parent, name[: len(name) - len(relative)], reported=[relative])
     if not candidates.mentions_chainer(raw):

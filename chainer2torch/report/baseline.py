@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -24,11 +25,13 @@ class Comparison:
     new: tuple[tuple[FileRow, Site], ...]
     known: int
     gone: int
+    shares: str = ""  # per cent of the sites that need nobody, then and now
 
     def line(self) -> str:
         """The comparison in a line of text."""
         shrunk = f", {self.gone} gone (write the baseline anew to hold on to that)" if self.gone else ""
-        return f"against the baseline: {len(self.new)} new, {self.known} known{shrunk}"
+        shares = f"; {self.shares}" if self.shares else ""
+        return f"against the baseline: {len(self.new)} new, {self.known} known{shrunk}{shares}"
 
 
 def compare(report: Report, baseline: Path) -> Comparison:
@@ -37,7 +40,7 @@ def compare(report: Report, baseline: Path) -> Comparison:
     Lines move when a file is edited, so a leftover is known by its file, code and symbol; of several such, those that
     stand where they stood are the known ones, then the first.
     """
-    old = _read(baseline, report.migrated)
+    old, then = _read(baseline, report.migrated)
     budget = Counter(key for key, _ in old)
     places = Counter(old)
     left = report.leftovers()
@@ -51,10 +54,16 @@ def compare(report: Report, baseline: Path) -> Comparison:
             budget[key] -= 1
             places[key, site.own_line] -= 1
     new = tuple(pair for number, pair in enumerate(left) if number not in known)
-    return Comparison(new, len(known), sum(budget.values()))
+    now = report.share_done()
+    shares = f"{_percent(now)} need nobody, {_percent(then)} then" if report.migrated and then is not None else ""
+    return Comparison(new, len(known), sum(budget.values()), shares)
 
 
-def _read(path: Path, migrated: bool) -> list[tuple[Key, int]]:
+def _percent(share: float) -> str:
+    return f"{math.floor(share * 10) / 10:.1f} %"
+
+
+def _read(path: Path, migrated: bool) -> tuple[list[tuple[Key, int]], float | None]:
     how = "make one with `chainer2torch report PATH --format json -o FILE`"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -65,11 +74,13 @@ def _read(path: Path, migrated: bool) -> list[tuple[Key, int]]:
     if not isinstance(document, dict) or document.get("version") != 1 or not isinstance(document.get("files"), list):
         raise BaselineError(f"{path}: not a report of version 1; {how}")
     try:
-        return [
+        sites = [(row, site) for row in document["files"] for site in row["sites"]]
+        done = sum(site["state"] in ("exact", "close") for _, site in sites)
+        left = [
             ((row["path"], site["code"], site["symbol"]), site["line"])
-            for row in document["files"]
-            for site in row["sites"]
+            for row, site in sites
             if not migrated or site["state"] in ("review", "manual")
         ]
+        return left, 100.0 * done / len(sites) if sites else None
     except (KeyError, TypeError):
         raise BaselineError(f"{path}: not a report of version 1; {how}") from None

@@ -47,6 +47,7 @@ ROW_KEYS = frozenset(
         "until",
         "loud",
         "quiet",
+        "once",
     }
 )
 _EXAMPLE_KEYS = frozenset(
@@ -153,6 +154,7 @@ class Row:
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
     kind: str = ""  # one of KINDS; empty for a name of Chainer's
     loud: str = ""  # on which inputs PyTorch raises where Chainer gives a value (native style: "equal or raises")
+    once: bool = False  # the question is one of the project: a file has one marker for it, and the report every place
     quiet: bool = False  # a place for review that asks a person nothing: it is in the report, without a marker
     native: frozenset[str] = (
         frozenset()
@@ -232,6 +234,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
         kind=kind,
         loud=fields.get("loud", ""),
         quiet=fields.get("quiet", False),
+        once=fields.get("once", False),
     )
 
 

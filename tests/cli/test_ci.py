@@ -1,6 +1,7 @@
 """What continuous integration uses: the ratchet, a share, annotations, code scanning."""
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_the_ratchet(project, command):
     assert new.returncode == 1 and "another_thing" in new.stdout and "no_such_thing" not in new.stdout
     (project / "bad.py").write_text("import chainer\n(\n")
     assert run(command, ".", "--baseline", "../base.json", cwd=project).returncode == 2
+
+
+def test_the_share_is_compared_with_that_of_the_baseline(project):
+    (project / "easy.py").write_text(EASY + "    return F.tanh(x)\n")
+    done = run("report", ".", "--baseline", "../base.json", cwd=project)
+    shares = re.search(r"(\d+\.\d) % need nobody, (\d+\.\d) % then", done.stderr + done.stdout)
+    assert shares and float(shares[1]) > float(shares[2]) > 0
+    checked = run("check", ".", "--baseline", "../base.json", cwd=project)
+    assert "% then" not in checked.stderr, "of what was not migrated nothing is known"
 
 
 def test_a_new_call_that_migrates_is_new_for_check_alone(project):
@@ -94,3 +104,18 @@ def test_results_of_verify(tmp_path):
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "v.json").read_text())
     assert result["ok"] and result["checks"][0]["name"] == "chainer.functions.relu" and result["checks"][0]["errors"]
+
+
+def test_one_run_in_several_formats(tmp_path):
+    (tmp_path / "net.py").write_text("import chainer.functions as F\n\n\ndef f(x):\n    return F.no_such_function(x)\n")
+    arguments = ["report", "net.py", "-o", "a.html", "-o", "a.sarif", "-o", "a.xml"]
+    done = run(*arguments, cwd=tmp_path)
+    assert (tmp_path / "a.html").read_text().lower().startswith("<!doctype html>")
+    assert (
+        '"version": "2.1.0"' in (tmp_path / "a.sarif").read_text() and "<testsuites" in (tmp_path / "a.xml").read_text()
+    )
+    assert "written: a.html, a.sarif, a.xml" in done.stderr and done.stdout == ""
+    done = run(*arguments, "--print", "github", cwd=tmp_path)
+    assert done.stdout.startswith("::error file=net.py,line=5")
+    done = run(*arguments, "--format", "json", cwd=tmp_path)
+    assert done.returncode == 2 and "--format is for one -o" in done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from chainer2torch.rules import codes
 from chainer2torch.cli.app import cli
@@ -53,7 +54,7 @@ def test_commands_are_found_at_all():
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
-    made = {"codes.md", "formats.md", "changelog.md", "rules/index.md"}
+    made = {"codes.md", "formats.md", "changelog.md", "rules/index.md", "cookbook.md", "api.md", "differences.md"}
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
         if not target.startswith("http") and target not in made:
             assert (path.parent / target).exists(), f"{path.name}: {target}"
@@ -99,3 +100,47 @@ def test_the_site_names_pages_that_exist():
             stack += item
         else:
             assert item in made or (ROOT / "docs" / item).is_file(), item
+
+
+def test_all_names_of_the_interface_are_described():
+    page = generate.api_page()
+    names = [name for _, listed in generate.API.values() for name in listed]
+    assert len(names) == 10
+    for name in names:
+        part = page.partition(f"### `{name}`")[2].partition("### ")[0]
+        assert len(part.splitlines()) > 5 and name in part, name
+
+
+# Commands whose operands are placeholders, which a small project stands for here. What runs the code of a project is
+# run by the tests of those commands.
+PLACES = {"SRC": "src", "PATH...": "src", "my_project": "src", "OUT": "out", "migrated": "out", "STEP1": "out"}
+READERS = {"check", "migrate", "report", "rules", "explain"}
+
+
+def runnable():
+    seen = set()
+    for path in DOCUMENTS:
+        for words in commands(path.read_text()):
+            words = [PLACES.get(word.strip("`"), word) for word in words]
+            operands = [word for word in words[1:] if not word.startswith("-")]
+            free = [word for word in operands if word.isupper() and not word.startswith("C2T") or "v.json" in word]
+            if words[0] in READERS and operands and not free and not any("[" in word or ":" in word for word in words):
+                seen.add(tuple(words))
+    return sorted(seen)
+
+
+def test_there_are_commands_to_run():
+    assert len(runnable()) >= 15
+
+
+@pytest.mark.parametrize("words", runnable(), ids=" ".join)
+def test_commands_that_only_read_run(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)\n"
+    folders = ["src", ".", "docs/cookbook", "fixtures/mlp_trainer", *(["out"] if words[0] == "check" else [])]
+    for name in (f"{folder}/net.py" for folder in folders):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "chainer-baseline.json").write_text('{"version": 1, "files": []}')
+    done = CliRunner().invoke(cli, list(words), standalone_mode=False, input=text)
+    assert done.exception is None and done.return_value in (0, 1), (words, done.exception, done.output)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from chainer2torch.cli.app import cli
-from chainer2torch.project.dependencies.pinned import highest_major
+from chainer2torch.project.dependencies.pinned import highest_major, only_minor
 
 # the fourth argument of Linear is a scale in version 1 and an initializer since version 2
 DOUBTFUL = "import chainer.links as L\nlink = L.Linear(3, 4, w)\n"
@@ -51,6 +51,27 @@ def test_the_highest_major_version_that_a_requirement_allows(version: str, major
 
 
 @pytest.mark.parametrize(
+    ("version", "minor"),
+    [
+        ("==1.6.2", 6),
+        ("==1.8", 8),
+        ("~=1.6.0", 6),
+        ("==1.6.*", 6),
+        ("=1.20=py36_0", 20),
+        ("~=1.6", None),
+        ("==1.*", None),
+        ("==1", None),
+        (">=1.6", None),
+        ("<=1.6", None),
+        (">=1.6,<1.7", None),
+        ("@ https://host/chainer-1.6.tar.gz", None),
+    ],
+)
+def test_the_minor_version_that_a_requirement_names(version: str, minor: int | None) -> None:
+    assert only_minor(version) == minor
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("requirements.txt", "numpy\nchainer==1.24.0  # the last of them\n"),
@@ -65,7 +86,8 @@ def test_a_file_without_a_sign_is_of_the_version_that_is_pinned(tmp_path: Path, 
     (tmp_path / "net.py").write_text(DOUBTFUL)
     assert "--chainer-version" in migrate(tmp_path)
     (tmp_path / name).write_text(text)
-    assert "LeCunNormal(scale=w)" in migrate(tmp_path)
+    scale = "math.sqrt(w)" if "==" in text.partition("chainer")[2] else "w"  # since 1.9, where a minor version is named
+    assert f"LeCunNormal(scale={scale})" in migrate(tmp_path)
     assert "+link = compat.Linear(3, 4, w)" in migrate(tmp_path, "--chainer-version", "5")  # what is said counts
 
 
@@ -83,8 +105,8 @@ def test_requirements_above_the_folder_and_of_files_named_one_by_one(tmp_path: P
     net = tmp_path / "src" / "net.py"
     net.write_text(DOUBTFUL)
     (tmp_path / "requirements.txt").write_text("chainer==1.24\n")
-    assert "LeCunNormal(scale=w)" in migrate(tmp_path / "src")
-    assert "LeCunNormal(scale=w)" in migrate(net)
+    assert "LeCunNormal(scale=math.sqrt(w))" in migrate(tmp_path / "src")
+    assert "LeCunNormal(scale=math.sqrt(w))" in migrate(net)
 
 
 def test_what_lies_above_the_repository_does_not_count(tmp_path: Path) -> None:
@@ -143,4 +165,4 @@ def test_without_a_repository_nothing_above_is_looked_at(tmp_path: Path) -> None
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "net.py").write_text(DOUBTFUL)
     assert "--chainer-version" in migrate(tmp_path / "project")
-    assert "LeCunNormal(scale=w)" in migrate(tmp_path)
+    assert "LeCunNormal(scale=math.sqrt(w))" in migrate(tmp_path)

@@ -1,7 +1,10 @@
 """Code of Chainer's version 1: calls mean what they meant there, also where today's signature would take them, too."""
 
 import ast
+import sys
 import textwrap
+import types
+from unittest import mock
 
 import chainer
 import chainer.functions as F
@@ -16,6 +19,7 @@ from chainer2torch.compat.optimizers.optimizer_hooks import GradientClipping, We
 from chainer2torch.compat.optimizers.optimizers import SGD
 from chainer2torch.engine import Options, migrate_source
 from chainer2torch.rules.table import load_rules
+from chainer2torch.vendor import compat_file
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 V1 = "model = chainer.FunctionSet()\n"
@@ -87,6 +91,36 @@ def test_a_place_that_has_changed_its_meaning(call):
     # the option says what the words do not
     assert "LeCunNormal(scale=w)" in last(f"l = {call}", era="", options=Options(chainer_version=1))[0]
     assert "LeCunNormal" not in last(f"l = {call}", era="", options=Options(chainer_version=4))[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "minor", "spread", "state"),
+    [  # numpy.std of many weights in Chainer 1.8.2 and 1.9.1, by their sources: wscale / sqrt(fan), sqrt(wscale / fan)
+        ("L.Linear(100, 400, wscale=4)", 8, 0.4, "exact"),
+        ("L.Linear(100, 400, wscale=4)", 9, 0.2, "exact"),
+        ("L.Linear(100, 400, wscale=4)", None, 0.4, "review"),
+        ("L.Convolution2D(4, 400, 5, wscale=9)", 8, 0.9, "exact"),
+        ("L.Convolution2D(4, 400, 5, wscale=9)", 24, 0.3, "exact"),
+        ("L.Deconvolution2D(400, 4, 5, wscale=9)", 9, 0.3, "exact"),
+        ("L.Deconvolution2D(400, 4, 5, wscale=9)", 8, None, "review"),
+        ("L.Linear(100, 400, wscale=4, initialW=np.full((400, 100), 3, 'f'))", 8, 0, "exact"),
+        ("L.Linear(100, 400, wscale=4, initialW=np.full((400, 100), 3, 'f'))", 9, 0, "review"),
+    ],
+)
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_first_weights_are_scaled_as_the_minor_version_did(call, minor, spread, state, style):
+    source = f"import chainer.links as L\nimport numpy as np\nl = {call}\n"
+    chosen = Options(chainer_version=1, chainer_minor=minor, style=style)
+    result = migrate_source(source, options=chosen)
+    assert [site.state for site in result.sites if site.symbol.startswith("chainer.links")] == [state]
+    if spread is not None:
+        text = compat_file.build(result.helpers, style=style) if result.helpers else ""
+        compat = types.ModuleType("chainer_compat")
+        exec(compile(text, "chainer_compat.py", "exec"), vars(compat))
+        with mock.patch.dict(sys.modules, chainer_compat=compat):
+            names = {}
+            exec(result.code, names)
+        assert float(names["l"].weight.detach().std()) == pytest.approx(spread, rel=0.03)
 
 
 @pytest.mark.parametrize("era", ["", V1, LATER])

@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from pathlib import Path
 
 import click
 import pytest
@@ -15,7 +16,8 @@ from chainer2torch.port import checks, left, look, state
 from chainer2torch.port.state import State
 from chainer2torch.port.writing import write
 from chainer2torch.project.output import changes
-from chainer2torch.project.scan import Project, collect
+from chainer2torch.project.scan import Project, Tree, collect
+from chainer2torch.verify.models.verify_models import NO_TABLE
 
 EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)\n"
 HARD = "import chainer.functions as F\n\n\ndef g(x):\n    return F.no_such_function(x)\n"
@@ -204,6 +206,21 @@ def test_on_a_terminal_it_asks_before_code_runs(project, tmp_path, compared, ans
     assert len(compared[0]) == ran and ("1. train.py --epoch 1" in done.output) == (ran > 0)
 
 
+def test_that_no_model_could_be_run_is_no_difference(project, monkeypatch, compared):
+    _, found = compared
+    checked = {**found, "passed": 0, "unverified": 1, "message": "it takes a corpus"}
+    advice = {**found, "name": "chainer2torch", "passed": 0, "failed": 1, "message": f"src/pyproject.toml: {NO_TABLE}"}
+    other = {**advice, "message": "interrupted"}
+    for parts, line in (
+        ([checked, advice], "compared   models: 1 not verified\n"),
+        ([advice], "compared   models: there are none to compare\n"),
+        ([other], "compared   models: 1 different (chainer2torch)\n"),
+    ):
+        monkeypatch.setattr(checks, "document_of", lambda one, p=parts: json.dumps({"version": 1, "checks": p}))
+        assert line in port("--yes", "--force", status=1)
+        (project / "net.py").write_text((project / "net.py").read_text() + "\n")  # else it is remembered
+
+
 def test_what_cannot_be_compared_says_why(project, monkeypatch, compared):
     def fails(*arguments, **options):
         raise verify.WorkerError("no such interpreter")
@@ -243,6 +260,11 @@ def test_comments_that_say_the_same_are_one_task(tmp_path):
         (TRAIN.replace("print 'epoch', args.epoch, net.f", "pass"), ("--epoch", "1", "--gpu", "-1")),
         ("if __name__ == '__main__':\n    main()\n", ()),
         ("args = parser.parse_args()\n", ()),
+        (
+            "p.add_argument('data')\np.add_argument('rest', nargs='*')\np.add_argument('--gpu', required=True)\n"
+            "p.add_argument('--out', '-o', required=True)\np.add_argument('-v', action='store_true')\np.parse_args()\n",
+            ("DATA", "--out", "OUT", "--gpu", "-1"),
+        ),
         ("def main(): pass\n", None),
         ("if __name__ == '__main__':\n    (\n", None),
     ],
@@ -251,10 +273,27 @@ def test_scripts_and_how_they_are_started(tmp_path, text, arguments):
     (tmp_path / "a.py").write_text(text)
     (tree,) = collect([tmp_path]).trees
     found = look.look(tree, {"a.py": text}, ())
-    assert [script.arguments for script in found.scripts] == ([] if arguments is None else [arguments])
+    assert [(*script.needs, *script.arguments) for script in found.scripts] == (
+        [] if arguments is None else [arguments]
+    )
+
+
+def test_what_trains_is_proposed_first():
+    tree = Tree(Path(), "", reported=["draw.py", "sub/train_net.py"])
+    main = "if __name__ == '__main__':\n    main()\n"
+    found = look.look(tree, {"draw.py": main, "sub/train_net.py": main}, ())
+    assert [script.path for script in found.scripts] == ["sub/train_net.py", "draw.py"]
 
 
 def test_versions_that_the_words_of_files_tell(tmp_path):
     (tree,) = Project(collect([tmp_path]).trees).trees
     texts = {"a.py": "model = FunctionSet()\n", "b.py": textwrap.dedent("with self.init_scope():\n    pass\n")}
     assert look.look(tree, texts, ()).eras == ("1", "2 or later")
+
+
+def test_what_needs_a_gpu_is_counted_apart(project):
+    (project / "gpu.py").write_text("from chainer.backends import cuda\n\n\ndef f(x):\n    return cuda.empty((2,))\n")
+    line = port("--no-verify", status=1).splitlines()[1]
+    assert line.endswith("places of Chainer need nobody; 1 without a question, but not executed (most need a GPU)"), (
+        line
+    )

@@ -6,11 +6,13 @@ import encodings.aliases
 import io
 import os
 import pkgutil
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,7 @@ from chainer2torch.project import files, output, scan, transaction
 from chainer2torch.vendor import compat_file
 from tests.project.fakes import Engine
 
+ROOT = Path(__file__).parents[2]
 OLD, NEW = b"import chainer\nx = chainer.old\n", b"import chainer\nx = torch.new\n"
 
 
@@ -478,10 +481,54 @@ def test_patch_applies(src):
     engine = Engine(helpers=["leaky_relu"])
     found = run(src, engine)
     found.trees[0].shown = ""
-    text = "".join(output.patch(output.changes(found)))
+    text = b"".join(output.patch(output.changes(found))).decode()
     subprocess.run(["git", "apply", "-p1", "-"], input=text.encode(), cwd=src, check=True)
     assert (src / "a.py").read_bytes() == NEW and (src / "b.py").read_bytes() == b"a = 1\r\nx = torch.new\r\n# no end"
     assert b"def leaky_relu" in (src / compat_file.FILE_NAME).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [(b"# coding: euc-jp\n", "euc-jp"), (b"# coding: latin-1\r\n", "latin-1"), (b"\xef\xbb\xbf", "utf-8")],
+)
+def test_a_patch_is_in_the_encoding_of_the_file(tmp_path, head, encoding):
+    word = "caf\xe9" if encoding == "latin-1" else "\u65e5\u672c"
+    raw = head + f"x = chainer.old  # {word}\r\ny = '{word}'".encode(encoding)
+    src = tree(tmp_path / "src", a_py=raw)
+    found = run(src)
+    found.trees[0].shown = ""
+    text = b"".join(output.patch(output.changes(found)))
+    subprocess.run(["git", "apply", "-p1", "-"], input=text, cwd=src, check=True)
+    assert (src / "a.py").read_bytes() == raw.replace(b"chainer.old", b"torch.new")
+
+
+@pytest.mark.parametrize("fixture", sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir()))
+def test_the_patch_of_every_fixture_applies(fixture, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(ROOT / "fixtures" / fixture, work)
+    done = subprocess.run([sys.executable, "-m", "chainer2torch", "migrate", "."], cwd=work, capture_output=True)
+    assert done.returncode in (0, 1) and done.stdout, done.stderr
+    subprocess.run(["git", "apply", "--check", "-p1", "-"], input=done.stdout, cwd=work, check=True)
+
+
+def test_on_a_terminal_a_line_stands_for_the_helpers(src):
+    found = run(src, Engine(helpers=["leaky_relu"]))
+    brief = b"".join(output.patch(output.changes(found), brief=True))
+    assert b"def leaky_relu" not in brief and b"chainer_compat.py: new, " in brief and b"+x = torch.new" in brief
+
+
+def test_links_out_of_the_folder_are_named(tmp_path):
+    src = tree(tmp_path / "src", a_py=OLD, **{"pkg/b.py": OLD})
+    (src / "in").symlink_to("pkg")
+    (src / "pkg/up").symlink_to("../a.py")
+    assert run(src).report(True).notes == []
+    (src / "data").symlink_to("/data/set")
+    (src / "pkg/out").symlink_to("../../elsewhere")
+    (note,) = run(src).report(True).notes
+    assert note.startswith("2 links lead out of the folder and stay as they are")
+    assert "data -> /data/set" in note and "pkg/out -> ../../elsewhere" in note and "up ->" not in note
+    migrate(src, tmp_path / "out")
+    assert os.readlink(tmp_path / "out/data") == "/data/set"
 
 
 def test_named_files_see_what_they_import(tmp_path):

@@ -412,3 +412,13 @@ def test_marks_are_kept_and_counted(tmp_path):
       return [...marked, struck, document.querySelectorAll("input.done:checked").length];
     })()"""
     assert in_browser(tmp_path, page(), f"return {script}") == [True, "1 of 2 places marked as done.", 1, 0]
+
+
+@browser
+@pytest.mark.browser
+def test_places_without_a_box_count_too(tmp_path):
+    site = dataclasses.replace(reports.HARD, symbol="chainer.other")
+    report = reports.report(*[dataclasses.replace(site, line=line) for line in range(1, 251)])
+    text = render(report, reports.extras())
+    said = in_browser(tmp_path, text, 'return document.getElementById("marked").textContent')
+    assert said == "0 of 252 places marked as done (202 of them are listed with a box)."

@@ -2,14 +2,16 @@
 
 import re
 
+import numpy
 import pytest
+import torch
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.rules.table import load_rules
 
 RULES = load_rules()
 ROWS = [row for library in sorted(RULES.packs) for _, row in sorted(RULES.packs[library].items())]
-COUNTERPARTS = {"chainerrl": "pfrl", "chainercv": "torchvision"}
+COUNTERPARTS = {"chainerrl": "pfrl", "chainercv": "torchvision", "onnx_chainer": "torch"}
 EXECUTED = {
     "chainerrl": ("tests/compat/test_pfrl_counterparts.py", "pfrl."),
     "chainercv": ("tests/compat/test_chainercv_helpers.py", "compat."),
@@ -104,3 +106,58 @@ def test_what_has_no_counterpart_stays_and_says_why(text, symbol, word):
     assert site.state == "manual" and word in site.message
     assert text.splitlines()[-1] in result.code
     assert result.left or ".Agent." in symbol, "a method names no library"
+
+
+ONNX = """\
+import chainer
+import numpy as np
+import onnx_chainer
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = chainer.links.Linear(3, 4)
+
+    def forward(self, x):
+        return chainer.functions.dropout(self.l(x))
+
+
+net = Net()
+x = np.ones((2, 3), np.float32)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("(net, x, filename='a.onnx')", "(net.eval(), (torch.as_tensor(x),), 'a.onnx')"),
+        ("(net, (x, x), 'a.onnx')", "(net.eval(), tuple(map(torch.as_tensor, (x, x))), 'a.onnx')"),
+        ("(net, x, 'a.onnx', input_names=n)", "(net.eval(), (torch.as_tensor(x),), 'a.onnx', input_names=n)"),
+    ],
+)
+def test_a_model_is_exported_in_evaluation_mode(call, after):
+    result = migrate_source(f"{ONNX}onnx_chainer.export{call}\n")
+    assert result.code.rstrip().endswith(f"torch.onnx.export{after}"), result.code
+    assert "import onnx_chainer" not in result.code
+    assert [site.state for site in result.sites if site.symbol == "onnx_chainer.export"] == ["review"]
+
+
+@pytest.mark.parametrize("call", ["(net, x, train=True)", "(net, unknown)", "(net, x, external_converters={})"])
+def test_an_export_that_pytorch_does_otherwise_stays(call):
+    result = migrate_source(f"{ONNX}onnx_chainer.export{call}\n")
+    assert f"\nonnx_chainer.export{call}" in result.code
+    assert [site.state for site in result.sites if site.symbol == "onnx_chainer.export"] == ["manual"]
+
+
+def test_an_exported_model_gives_the_same_values(tmp_path):
+    pytest.importorskip("onnxscript")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    text = f"{ONNX}onnx_chainer.export(net, x, {str(tmp_path / 'a.onnx')!r})\n"
+    names = {}
+    exec(migrate_source(text, options=Options(style="native")).code, names)
+    session = onnxruntime.InferenceSession(tmp_path / "a.onnx")
+    (found,) = session.run(None, {session.get_inputs()[0].name: names["x"]})
+    wanted = names["net"](torch.as_tensor(names["x"])).detach().numpy()
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-5)

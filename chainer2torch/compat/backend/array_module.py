@@ -220,12 +220,14 @@ def array_module(*args: Any) -> Any:
     """``xp`` for these values: :class:`ArrayModule` on the device of the first tensor, module or device among them.
 
     Args:
-        args: tensors, modules, ``torch.device`` objects or names of devices; other values do not count.
+        args: tensors, modules, ``torch.device`` objects or names of devices, or one tuple of them; other values do
+            not count.
     Returns:
         An ArrayModule, or NumPy itself if there is no tensor, module or device: plain arrays stay plain arrays.
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
-    for arg in args:
+    # a tuple of inputs, not unpacked: Chainer finds no array in it and gives NumPy, which works on its arrays
+    for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
         if isinstance(arg, torch.nn.Module):
             tensors = [*arg.parameters(), *arg.buffers()]
             return _array_module_of(tensors[0].device if tensors else torch.device("cpu"))

@@ -73,8 +73,8 @@ def emit_call(
         decisions.edit(call, _replacement(context, call, choice, choice.template))
     if receiver is None:
         decisions.use(site)
-    message = row.note if row.state != "exact" else ""
-    decisions.mark(site, row, symbol, row.state, message, difference=choice.difference)
+    state = "exact" if choice.settled else row.state
+    decisions.mark(site, row, symbol, state, row.note if state != "exact" else "", difference=choice.difference)
     return choice
 
 

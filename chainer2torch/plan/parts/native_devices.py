@@ -63,13 +63,13 @@ def idle(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> Non
         decisions.mark(node, row, row.name, "manual", row.note)
         return
     start = context.source.start(statement)
-    edit = Remove(start) if _has_others(context, statement) else ReplaceStatement(start, "pass\n", {})
+    edit = Remove(start) if has_others(context, statement) else ReplaceStatement(start, "pass\n", {})
     decisions.edit(statement, edit)
     decisions.use(node)
     decisions.mark(node, row, row.name, row.state, row.note)
 
 
-def _has_others(context: Context, statement: ast.stmt) -> bool:
+def has_others(context: Context, statement: ast.stmt) -> bool:
     """Whether a block has other statements than this one."""
     parent = context.source.parents.get(statement)
     blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
@@ -129,7 +129,7 @@ def _is_number(context: Context, node: ast.expr) -> bool:
     return False
 
 
-def alone(context: Context, statement: ast.Expr) -> bool:
+def alone(context: Context, statement: ast.stmt) -> bool:
     """Whether a statement has its lines for itself: another may stand there in its place."""
     start, end = context.source.span(statement)
     text = context.source.text

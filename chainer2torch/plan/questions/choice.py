@@ -19,6 +19,7 @@ from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
+from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import module_in
@@ -36,6 +37,7 @@ class Choice:
     difference: str = ""  # the declared difference that the case makes
     undecided: bool = False  # no case fits because a guard could not be decided
     values: FirstValues = FirstValues()  # the first values of a layer that statements of their own set
+    settled: bool = False  # the row has a question about the version, and the version is known
 
     @property
     def helpers(self) -> frozenset[str]:
@@ -81,8 +83,10 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
     case, undecided = case_for(question)
     if case is None:
         return Choice(reading, question, None, undecided=undecided)
-    template, values = first_values(context, call, case.torch, reading.bound.given)
-    return Choice(reading, question, template, case.difference, undecided, values)
+    scaled = scaled_by_version(context.choices.chainer_minor, reading)
+    text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
+    template, values = first_values(context, call, text, reading.bound.given)
+    return Choice(reading, question, template, case.difference, undecided, values, scaled.settled)
 
 
 def _on_device(context: Context, reading: Reading) -> bool:

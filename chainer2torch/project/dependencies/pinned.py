@@ -20,10 +20,14 @@ _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|=|\^|~)?\s*v?(\d+)((?:\.(?:\d+|\*
 
 @dataclasses.dataclass(frozen=True)
 class Pin:
-    """The highest major version that a project's requirements allow, and the file that says so."""
+    """The highest major version that a project's requirements allow, and the file that says so.
+
+    ``minor`` is the minor version, where they name one and no other: ``chainer==1.6.2`` gives 6.
+    """
 
     major: int
     path: str
+    minor: int | None = None
 
     def hint(self) -> str:
         """What to do where that version computed something else than the last one; nothing where the files are read
@@ -41,14 +45,19 @@ def pinned(tree: Tree) -> Pin | None:
 
     None when nothing rules out the last version, or when files of one place disagree.
     """
-    inside = [Pin(major, tree.show(path)) for path, kind, text in _own(tree) for major in _majors(kind, text)]
+    inside = [
+        Pin(major, tree.show(path), minor) for path, kind, text in _own(tree) for major, minor in _asked(kind, text)
+    ]
     folder = tree.base.resolve()
     found = inside or list(_in(folder) if not tree.place else ())
     above = [folder, *folder.parents]
     top = next((i for i, path in enumerate(above) if (path / ".git").exists()), 0)
     for path in above[1 : top + 1]:
         found = found or list(_in(path))
-    return found[0] if len({pin.major for pin in found}) == 1 and found[0].major < LAST_VERSION else None
+    if len({pin.major for pin in found}) != 1 or found[0].major >= LAST_VERSION:
+        return None
+    same = len({pin.minor for pin in found}) == 1
+    return found[0] if same else dataclasses.replace(found[0], minor=None)
 
 
 def _own(tree: Tree) -> Iterator[tuple[str, str, str]]:
@@ -75,12 +84,12 @@ def _in(folder: Path) -> Iterator[Pin]:
             text = files.read(folder / name).decode("utf-8", "replace")
         except FileError:
             continue
-        for major in _majors(kind, text):
-            yield Pin(major, (folder / name).as_posix())
+        for major, minor in _asked(kind, text):
+            yield Pin(major, (folder / name).as_posix(), minor)
 
 
-def _majors(kind: str, text: str) -> Iterator[int]:
-    """For each requirement on Chainer in a file, the highest major version that it allows."""
+def _asked(kind: str, text: str) -> Iterator[tuple[int, int | None]]:
+    """For each requirement on Chainer in a file, the highest major version that it allows, and the only minor one."""
     if "chainer" not in text.lower():
         return
     # only where there is something to read
@@ -93,7 +102,8 @@ def _majors(kind: str, text: str) -> Iterator[int]:
     for group in groups:
         for item in group.items:
             if item.requirement.name == "chainer":
-                yield highest_major(item.requirement.version)
+                version = item.requirement.version
+                yield highest_major(version), only_minor(version)
 
 
 def highest_major(version: str) -> int:
@@ -104,6 +114,17 @@ def highest_major(version: str) -> int:
     if "/" in version or "@" in version:
         return LAST_VERSION
     return min((_bound(*clause) for clause in _clauses(version.replace('"', "").split(","))), default=LAST_VERSION)
+
+
+def only_minor(version: str) -> int | None:
+    """The minor version that a requirement names: ``==1.6.2``, ``~=1.6.0`` and ``==1.6.*`` give 6."""
+    clauses = [] if "/" in version or "@" in version else list(_clauses(version.replace('"', "").split(",")))
+    if len(clauses) != 1:
+        return None
+    operator, _, rest = clauses[0]
+    parts = rest.strip(".").split(".")
+    exact = operator in ("=", "==", "===") or operator == "~=" and len(parts) > 1
+    return int(parts[0]) if exact and parts[0].isdigit() else None
 
 
 def _clauses(parts: Iterable[str]) -> Iterator[tuple[str, int, str]]:

@@ -164,7 +164,11 @@
     const places = boxes.filter((box) => box.closest("[data-marks]"));
     const done = places.filter((box) => box.checked).length;
     const line = document.getElementById("marked");
-    if (line) line.textContent = done + " of " + places.length + " places marked as done.";
+    if (line) {
+      const all = Number(line.dataset.places);
+      const listed = places.length < all ? " (" + places.length + " of them are listed with a box)" : "";
+      line.textContent = done + " of " + all + " places marked as done" + listed + ".";
+    }
     const none = document.getElementById("unmark");
     if (none) none.hidden = !boxes.some((box) => box.checked);
     for (const cause of document.querySelectorAll(".causes > li")) {

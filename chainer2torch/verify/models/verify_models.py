@@ -15,6 +15,12 @@ from chainer2torch.verify.models.trials import Left, Open
 
 __all__ = ["ModelEntry", "ModelsError", "read_entries", "read_names", "verify_models"]
 
+# what is wrong where no model could be run at all
+NO_TABLE = (
+    "no [[tool.chainer2torch.verify.model]]: it names a model's target, args and inputs, "
+    "where the code does not tell them"
+)
+
 
 def verify_models(
     src: Path,
@@ -87,10 +93,7 @@ def verify_models(
     run_batches(batches(found, inferred, unclear), setting, report, tell)
     report.hints = _hints(src, report.left)
     if not report.compared and not found and not report.problems:
-        report.problems.append(
-            f"{src / 'pyproject.toml'}: no [[tool.chainer2torch.verify.model]]: it names a model's "
-            "target, args and inputs, where the code does not tell them"
-        )
+        report.problems.append(f"{src / 'pyproject.toml'}: {NO_TABLE}")
     if junit is not None:
         junit.write_text(report.junit(), encoding="utf-8")
     return report

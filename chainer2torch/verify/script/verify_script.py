@@ -13,6 +13,7 @@ from chainer2torch.vendor import compat_file
 from chainer2torch.verify.script import outputs
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
+from chainer2torch.verify.script.notebook_script import as_script
 from chainer2torch.verify.script.script_report import ScriptReport, Step
 
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
@@ -47,6 +48,8 @@ def verify_script(
     float64: bool = True,
 ) -> ScriptReport:
     """Runs ``argv`` (a script of ``src`` and its arguments) under Chainer and its namesake in ``out`` under PyTorch.
+
+    A notebook is run as a script, cell after cell, without its magics and shell lines.
 
     Both run unedited, in scratch copies of their trees, with the copies as working directories, from the same initial
     weights, batches and dropout masks, for ``iterations`` updates of each optimizer. The losses that ``backward``
@@ -100,7 +103,7 @@ def uses_loaders(out: Path) -> bool:
     """Whether the migrated tree reads data through PyTorch's loaders: then Chainer's iterators do as they do."""
     return any(
         b"DataLoader(" in path.read_bytes()
-        for path in out.rglob("*.py")
+        for path in (*out.rglob("*.py"), *out.rglob("*.ipynb"))
         if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name])
     )
 
@@ -120,7 +123,7 @@ def _run_both(
             copy, folder = root / name / "tree", root / name / "results"
             folder.mkdir(parents=True)
             shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
-            extra: dict[str, Any] = {"tree": str(copy)}
+            extra: dict[str, Any] = {"tree": str(copy), "argv": [as_script(copy, job["argv"][0]), *job["argv"][1:]]}
             if results:
                 extra["reference"] = str(results[0].folder)
                 notes = results[0].records.get("end", {}).get("notes", {})
