@@ -426,3 +426,17 @@ def test_an_attribute_that_lives_on_keeps_its_owner():
         """
     )
     assert "self.h = compat.live(self.h)" in code and "loss.h" not in code
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("retain_grad=True", "compat.backward(y, retain_grad=True)"),
+        ("enable_double_backprop=True", "y.backward(create_graph=True)"),
+        ("loss_scale=2.0", "compat.backward(y, loss_scale=2.0)"),
+    ],
+)
+def test_options_of_chainers_backward_of_a_value_that_nobody_knows(options, expected):
+    code = migrate_source(f"import chainer\ndef f(y):\n    y.backward({options})\n").code
+    assert expected in code and "C2T" in code
+    assert migrate_source(code).code == code

@@ -57,6 +57,7 @@ _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
 _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
+_OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"})
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _OF_PARTS = frozenset({"W", "array", "data", "grad"})  # attributes that are arrays or parameters
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
@@ -260,7 +261,9 @@ def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None
 
 
 def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
-    """``loss.backward()`` of an unknown loss is the same in PyTorch unless a later one passes its graph again."""
+    """``loss.backward()`` of an unknown loss is the same in PyTorch unless a later one passes its graph again, or it
+    gets options that only Chainer's has.
+    """
     call = context.source.parents.get(node)
     if not isinstance(call, ast.Call) or _OF_TORCH & {k.arg for k in call.keywords}:
         return
@@ -268,7 +271,7 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
         call.func is node
         and context.analysis.kind(node.value) == UNKNOWN
         and context.imports_chainer
-        and graph_use(context, call) != GraphUse()
+        and (graph_use(context, call) != GraphUse() or _OF_BACKWARD & {k.arg for k in call.keywords})
     ):
         emit_call(context, decisions, call, context.rules.rows["?.backward"], node, receiver=node.value)
 
