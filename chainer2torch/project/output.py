@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chainer2torch.project import files, gitstate, notebooks
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.trimming import words
+from chainer2torch.vendor.said import words
 from chainer2torch.project.files import FileError, interrupts_wait
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.transaction import Transaction
@@ -92,7 +92,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
         if used:
             wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
     changed = set(wanted)
-    said = _words(tree, texts) if changed else set()
+    said = _words(tree, texts) if changed else {}
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
@@ -111,7 +111,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                     "exists and was not written by chainer2torch, which needs that name "
                     "for its helpers; rename it and its imports, and run the command again",
                 )
-            new = compat_file.build(names, style=tree.style, said=said).encode()
+            heard = {word for place, found in said.items() if _share_a_path(place, root) for word in found}
+            new = compat_file.build(names, style=tree.style, said=heard).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)
@@ -121,14 +122,19 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             yield Change(tree, relative, old, new)
 
 
-def _words(tree: Tree, texts: dict[str, str]) -> set[str]:
-    """The names that the texts of the tree may mean: what none of them says need not be in the helpers."""
-    return {
-        word
-        for path, source in tree.sources.items()
-        if path.rpartition("/")[2] != compat_file.FILE_NAME
-        for word in words(texts.get(path, source.text))
-    }
+def _words(tree: Tree, texts: dict[str, str]) -> dict[str, set[str]]:
+    """The names that the texts of the tree may mean: what none of them says need not be in the helpers.
+
+    By the folder of the text and by that of its helpers: scripts in folders beside it have helpers of their own.
+    """
+    found: dict[str, set[str]] = {}
+    for path, source in tree.sources.items():
+        if path.rpartition("/")[2] != compat_file.FILE_NAME:
+            said = words(texts.get(path, source.text))
+            result = tree.results.get(path)
+            for place in {posixpath.dirname(path), _clean(result.root) if result is not None else ""}:
+                found.setdefault(place, set()).update(said)
+    return found
 
 
 def _share_a_path(root: str, other: str) -> bool:
