@@ -8,21 +8,25 @@ import re
 from chainer2torch.vendor.docstrings import docstrings
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
+_SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def words(text: str) -> set[str]:
     """The members that a source text may name; all its words where it is no Python."""
     try:
-        return said_in(ast.parse(text))
+        return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
         return set(_WORD.findall(text))
 
 
-def said_in(tree: ast.AST) -> set[str]:
+def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
-    A variable of a function reaches no member, and neither does a docstring or a comment.
+    ``own``: also the names of its functions, which may be methods in the place of a helper's. A variable of a function
+    reaches no member, and neither does a docstring or a comment.
     """
     documented = {id(docstring) for docstring in docstrings(tree)}
     found: set[str] = set()
@@ -36,8 +40,15 @@ def said_in(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
-            found.update(_WORD.findall(node.value))
+            found.update(_in_text(node.value))
+        elif isinstance(node, _FUNCTIONS) and own:
+            found.add(node.name)
     return found
+
+
+def _in_text(text: str) -> set[str]:
+    """The words of a string that may be a name, a path or code; of a sentence only what stands behind a dot."""
+    return set((_BEHIND_DOT if _SENTENCE.search(text) else _WORD).findall(text))
 
 
 def _in_body(cls: ast.ClassDef) -> set[str]:

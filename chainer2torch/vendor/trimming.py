@@ -30,25 +30,30 @@ _Home = tuple[Room, Definition]
 _Uses = Callable[[Room, Definition], Iterable[_Home]]
 
 
-def protocols(said: Iterable[str]) -> frozenset[str]:
-    """The names of methods that a library calls on the objects of its subclasses.
-
-    Those that save and load are called only where the project says something of saving.
-    """
+def saving(said: Iterable[str]) -> frozenset[str]:
+    """The methods that save and load, where the project says something of it."""
     saves = any(word in _ABOUT_SAVING or any(part in word for part in _PARTS_ABOUT_SAVING) for word in said)
-    return _protocols() if saves else _protocols() - _SAVING
+    return _SAVING if saves else frozenset()
+
+
+def called_by_libraries(cls: ast.ClassDef) -> frozenset[str]:
+    """The names of methods that a library calls on the objects of a class, other than to save them."""
+    table = _protocols()
+    is_callable = any(isinstance(child, _Method) and child.name == "__call__" for child in cls.body)
+    names = table["every"] | table.get(cls.name, frozenset()) | (table["callable"] if is_callable else frozenset())
+    return names - _SAVING
 
 
 @functools.lru_cache(maxsize=1)
-def _protocols() -> frozenset[str]:
+def _protocols() -> dict[str, frozenset[str]]:
     data = tomllib.loads(Path(__file__).with_name("protocols.toml").read_text(encoding="utf-8"))
-    return frozenset(name for names in data.values() for name in names)
+    return {cls: frozenset(names) for cls, names in data.items()}
 
 
 def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_Home]:
     """All definitions that ``start`` needs, without the methods that nobody names. ``said``: the project's words."""
     live = set(said)
-    live |= protocols(live)
+    live |= saving(live)
     needed: dict[Definition, Room] = {definition: room for room, definition in start}
     cut: dict[Definition, Definition] = {}
     while True:
@@ -65,10 +70,12 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
 def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.arg]:
     """The parts of a definition that may go: methods, and what is marked."""
     yield from (part for part, names in _marked(definition) if not live.intersection(names))
-    for method in definition.node.body if isinstance(definition.node, ast.ClassDef) else ():
-        special = isinstance(method, _Method) and method.name.startswith("__") and method.name.endswith("__")
-        if isinstance(method, _Method) and method.name not in live and not special:
-            yield method
+    if isinstance(definition.node, ast.ClassDef):
+        called = live | called_by_libraries(definition.node)
+        for method in definition.node.body:
+            special = isinstance(method, _Method) and method.name.startswith("__") and method.name.endswith("__")
+            if isinstance(method, _Method) and method.name not in called and not special:
+                yield method
 
 
 @functools.lru_cache(maxsize=4096)
