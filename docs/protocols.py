@@ -53,8 +53,8 @@ def text() -> str:
     """The file."""
     lines = [
         "# Methods that a library calls on the objects of a class: they stay in the vendored helpers although no text",
-        "# names them. Written by docs/protocols.py from the helpers' classes; a test holds it. `every`: what weights and",
-        "# verify ask modules for. `callable`: what pytorch-pfn-extras asks whatever it is given as an extension.",
+        "# names them. Written by docs/protocols.py from the helpers' classes; a test holds it. `every`: what weights",
+        "# and verify ask modules for. `callable`: what pytorch-pfn-extras asks whatever it is given as an extension.",
     ]
     every = {**OURS, **CALLED, **overridden()}
     lines += [f"{cls} = [{', '.join(map(_quoted, names))}]" for cls, names in every.items()]

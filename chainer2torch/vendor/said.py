@@ -11,6 +11,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BY_NAME = ("getattr", "setattr", "vars")
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -25,8 +26,8 @@ def words(text: str) -> set[str]:
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
-    ``own``: also the names of its functions, which may be methods in the place of a helper's. A variable of a function
-    reaches no member, and neither does a docstring or a comment.
+    ``getattr`` is said where only the run tells the name. A variable of a function reaches no member, and neither does
+    a docstring or a comment. ``own``: also the names of its functions, which may be methods in the place of a helper's.
     """
     documented = {id(docstring) for docstring in docstrings(tree)}
     found: set[str] = set()
@@ -39,6 +40,8 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.add(node.arg)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
+            found.update([] if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else [node.func.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
