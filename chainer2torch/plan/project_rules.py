@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing
+from chainer2torch.plan.questions.npz_blocks import block_of
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
@@ -271,9 +272,11 @@ def _reading_archives(analysis: Analysis) -> frozenset[int]:
 
 def _reads_archives(analysis: Analysis, module: ModuleInfo) -> bool:
     saved, read = set(), set()
+    blocks = [node for node in module.source.of(ast.With) if isinstance(node, ast.With)]
+    weights = {block.items[0].context_expr for block in blocks if block_of(analysis, module, block) is not None}
     for call in module.source.of(ast.Call):
         name = analysis.kind(call.func)
-        if isinstance(name, Ref) and name.name in _READERS and call.args:
+        if isinstance(name, Ref) and name.name in _READERS and call.args and call not in weights:
             read |= _spellings(module, call.args[0])
         elif isinstance(name, Ref) and name.name.startswith("chainer.serializers.") and ".save_" in name.name:
             saved |= _spellings(module, call.args[0]) if call.args else set()
