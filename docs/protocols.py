@@ -38,15 +38,15 @@ def overridden() -> dict[str, list[str]]:
             ours = [owner for owner in cls.__mro__ if owner.__module__.startswith("chainer2torch.")]
             theirs = {name for owner in cls.__mro__ if owner not in (*ours, object) for name in vars(owner)}
             for owner in ours:
-                names = {name for name, value in vars(owner).items() if name in theirs and _is_ours(name, value)}
+                names = {name for name, value in vars(owner).items() if name in theirs and _is_ours(owner, name, value)}
                 found.setdefault(owner.__name__, set()).update(names)
     return {name: sorted(names) for name, names in sorted(found.items()) if names}
 
 
-def _is_ours(name: str, value: object) -> bool:
+def _is_ours(owner: type, name: str, value: object) -> bool:
     """Whether a class defines a member itself: torch wraps ``step`` of an optimizer's class when one is made."""
-    module = getattr(value, "__module__", None)
-    return not name.startswith("__") and (not isinstance(module, str) or module.startswith("chainer2torch."))
+    home = getattr(value, "__qualname__", owner.__qualname__)
+    return not name.startswith("__") and home.partition(".")[0] == owner.__qualname__
 
 
 def text() -> str:

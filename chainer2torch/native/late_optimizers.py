@@ -40,7 +40,7 @@ class Setting:
 
 
 class Beta(Setting):
-    """The first or second of a pair of values."""
+    """The first or second of a pair of values. Source: chainer.optimizers.Adam."""
 
     def __get__(self, optimizer: Any, owner: Any = None) -> Any:
         return optimizer.param_groups[0]["betas"][self.key == "beta2"]

@@ -49,16 +49,18 @@ def cut(node: ast.stmt, parts: Collection[ast.stmt | ast.arg]) -> ast.stmt:
 
 
 def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[int]) -> set[int]:
-    """Writes the header of a function that has lost parameters in one row, if it fits; gives the rows that go."""
+    """Writes the header of a function that has marked parameters in one row, if it fits; gives the rows that go."""
     gone: set[int] = set()
-    for function in ast.walk(node) if left_out else ():
+    any_marks = any(_MARK.search(lines[row]) for row in range(node.lineno - 1, node.end_lineno or 0))
+    for function in ast.walk(node) if any_marks else ():
         if isinstance(function, _Method):
             rows = range(function.lineno - 1, function.body[0].lineno - 1)
             kept = [_MARK.sub("", lines[row]).strip() for row in rows if row not in left_out]
-            header = lines[rows.start].rstrip() + " ".join(kept[1:-1]).rstrip(",") + kept[-1]
-            if len(kept) < len(rows) and "#" not in header and len(header) <= _WIDTH:
-                lines[rows.start] = header
-                gone.update(rows[1:])
+            if len(kept) > 1 and any(_MARK.search(lines[row]) for row in rows):
+                header = _MARK.sub("", lines[rows.start]).rstrip() + " ".join(kept[1:-1]).rstrip(",") + kept[-1]
+                if "#" not in header and len(header) <= _WIDTH:
+                    lines[rows.start] = header
+                    gone.update(rows[1:])
     return gone
 
 

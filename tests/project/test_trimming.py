@@ -163,6 +163,10 @@ class Base:
         self.all = sum(
             [x]
         )  # where: total
+
+    def __len__(self):
+        self.asked = True  # where: total
+        return 3
 """
 
 
@@ -188,6 +192,7 @@ def test_a_marked_part_stays_where_its_name_is_said(
     text = compat_file.build(["Base"], tmp_path / "rooms", said=words(program))
     compile(text, "chainer_compat.py", "exec")
     assert all(part in text for part in there) and not any(part in text for part in gone), text
+    assert "    def __len__(self):\n" in text and text.count("def __len__") == 1
 
 
 def test_without_words_all_marked_parts_stay(tmp_path: Path) -> None:
