@@ -95,6 +95,9 @@ class Updater:
         self.converter = converter
         self.device = None if device is None else get_device(device)
         self.input_device = self._device = self.device  # where: input_device, _device
+        for model in (getattr(each, "target", None) for each in self._optimizers.values()):
+            if model is not None and device is not None:
+                model.to(self.device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -154,9 +157,6 @@ class StandardUpdater(Updater):
         if input_device is not None:  # where: input_device
             self.input_device = self._place = get_device(input_device)
         self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
-        for each in self._optimizers.values():
-            if device is not None:
-                each.target.to(self.device)
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
