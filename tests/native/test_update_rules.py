@@ -161,3 +161,17 @@ def test_what_is_frozen_for_a_while_learns_again() -> None:
     """
     code = check(source, lacks=LONG)
     assert "compat.unfreeze(model.l1.parameters())" in code
+
+
+def test_its_state_is_saved_and_loaded() -> None:
+    source = OWN.replace("{before}", "import tempfile\n    path = tempfile.mkdtemp() + '/opt'").replace(
+        "{inside}",
+        """if i == 2:
+            serializers.save_npz(path, opt)
+            opt = Own(0.05)
+            opt.setup(model)
+            serializers.load_npz(path, opt)
+            losses.append(float(opt.t))""",
+    )
+    code = check(source, lacks=LONG)
+    assert "torch.save(opt.state_dict(), path)" in code and "opt.load_state_dict(torch.load(path" in code
