@@ -18,6 +18,7 @@ from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.native.imports import imported_by
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.outcome import exports
 from chainer2torch.plan.outcome.imports import Imports
@@ -54,6 +55,7 @@ class FileResult:
     mentions: list[Mention] = dataclasses.field(default_factory=list)
     kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
     python2: bool = False  # the file was Python 2, and was converted first
+    imports: frozenset[str] = frozenset()  # the project's files that it imports
 
     @property
     def changed(self) -> bool:
@@ -212,6 +214,7 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     context = ledger.context
     module, analysis = context.module, context.analysis
     result = FileResult(module.path, text, text, root=analysis.project.helper_home(module.path).folder)
+    result.imports = frozenset(other.path for other in imported_by(analysis.project, module))
     if context.choices.kinds:
         result.kinds = list(kinds_of(analysis, module))
     if taken is not None:

@@ -18,7 +18,8 @@ from types import ModuleType
 import chainer2torch.compat
 import chainer2torch.native
 
-OURS = ("_chainer_slots",)
+OURS = {"every": ("_chainer_slots",)}
+CALLED = {"callable": ("default_name", "finalize", "initialize", "name", "on_error", "priority", "trigger")}
 TARGET = Path(chainer2torch.compat.__file__).parents[1] / "vendor" / "protocols.toml"
 
 
@@ -30,35 +31,33 @@ def rooms() -> Iterator[ModuleType]:
 
 
 def overridden() -> dict[str, list[str]]:
-    """For each class of a library the methods that some helper overrides."""
+    """For each class of helpers its methods that override one of a library, in whichever class it is a base of."""
     found: dict[str, set[str]] = {}
     for room in rooms():
         for _, cls in inspect.getmembers(room, inspect.isclass):
-            if not cls.__module__.startswith("chainer2torch."):
-                continue
-            for base in cls.__mro__[1:]:
-                if base is object or base.__module__.startswith("chainer2torch."):
-                    continue
-                names = {n for n, value in vars(cls).items() if n in vars(base) and _is_ours(n, value)}
-                if names:
-                    found.setdefault(f"{base.__module__}.{base.__qualname__}", set()).update(names)
-    return {name: sorted(names) for name, names in sorted(found.items())}
+            ours = [owner for owner in cls.__mro__ if owner.__module__.startswith("chainer2torch.")]
+            theirs = {name for owner in cls.__mro__ if owner not in (*ours, object) for name in vars(owner)}
+            for owner in ours:
+                names = {name for name, value in vars(owner).items() if name in theirs and _is_ours(owner, name, value)}
+                found.setdefault(owner.__name__, set()).update(names)
+    return {name: sorted(names) for name, names in sorted(found.items()) if names}
 
 
-def _is_ours(name: str, value: object) -> bool:
+def _is_ours(owner: type, name: str, value: object) -> bool:
     """Whether a class defines a member itself: torch wraps ``step`` of an optimizer's class when one is made."""
-    module = getattr(value, "__module__", None)
-    return not name.startswith("__") and (not isinstance(module, str) or module.startswith("chainer2torch."))
+    home = getattr(value, "__qualname__", owner.__qualname__)
+    return not name.startswith("__") and home.partition(".")[0] == owner.__qualname__
 
 
 def text() -> str:
     """The file."""
     lines = [
-        "# Methods that a library calls on the objects of its subclasses: they stay in the vendored helpers although",
-        "# no text names them. Written by docs/protocols.py from the helpers' classes; a test holds it.",
+        "# Methods that a library calls on the objects of a class: they stay in the vendored helpers although no text",
+        "# names them. Written by docs/protocols.py from the helpers' classes; a test holds it. `every`: what weights",
+        "# and verify ask modules for. `callable`: what pytorch-pfn-extras asks whatever it is given as an extension.",
     ]
-    lines += [f'"chainer2torch" = [{", ".join(map(_quoted, OURS))}]  # weights and verify ask modules for these']
-    lines += [f'"{cls}" = [{", ".join(map(_quoted, names))}]' for cls, names in overridden().items()]
+    every = {**OURS, **CALLED, **overridden()}
+    lines += [f"{cls} = [{', '.join(map(_quoted, names))}]" for cls, names in every.items()]
     return "\n".join(lines) + "\n"
 
 

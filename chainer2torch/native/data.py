@@ -20,30 +20,35 @@ class Batches:
     are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
     """
 
-    def __init__(self, loader: DataLoader[Any], repeat: bool = True) -> None:
-        self.loader, self.repeat = loader, repeat
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        repeat: bool = True,  # where: repeat
+    ) -> None:
+        self.loader = loader
         self.dataset: Any = loader.dataset
+        self.repeat = repeat  # where: repeat
         self.reset()
 
     def reset(self) -> None:
         self.epoch, self.current_position, self.is_new_epoch = 0, 0, False
-        self.previous_epoch_detail: float | None = None
+        self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
         self._batches: Any = None
 
-    def __len__(self) -> int:
+    def __len__(self) -> int:  # where: Evaluator
         return len(self.loader)
 
     def __iter__(self) -> Batches:
         return self
 
     def __next__(self) -> Any:
-        self.previous_epoch_detail, size = self.epoch_detail, self.batch_size
-        if self.epoch and not self.repeat:
+        self.previous_epoch_detail = self.epoch_detail  # where: previous_epoch_detail
+        if self.epoch and not self.repeat:  # where: repeat
             raise StopIteration
         if self._batches is None:
-            self._batches = itertools.islice(self.loader, self.current_position // size, None)
+            self._batches = itertools.islice(self.loader, self.current_position // self.batch_size, None)
         batch = next(self._batches)
-        self.current_position += size
+        self.current_position += self.batch_size
         self.is_new_epoch = self.current_position >= len(self.dataset)
         if self.is_new_epoch:
             self.epoch, self.current_position, self._batches = self.epoch + 1, 0, None
@@ -68,7 +73,7 @@ class Batches:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, save, multiprocessing, Process
         return {**vars(self), "_batches": None}
 
 

@@ -26,23 +26,29 @@ from chainer2torch.native.optimizers import (
 
 
 class Setting:
-    """A value of all parameter groups as an attribute of the optimizer; ``place``: of a pair that is such a value.
+    """A value of all parameter groups as its attribute. Source: chainer.optimizer.HyperparameterProxy."""
 
-    Source: chainer.optimizer.HyperparameterProxy.
-    """
-
-    def __init__(self, key: str, place: int | None = None):
-        self.key, self.place = key, place
+    def __init__(self, key: str):
+        self.key = key
 
     def __get__(self, optimizer: Any, owner: Any = None) -> Any:
-        value = optimizer.param_groups[0][self.key]
-        return value if self.place is None else value[self.place]
+        return optimizer.param_groups[0][self.key]
 
     def __set__(self, optimizer: Any, value: Any) -> None:
         for group in optimizer.param_groups:
-            pair = [value, value] if self.place is None else list(group[self.key])
-            pair[self.place or 0] = value
-            group[self.key] = value if self.place is None else tuple(pair)
+            group[self.key] = value
+
+
+class Beta(Setting):
+    """The first or second of a pair of values. Source: chainer.optimizers.Adam."""
+
+    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
+        return optimizer.param_groups[0]["betas"][self.key == "beta2"]
+
+    def __set__(self, optimizer: Any, value: Any) -> None:
+        for group in optimizer.param_groups:
+            first, second = group["betas"]
+            group["betas"] = (first, value) if self.key == "beta2" else (value, second)
 
 
 class LateOptimizer(torch.optim.Optimizer):
@@ -57,11 +63,11 @@ class LateOptimizer(torch.optim.Optimizer):
     def __init__(self, **options: Any):
         start: Any = [{"params": [], "t": 0, "epoch": 0}]
         super().__init__(start, **options)
-        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}
+        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}  # where: add_hook
         self.register_step_pre_hook(_before_step)
-        self.register_step_post_hook(_after_step)
+        self.register_step_post_hook(_after_step)  # where: add_hook, freeze
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, save, multiprocessing, Process
         return vars(self)
 
     @property
@@ -73,10 +79,11 @@ class LateOptimizer(torch.optim.Optimizer):
         """Takes the parameters of a module; counters, state and hooks begin anew, and no parameter is frozen."""
         self.target, self.t, self.epoch = model, 0, 0
         self.param_groups[0]["params"] = list(model.parameters())
-        for param in model.parameters():
-            vars(param).pop("is_frozen", None)
+        for param in model.parameters():  # where: freeze, hook_parameter
+            vars(param).pop("is_frozen", None)  # where: freeze
+            vars(param).pop("update_hooks", None)  # where: hook_parameter
         self.state.clear()
-        self.hooks.clear()
+        self.hooks.clear()  # where: add_hook
         return self
 
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
@@ -138,19 +145,25 @@ class LateOptimizer(torch.optim.Optimizer):
         self.epoch += 1
 
 
+@torch.no_grad()
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     fill_missing_gradients(optimizer)
-    optimizer.call_hooks()
+    optimizer.call_hooks()  # where: add_hook
     optimizer.t += 1
-    optimizer.withheld = [(p, p.grad) for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]
-    for param, _ in optimizer.withheld:
+    for param in optimizer.target.parameters():  # where: hook_parameter
+        if param.grad is not None and not hasattr(param, "is_frozen"):
+            for hook in vars(param).get("update_hooks", []):
+                hook(optimizer, param)
+    frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]  # where: freeze
+    optimizer.withheld = [(p, p.grad) for p in frozen]  # where: freeze
+    for param in frozen:  # where: freeze
         param.grad = None
 
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    for param, grad in optimizer.withheld:
+    for param, grad in optimizer.withheld:  # where: freeze
         param.grad = grad
-    optimizer.call_hooks("post")
+    optimizer.call_hooks("post")  # where: add_hook
 
 
 def freeze(params: Iterable[Any]) -> None:
@@ -163,10 +176,26 @@ def freeze(params: Iterable[Any]) -> None:
         param.is_frozen = True
 
 
+def unfreeze(params: Iterable[Any]) -> None:
+    """Lets optimizers change these parameters again. Source: chainer.Link.enable_update."""
+    for param in params:
+        vars(param).pop("is_frozen", None)
+
+
+def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
+    """Calls ``hook`` with the optimizer and this parameter before each update, after the hooks for all parameters.
+
+    Until the optimizer is set up anew. Source: chainer.UpdateRule.add_hook.
+    """
+    if getattr(hook, "timing", "pre") != "pre":
+        raise ValueError("a hook of one parameter runs before the update")
+    vars(param).setdefault("update_hooks", []).append(hook)
+
+
 class LateSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.SGD."""
 
-    lr = Setting("lr")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.01):
         super().__init__(lr=lr)
@@ -175,7 +204,8 @@ class LateSGD(LateOptimizer, torch.optim.SGD):
 class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.CorrectedMomentumSGD."""
 
-    lr, momentum = Setting("lr"), Setting("momentum")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -184,7 +214,8 @@ class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
 class LateMomentumSGD(LateOptimizer, MomentumSGD):
     """Source: chainer.optimizers.MomentumSGD."""
 
-    lr, momentum = Setting("lr"), Setting("momentum")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -193,7 +224,8 @@ class LateMomentumSGD(LateOptimizer, MomentumSGD):
 class LateNesterovAG(LateOptimizer, NesterovAG):
     """Source: chainer.optimizers.NesterovAG."""
 
-    lr, momentum = Setting("lr"), Setting("momentum")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -202,7 +234,8 @@ class LateNesterovAG(LateOptimizer, NesterovAG):
 class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
     """Source: chainer.optimizers.AdaGrad."""
 
-    lr, eps = Setting("lr"), Setting("eps")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    eps = Setting("eps")  # where: eps, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-8):
         super().__init__(lr=lr, eps=eps)
@@ -245,7 +278,8 @@ class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
 class LateSMORMS3(LateOptimizer, SMORMS3):
     """Source: chainer.optimizers.SMORMS3."""
 
-    lr, eps = Setting("lr"), Setting("eps")
+    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    eps = Setting("eps")  # where: eps, hyperparam, setattr, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-16):
         super().__init__(lr=lr, eps=eps)
@@ -254,7 +288,9 @@ class LateSMORMS3(LateOptimizer, SMORMS3):
 class LateAdam(LateOptimizer, Adam):
     """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
 
-    alpha, beta1, beta2, eps = Setting("lr"), Setting("betas", 0), Setting("betas", 1), Setting("epsilon")
+    alpha = Setting("lr")  # where: alpha, hyperparam, setattr, getattr, lr, alpha_t
+    beta1, beta2 = Beta("beta1"), Beta("beta2")  # where: beta1, beta2, hyperparam, setattr, getattr, lr, alpha_t
+    eps = Setting("epsilon")  # where: eps, hyperparam, setattr, getattr
 
     def __init__(
         self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **options: Any

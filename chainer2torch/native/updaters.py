@@ -85,14 +85,19 @@ class Updater:
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    iteration, loss_scale = 0, None
+    iteration = 0
+    loss_scale = None  # where: loss_scale
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._iterators = {k: Batches(it) if isinstance(it, DataLoader) else it for k, it in iterators.items()}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
-        self.device = self.input_device = self._device = None if device is None else get_device(device)
+        self.device = None if device is None else get_device(device)
+        self.input_device = self._device = self.device  # where: input_device, _device
+        for model in (getattr(each, "target", None) for each in self._optimizers.values()):
+            if model is not None and device is not None:
+                model.to(self.device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -114,9 +119,9 @@ class Updater:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("epoch", "epoch_detail", "previous_epoch_detail", "is_new_epoch"):
-            return getattr(self._iterators["main"], name)
-        raise AttributeError(name)
+        if "epoch" not in name:
+            raise AttributeError(name)
+        return getattr(self._iterators["main"], name)
 
     def finalize(self) -> None:
         for iterator in self._iterators.values():
@@ -145,19 +150,17 @@ class StandardUpdater(Updater):
         device: Any = None,
         loss_func: Any = None,
         auto_new_epoch: bool = True,
-        input_device: Any = None,
+        input_device: Any = None,  # where: input_device
     ):
         super().__init__(iterator, optimizer, converter, device)
-        if input_device is not None:
-            self.input_device = get_device(input_device)
+        self._place = self.device
+        if input_device is not None:  # where: input_device
+            self.input_device = self._place = get_device(input_device)
         self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
-        for each in self._optimizers.values():
-            if device is not None:
-                each.target.to(self.device)
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
-        batch = converted(self.converter, iterator.next(), self.input_device)
+        batch = converted(self.converter, iterator.next(), self._place)
         update_by(optimizer, self.loss_func or optimizer.target, batch)
         if self.auto_new_epoch and iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()

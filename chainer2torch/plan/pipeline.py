@@ -18,6 +18,7 @@ from chainer2torch.plan.native import (
     graph_cuts,
     loop_edits,
     modes,
+    npz_readers,
     optimizer_edits,
     type_checks,
     weight_files,
@@ -105,6 +106,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("native_loops", loop_edits.run),
     _pass("native_dataset_classes", dataset_classes.run),
     _pass("native_weight_files", weight_files.run),
+    _pass("npz_readers", npz_readers.run),
     _pass("fold", fold.run),
     # array modules that become devices: the other passes leave those alone
     _pass("array_devices", array_devices.run, when=_native),

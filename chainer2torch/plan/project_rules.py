@@ -12,16 +12,16 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
-from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing
+from chainer2torch.plan.questions.npz_blocks import block_of
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
     {
         "create_update_rule",
         "update_enabled",
-        "enable_update",
         "use_auto_new_epoch",
         "loss_scaling",
         "set_loss_scale",
@@ -105,10 +105,15 @@ def _with(analysis: Analysis, asks: Callable[[Analysis, ModuleInfo], bool]) -> f
 def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     """The programs that ask for what only the long optimizers have."""
     files = analysis.once(_files)
-    own = frozenset(
-        files[cls.module] for cls in analysis.classes.values() if any(analysis.derives(cls, base) for base in _BASES)
-    )
+    own = frozenset(files[cls.module] for cls in analysis.classes.values() if _changes_a_formula(analysis, cls))
     return own | _with(analysis, _looks_into_optimizers) | _with(analysis, _scales_losses)
+
+
+def _changes_a_formula(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class changes an optimizer of Chainer's, or a rule of one, and does not say all of it itself."""
+    owners = [owner for owner in analysis.mro(cls) if isinstance(owner, str)]
+    own = bool(owners) and owners[0] in _BASES
+    return not own and any(analysis.derives(cls, base) for base in _BASES)
 
 
 def _scales_losses(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -121,17 +126,39 @@ def _scales_losses(analysis: Analysis, module: ModuleInfo) -> bool:
 
 
 def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a file names what the short optimizers do not have, be it a setting for ``setattr``."""
+    """Whether a file names what the short optimizers do not have, be it a setting for ``setattr``.
+
+    What a class says that writes a formula of its own is about its own settings.
+    """
     return any(
         node.attr in _MEMBERS
-        or node.attr in ("update_rule", "disable_update")
-        and not freezing.is_understood(analysis, module, node)
+        or node.attr in (freezing.RULE, freezing.SWITCH)
+        and not (freezing.is_understood(analysis, module, node) or freezing.is_hook(module, node))
+        or node.attr == freezing.RELEASE
+        and not (freezing.is_own(analysis, node) or freezing.is_release(analysis, module, node))
         or node.attr == "hyperparam"
         and not _is_setting(module, node)
+        and not _writes_a_formula(analysis, module, node)
         or node.attr in _SETTINGS | _BOUNDS
         and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
+        and not _writes_a_formula(analysis, module, node)
         for node in module.source.of(ast.Attribute)
-    ) or any(node.value in _SETTINGS for node in module.source.of(ast.Constant) if isinstance(node.value, str))
+    ) or any(
+        node.value in _SETTINGS and not _writes_a_formula(analysis, module, node)
+        for node in module.source.of(ast.Constant)
+        if isinstance(node.value, str)
+    )
+
+
+def _writes_a_formula(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+    """Whether a node stands in the class of an optimizer, or of a rule, that says all of it itself."""
+    outer = module.source.enclosing(node, ast.ClassDef)
+    cls = analysis.classes.get(outer) if isinstance(outer, ast.ClassDef) else None
+    return (
+        cls is not None
+        and any(analysis.derives(cls, base) for base in _BASES)
+        and not _changes_a_formula(analysis, cls)
+    )
 
 
 def _may_be_optimizer(analysis: Analysis, kind: Kind, setting: str) -> bool:
@@ -148,8 +175,10 @@ def _may_be_optimizer(analysis: Analysis, kind: Kind, setting: str) -> bool:
 
 
 def _is_setting(module: ModuleInfo, hyperparam: ast.Attribute) -> bool:
-    """Whether one setting is read or set: ``optimizer.hyperparam.alpha``."""
+    """Whether settings are read or set one by one: ``optimizer.hyperparam.alpha``, or through a variable."""
     outer = module.source.parents.get(hyperparam)
+    if isinstance(outer, ast.Assign) and outer.value is hyperparam:
+        return "get_dict" not in module.source.text and "__dict__" not in module.source.text
     return isinstance(outer, ast.Attribute) and outer.attr not in ("get_dict", "parent")
 
 
@@ -166,9 +195,10 @@ def _changing_rules(analysis: Analysis) -> frozenset[int]:
 
 def _changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
     return any(
-        node.attr == "enable_update"
-        or node.attr in ("update_rule", "disable_update")
+        node.attr in (freezing.RULE, freezing.SWITCH)
         and not freezing.is_understood(analysis, module, node)
+        or node.attr == freezing.RELEASE
+        and not (freezing.is_own(analysis, node) or freezing.is_release(analysis, module, node))
         for node in module.source.of(ast.Attribute)
     )
 
@@ -182,7 +212,12 @@ def _freezing_by_marks(analysis: Analysis) -> frozenset[int]:
     """The programs that freeze parameters whose gradients count all the same, or at a place that is not known."""
     freezes = _with(analysis, lambda _, module: freezing.freezes(module))
     clips = _with(analysis, lambda _, module: any(word in module.source.text for word in freezing.CLIPS))
-    return freezes & clips | _with(analysis, lambda _, module: not freezing.freezes_for_good(module))
+    releases = _with(analysis, _releases)
+    return freezes & clips | releases | _with(analysis, lambda _, module: not freezing.freezes_for_good(module))
+
+
+def _releases(analysis: Analysis, module: ModuleInfo) -> bool:
+    return any(freezing.is_release(analysis, module, node) for node in module.source.of(ast.Attribute))
 
 
 # -- iterators -----------------------------------------------------------------------------------------------------
@@ -237,9 +272,11 @@ def _reading_archives(analysis: Analysis) -> frozenset[int]:
 
 def _reads_archives(analysis: Analysis, module: ModuleInfo) -> bool:
     saved, read = set(), set()
+    blocks = [node for node in module.source.of(ast.With) if isinstance(node, ast.With)]
+    weights = {block.items[0].context_expr for block in blocks if block_of(analysis, module, block) is not None}
     for call in module.source.of(ast.Call):
         name = analysis.kind(call.func)
-        if isinstance(name, Ref) and name.name in _READERS and call.args:
+        if isinstance(name, Ref) and name.name in _READERS and call.args and call not in weights:
             read |= _spellings(module, call.args[0])
         elif isinstance(name, Ref) and name.name.startswith("chainer.serializers.") and ".save_" in name.name:
             saved |= _spellings(module, call.args[0]) if call.args else set()

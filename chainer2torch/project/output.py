@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chainer2torch.project import files, gitstate, notebooks
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.trimming import words
+from chainer2torch.vendor.said import words
 from chainer2torch.project.files import FileError, interrupts_wait
 from chainer2torch.project.scan import Project, Tree
 from chainer2torch.project.transaction import Transaction
@@ -83,23 +83,29 @@ def changes(project: Project) -> list[Change]:
 def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> Iterator[Change]:
     """One ``chainer_compat.py`` for each import root, with what its changed and its other files use.
 
-    A script finds the one beside it first, and so does the package above it that the script imports: roots of which one
-    lies in the other have the helpers of both.
+    A script finds the one beside it first, and so does whatever it loads: the helpers of a folder are also those of the
+    folders in it, and of the files above it that its own files import.
     """
-    wanted: dict[str, set[str]] = {}
+    homes: dict[str, tuple[str, set[str]]] = {}  # by file: where its helpers lie, and which ones it uses
     for path in texts:
         used = set(tree.results[path].helpers)
         if used:
-            wanted.setdefault(_clean(tree.results[path].root), set()).update(used)
-    changed = set(wanted)
-    said = _words(tree, texts) if changed else set()
+            homes[path] = _clean(tree.results[path].root), used
+    changed = {root for root, _ in homes.values()}
+    said = _words(tree, texts) if changed else {}
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
-            wanted.setdefault(_root_of_migrated(tree, path), set()).update(used)
-    for root in sorted(wanted):
+            homes[path] = _root_of_migrated(tree, path), used
+    for root in sorted({home for home, _ in homes.values()}):
         if not any(_share_a_path(root, other) for other in changed):
             continue
-        names = {name for other, used in wanted.items() if _share_a_path(root, other) for name in used}
+        loaded = _loaded_from(tree, root)
+        names = {
+            name
+            for path, (home, used) in homes.items()
+            if _lies_in(home, root) or _lies_in(root, home) and (path in loaded or path not in tree.results)
+            for name in used
+        }
         relative = posixpath.join(root, compat_file.FILE_NAME)
         target = tree.base / relative
         try:
@@ -111,7 +117,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                     "exists and was not written by chainer2torch, which needs that name "
                     "for its helpers; rename it and its imports, and run the command again",
                 )
-            new = compat_file.build(names, style=tree.style, said=said).encode()
+            heard = {word for place, found in said.items() if _share_a_path(place, root) for word in found}
+            new = compat_file.build(names, style=tree.style, said=heard).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)
@@ -121,25 +128,40 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             yield Change(tree, relative, old, new)
 
 
-def _words(tree: Tree, texts: dict[str, str]) -> set[str]:
-    """The names that the texts of the tree may mean: what none of them says need not be in the helpers."""
-    return {
-        word
-        for path, source in tree.sources.items()
-        if path.rpartition("/")[2] != compat_file.FILE_NAME
-        for word in words(texts.get(path, source.text))
-    }
+def _words(tree: Tree, texts: dict[str, str]) -> dict[str, set[str]]:
+    """The names that the texts of the tree may mean: what none of them says need not be in the helpers.
+
+    By the folder of the text and by that of its helpers: scripts in folders beside it have helpers of their own.
+    """
+    found: dict[str, set[str]] = {}
+    for path, source in tree.sources.items():
+        if path.rpartition("/")[2] != compat_file.FILE_NAME:
+            said = words(texts.get(path, source.text))
+            result = tree.results.get(path)
+            for place in {posixpath.dirname(path), _clean(result.root) if result is not None else ""}:
+                found.setdefault(place, set()).update(said)
+    return found
+
+
+def _loaded_from(tree: Tree, folder: str) -> set[str]:
+    """The files that those of a folder import, and what these import."""
+    found = {path for path in tree.results if _lies_in(posixpath.dirname(path), folder)}
+    todo = list(found)
+    while todo:
+        result = tree.results.get(todo.pop())
+        new = result.imports - found if result is not None else set()
+        found |= new
+        todo += new
+    return found
+
+
+def _lies_in(folder: str, other: str) -> bool:
+    return not other or folder == other or folder.startswith(f"{other}/")
 
 
 def _share_a_path(root: str, other: str) -> bool:
     """Whether one folder lies in the other."""
-    return (
-        root == other
-        or not root
-        or not other
-        or f"{root}/".startswith(f"{other}/")
-        or f"{other}/".startswith(f"{root}/")
-    )
+    return _lies_in(root, other) or _lies_in(other, root)
 
 
 def _clean(root: str) -> str:

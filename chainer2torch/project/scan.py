@@ -43,6 +43,7 @@ class ResultLike(Protocol):
     defect: bool
     kinds: list[str]
     python2: bool
+    imports: frozenset[str]
 
     @property
     def changed(self) -> bool: ...

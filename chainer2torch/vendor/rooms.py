@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.vendor.docstrings import docstrings, shorten
+from chainer2torch.vendor.optional_parts import MARK, shorter_headers
+from chainer2torch.vendor.said import said_in
 
 _TOOL = "chainer2torch"
-_WORD = re.compile(r"[^\W\d]\w*")
+_MARK = re.compile(MARK)
 _HEAD = re.compile(r"(?:async\s+def|def|class)\s+(\w+)")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -87,7 +89,7 @@ class Definition:
     path: Path
     package: str
     prefix: str = ""
-    left_out: frozenset[int] = frozenset()  # rows of methods that go
+    left_out: frozenset[int] = frozenset()  # rows of parts that go
     rows: range = range(0)
     brief: bool = False  # of each docstring, only what is before the first blank row
 
@@ -99,37 +101,14 @@ class Definition:
         tree = ast.parse("\n".join(self.lines[self.rows.start : self.rows.stop]), str(self.path))
         return ast.increment_lineno(tree, self.rows.start).body[0]
 
-    def with_body(self, body: list[ast.stmt], gone: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> Definition:
-        """The class with another body; ``gone`` are the methods that it lacks."""
-        assert isinstance(self.node, ast.ClassDef)
-        node = ast.copy_location(
-            ast.ClassDef(self.node.name, self.node.bases, self.node.keywords, body, self.node.decorator_list), self.node
-        )
-        rows = {row for method in gone for row in self._rows(method)}
+    def without(self, node: ast.stmt, rows: Iterable[int]) -> Definition:
+        """What is left of it: ``node``, without some rows."""
         return dataclasses.replace(self, parsed=node, left_out=frozenset(rows))
-
-    def _rows(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
-        """The rows of a method, with its decorators, the comment above it and the blank rows above that."""
-        first = min([method.lineno, *(item.lineno for item in method.decorator_list)]) - 1
-        while self.lines[first - 1].strip().startswith("#"):
-            first -= 1
-        while not self.lines[first - 1].strip():
-            first -= 1
-        return range(first, method.end_lineno or 0)
 
     @functools.cached_property
     def said(self) -> frozenset[str]:
-        """The names that it says, of whatever: attributes, variables, strings that are names. Not docstrings."""
-        documented = {id(docstring) for docstring in docstrings(self.node)}
-        found: set[str] = set()
-        for node in ast.walk(self.node):
-            if isinstance(node, ast.Attribute):
-                found.add(node.attr)
-            elif isinstance(node, ast.Name):
-                found.add(node.id)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
-                found.update(_WORD.findall(node.value))
-        return frozenset(found)
+        """The names by which it may reach members of whatever."""
+        return frozenset(said_in(self.node))
 
     @property
     def line(self) -> int:
@@ -165,7 +144,8 @@ class Definition:
         written = dict(enumerate(self.lines[: self.node.end_lineno or 0]))
         for docstring in docstrings(self.node) if self.brief else ():
             dropped |= shorten(docstring, written)
-        kept = [written[row] for row in range(first, self.node.end_lineno or 0) if row not in dropped]
+        dropped |= shorter_headers(self.node, written, self.left_out)
+        kept = [_MARK.sub("", written[row]) for row in range(first, self.node.end_lineno or 0) if row not in dropped]
         if self.left_out and isinstance(self.node, ast.ClassDef) and isinstance(self.node.body[0], ast.Pass):
             kept.append("    pass")
         constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)

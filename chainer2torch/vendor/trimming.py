@@ -1,4 +1,4 @@
-"""Leaves out of the helpers what a project cannot reach: methods whose names nobody says.
+"""Leaves out of the helpers what a project cannot reach: methods whose names nobody says, and parts marked so.
 
 A method runs when somebody names it: the project, a helper that is vendored, or a library that calls what its
 subclasses define (``forward``, ``step``, ``state_dict``: protocols.toml). So a trainer whose program saves nothing has
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from chainer2torch.vendor.optional_parts import cut, marked, rows_of
 from chainer2torch.vendor.rooms import Definition, Room
 
 if sys.version_info >= (3, 11):
@@ -21,7 +21,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_WORD = re.compile(r"[^\W\d]\w*")
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 # what torch and ppe call when a state is saved or loaded, and the words of a program that does
 _SAVING = frozenset({"state_dict", "load_state_dict", "_load_from_state_dict", "_save_to_state_dict"})
@@ -31,36 +30,36 @@ _Home = tuple[Room, Definition]
 _Uses = Callable[[Room, Definition], Iterable[_Home]]
 
 
-def words(text: str) -> set[str]:
-    """The names that a source text may mean: its words, also those in strings."""
-    return set(_WORD.findall(text))
-
-
-def protocols(said: Iterable[str]) -> frozenset[str]:
-    """The names of methods that a library calls on the objects of its subclasses.
-
-    Those that save and load are called only where the project says something of saving.
-    """
+def saving(said: Iterable[str]) -> frozenset[str]:
+    """The methods that save and load, where the project says something of it."""
     saves = any(word in _ABOUT_SAVING or any(part in word for part in _PARTS_ABOUT_SAVING) for word in said)
-    return _protocols() if saves else _protocols() - _SAVING
+    return _SAVING if saves else frozenset()
+
+
+def called_by_libraries(cls: ast.ClassDef) -> frozenset[str]:
+    """The names of methods that a library calls on the objects of a class, other than to save them."""
+    table = _protocols()
+    is_callable = any(isinstance(child, _Method) and child.name == "__call__" for child in cls.body)
+    names = table["every"] | table.get(cls.name, frozenset()) | (table["callable"] if is_callable else frozenset())
+    return names - _SAVING
 
 
 @functools.lru_cache(maxsize=1)
-def _protocols() -> frozenset[str]:
+def _protocols() -> dict[str, frozenset[str]]:
     data = tomllib.loads(Path(__file__).with_name("protocols.toml").read_text(encoding="utf-8"))
-    return frozenset(name for names in data.values() for name in names)
+    return {cls: frozenset(names) for cls, names in data.items()}
 
 
 def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_Home]:
     """All definitions that ``start`` needs, without the methods that nobody names. ``said``: the project's words."""
     live = set(said)
-    live |= protocols(live)
+    live |= saving(live)
     needed: dict[Definition, Room] = {definition: room for room, definition in start}
     cut: dict[Definition, Definition] = {}
     while True:
         before = len(live), len(needed)
         for definition, room in list(needed.items()):
-            cut[definition] = part = _without(definition, _unnamed(definition, live))
+            cut[definition] = part = _without(definition, frozenset(_unnamed(definition, live)))
             live |= part.said
             for used_room, used in uses(room, part):
                 needed.setdefault(used, used_room)
@@ -68,25 +67,26 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
             return [(room, cut[definition]) for definition, room in needed.items()]
 
 
-def _unnamed(definition: Definition, live: set[str]) -> frozenset[str]:
-    """The methods of a class that may go."""
-    return frozenset(
-        method.name
-        for method in _methods(definition.node)
-        if method.name not in live and not (method.name.startswith("__") and method.name.endswith("__"))
-    )
-
-
-def _methods(node: ast.stmt) -> Iterator[_Method]:
-    if isinstance(node, ast.ClassDef):
-        yield from (child for child in node.body if isinstance(child, _Method))
+def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.arg]:
+    """The parts of a definition that may go: methods, and what is marked."""
+    yield from (part for part, names in _marked(definition) if not live.intersection(names))
+    if isinstance(definition.node, ast.ClassDef):
+        called = live | called_by_libraries(definition.node)
+        for method in definition.node.body:
+            special = isinstance(method, _Method) and method.name.startswith("__") and method.name.endswith("__")
+            if isinstance(method, _Method) and method.name not in called and not special:
+                yield method
 
 
 @functools.lru_cache(maxsize=4096)
-def _without(definition: Definition, names: frozenset[str]) -> Definition:
-    """A class without some of its methods; the same definition where it has none of them."""
-    if not names:
+def _marked(definition: Definition) -> tuple[tuple[ast.stmt | ast.arg, list[str]], ...]:
+    return tuple(marked(definition.node, definition.lines))
+
+
+@functools.lru_cache(maxsize=4096)
+def _without(definition: Definition, parts: frozenset[ast.stmt | ast.arg]) -> Definition:
+    """A definition without some of its parts; the same one where it has none of them."""
+    if not parts:
         return definition
-    assert isinstance(definition.node, ast.ClassDef)
-    body = [child for child in definition.node.body if not (isinstance(child, _Method) and child.name in names)]
-    return definition.with_body(body or [ast.Pass()], [m for m in _methods(definition.node) if m.name in names])
+    rows = {row for part in parts for row in rows_of(part, definition.lines)}
+    return definition.without(cut(definition.node, parts), rows)

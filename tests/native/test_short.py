@@ -34,14 +34,16 @@ LONGER = {
     "Communicator": (60, 5),
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
-    "Updater": (105, 6),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardUpdater": (145, 11),
+    "Updater": (108, 6),  # a converter, the device that its batches go to, and how a loader is read
+    "StandardUpdater": (150, 11),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
-    "Batches": (40, 1),
+    "Batches": (41, 1),
+    "UpdateRule": (72, 6),
+    "GradientMethod": (165, 14),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ParallelUpdater": (205, 16),
-    "MultiprocessParallelUpdater": (210, 17),
+    "ParallelUpdater": (208, 16),
+    "MultiprocessParallelUpdater": (212, 17),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
@@ -53,14 +55,15 @@ INTERFACES = {
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,
-    "Batches": 40,
+    "Batches": 41,
+    "UpdateRule": 30,
     "SerialIterator": 55,
-    "Updater": 35,
+    "Updater": 36,
     "MultiprocessIterator": 35,
     "ParallelUpdater": 36,
     "MultiprocessParallelUpdater": 42,
 }
-LATE = (145, 11)
+LATE = (150, 12)
 
 
 def code_lines(text):

@@ -18,6 +18,7 @@ class Result:
     mentions: tuple = ()
     kept: tuple = ()
     python2: bool = False
+    imports: frozenset = frozenset()
 
     @property
     def changed(self):

@@ -584,3 +584,40 @@ def test_helpers_of_a_library_are_kept_where_its_examples_import_them_from(src):
     assert not (src / compat_file.FILE_NAME).exists() and not (src / "examples" / compat_file.FILE_NAME).exists()
     text = (src / "lib" / compat_file.FILE_NAME).read_text()
     assert "def leaky_relu" in text and "def get_device" in text
+
+
+def test_a_folder_in_another_one_has_its_own_helpers_and_those_of_what_it_imports(tmp_path):
+    """A script there finds these; what lies above it may be loaded with it, and what it imports is."""
+    src = tmp_path / "src"
+    program = "import chainer\nimport chainer.functions as F\n\n\ndef {0}(x):\n    return F.{1}(x)\n"
+    parts = {
+        "top.py": program.format("top", "softplus"),
+        "other.py": program.format("other", "leaky_relu"),
+        "tools/__init__.py": "",
+        "tools/plain.py": "from tools import x\n",
+        "data/script.py": "import top\n" + program.format("script", "clipped_relu"),
+    }
+    helpers = {"top.py": "get_device", "other.py": "to_cpu", "data/script.py": "to_gpu"}
+
+    class Some(Engine):
+        def __call__(self, texts, pinned=None):
+            return {
+                path: dataclasses.replace(
+                    result,
+                    code=result.code + "# new\n",
+                    helpers=frozenset([helpers[path]] if path in helpers else ()),
+                    root="data" if path.startswith("data") else "",
+                    imports=frozenset(["top.py"] if path == "data/script.py" else ()),
+                )
+                for path, result in super().__call__(texts).items()
+            }
+
+    for path, text in parts.items():
+        (src / path).parent.mkdir(parents=True, exist_ok=True)
+        (src / path).write_text(text)
+    migrate(src, tmp_path / "out", Some())
+    above, inside = (
+        (tmp_path / "out" / part / compat_file.FILE_NAME).read_text(encoding="utf-8") for part in ("", "data")
+    )
+    assert all(f"def {name}(" in above for name in ("get_device", "to_cpu", "to_gpu"))
+    assert "def to_gpu(" in inside and "def get_device(" in inside and "def to_cpu(" not in inside

@@ -10,7 +10,7 @@ import pytest
 
 from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.trimming import words
+from chainer2torch.vendor.said import words
 
 ROOM = '''
 """A room."""
@@ -141,3 +141,61 @@ def test_that_every_helper_has_all_that_it_names(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", str(tmp_path)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
+
+
+MARKED = """
+class Base:
+    def __init__(
+        self,
+        x,
+        size=3,  # where: size
+        *,
+        hooks=(),  # where: add_hook, hooks
+        last=None,
+    ):
+        self.x = x
+        # of another size
+        self.size = size  # where: size
+        if hooks:  # where: add_hook, hooks
+            self.hooks = [
+                *hooks
+            ]
+        self.all = sum(
+            [x]
+        )  # where: total
+
+    def __len__(self):
+        self.asked = True  # where: total
+        return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "there", "gone"),
+    [
+        ("Base(1)", ["(self, x, *, last=None):\n", "self.x = x"], ["size", "hooks", "sum", "where:"]),
+        (
+            "Base(1, size=2).x",
+            ["(self, x, size=3, *, last=None):", "# of another size", "self.size = size"],
+            ["hooks", "sum", "where:"],
+        ),
+        ("getattr(Base(1), 'total')", ["sum("], ["size", "hooks", "where:"]),
+        ("Base(1).add_hook(2)", ["(self, x, *, hooks=(), last=None):", "*hooks"], ["size", "sum", "where:"]),
+        ("hooks = size = 3  # total", ["self.x = x"], ["size", "hooks", "sum"]),
+    ],
+)
+def test_a_marked_part_stays_where_its_name_is_said(
+    tmp_path: Path, program: str, there: list[str], gone: list[str]
+) -> None:
+    (tmp_path / "rooms").mkdir()
+    (tmp_path / "rooms" / "room.py").write_text(MARKED, encoding="utf-8")
+    text = compat_file.build(["Base"], tmp_path / "rooms", said=words(program))
+    compile(text, "chainer_compat.py", "exec")
+    assert all(part in text for part in there) and not any(part in text for part in gone), text
+    assert "    def __len__(self):\n" in text and text.count("def __len__") == 1
+
+
+def test_without_words_all_marked_parts_stay(tmp_path: Path) -> None:
+    (tmp_path / "room.py").write_text(MARKED, encoding="utf-8")
+    text = compat_file.build(["Base"], tmp_path)
+    assert "sum(" in text and "size=3" in text and "hooks=()" in text and "where:" not in text

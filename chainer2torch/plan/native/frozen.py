@@ -15,8 +15,13 @@ from chainer2torch.plan.native.concerns import is_native
 from chainer2torch.plan.project_rules import freezes_by_marks, has_short_optimizers
 from chainer2torch.plan.questions import freezing
 
-_ROWS = {freezing.SWITCH: "chainer.Link.disable_update", freezing.RULE: "chainer.Parameter.update_rule"}
+_ROWS = {
+    freezing.SWITCH: "chainer.Link.disable_update",
+    freezing.RELEASE: "chainer.Link.enable_update",
+    freezing.RULE: "chainer.Parameter.update_rule",
+}
 _FLAG = "chainer.UpdateRule.enabled"
+_HOOK = "chainer.UpdateRule.add_hook"
 
 
 def run(context: Context) -> Decisions:
@@ -38,10 +43,20 @@ def _freeze(context: Context, decisions: Decisions, node: ast.Attribute, marks: 
     operands = {"self": context.operand(node.value)}
     outer = context.source.parents[node]
     if isinstance(outer, ast.Call):
-        template = "native.freeze(self.parameters())" if marks else "self.requires_grad_(False)"
+        release = node.attr == freezing.RELEASE
+        helper = "native.unfreeze(self.parameters())" if release else "native.freeze(self.parameters())"
+        template = helper if marks else f"self.requires_grad_({release})"
         decisions.edit(outer, Replace(context.source.span(outer), template, operands))
         return
     assert isinstance(outer, ast.Attribute)
+    if freezing.is_hook(context.module, node):
+        call = context.source.parents[outer]
+        assert isinstance(call, ast.Call)
+        decisions.mark(outer, context.rules.rows[_HOOK], _HOOK, "exact")
+        operands["hook"] = context.operand(call.args[0])
+        edit = Replace(context.source.span(call), "native.hook_parameter(self, hook)", operands)
+        decisions.edit(call, edit)
+        return
     decisions.mark(outer, context.rules.rows[_FLAG], _FLAG, "exact")
     if not marks:
         decisions.replace(outer, "self.requires_grad", operands)
@@ -49,8 +64,8 @@ def _freeze(context: Context, decisions: Decisions, node: ast.Attribute, marks: 
         decisions.replace(outer, "(not hasattr(self, 'is_frozen'))", operands)
     else:
         statement = context.source.parents[outer]
-        edit = ReplaceStatement(context.source.start(statement), "native.freeze([self])", operands)
-        decisions.edit(statement, edit)
+        place = context.source.start(statement)
+        decisions.edit(statement, ReplaceStatement(place, "native.freeze([self])", operands))
 
 
 __all__ = ["run"]

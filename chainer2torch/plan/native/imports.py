@@ -18,7 +18,7 @@ def groups(project: Project) -> dict[ModuleInfo, int]:
         return module
 
     for module in project.modules.values():
-        for other in _imported(project, module):
+        for other in imported_by(project, module):
             one, two = root(module), root(other)
             if one is not two:
                 parents[two] = one
@@ -26,7 +26,7 @@ def groups(project: Project) -> dict[ModuleInfo, int]:
     return {module: numbers.setdefault(root(module), len(numbers)) for module in project.modules.values()}
 
 
-def _imported(project: Project, module: ModuleInfo) -> Iterator[ModuleInfo]:
+def imported_by(project: Project, module: ModuleInfo) -> Iterator[ModuleInfo]:
     """The files of the project that a file imports."""
     for node in module.source.of(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
@@ -40,4 +40,4 @@ def _imported(project: Project, module: ModuleInfo) -> Iterator[ModuleInfo]:
         yield from (one for one in found if isinstance(one, ModuleInfo))
 
 
-__all__ = ["groups"]
+__all__ = ["groups", "imported_by"]

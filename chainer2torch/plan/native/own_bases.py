@@ -1,4 +1,4 @@
-"""The bases of a program's own extensions, iterators and updaters that keep Chainer's form.
+"""The bases of a program's own extensions, iterators, updaters and optimizers that keep Chainer's form.
 
 One whose ``serialize`` says what is saved gets a base that asks it. Where that method looks at what it is given
 (``isinstance(serializer, chainer.Serializer)``), the faithful base gives it what it looks for.
@@ -14,6 +14,7 @@ from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.project_rules import has_short_optimizers
 
 # Chainer's base, the faithful one, and the light one of those that serialize; "": the row of the base has it
 _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -23,11 +24,15 @@ _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "chainer.training.updaters.Updater": ("compat.Updater", ""),
     }
 )
+_OPTIMIZER = "chainer.GradientMethod"
+_LOG = "chainer.training.extensions.LogReport"
 _ASKED = frozenset({"chainer.Serializer", "chainer.Deserializer", "chainer.AbstractSerializer"})
 
 
 def emit(context: Context, decisions: Decisions) -> None:
-    """The bases of the classes of this file that say what is saved of them."""
+    """The bases of this file's classes that say what is saved of them, and of its optimizers."""
+    _emit_optimizers(context, decisions)
+    _emit_tests(context, decisions)
     for node in context.source.of(ast.ClassDef):
         info = context.analysis.classes.get(node)
         for base in node.bases if info is not None and _serializes(context, info) else ():
@@ -39,6 +44,32 @@ def emit(context: Context, decisions: Decisions) -> None:
                     decisions.replace(base, text, {})
                     decisions.use(base)
                     decisions.mark(base, context.rules.rows[symbol], symbol, "exact")
+
+
+def _emit_optimizers(context: Context, decisions: Decisions) -> None:
+    """Chainer's base is the short one of all optimizers in ``isinstance``; one with rules of its own has another."""
+    if not has_short_optimizers(context.analysis, context.module):
+        return
+    for node in context.source.of(ast.ClassDef):
+        for base in node.bases:
+            if context.kind(base) == Ref(_OPTIMIZER) and context.reference(base) is not None:
+                _put(context, decisions, base, _OPTIMIZER, "native.GradientMethod")
+
+
+def _emit_tests(context: Context, decisions: Decisions) -> None:
+    """``isinstance(x, LogReport)`` of one that was made by its own class: that is pytorch-pfn-extras'."""
+    if any(context.analysis.derives(cls, _LOG) for cls in context.analysis.classes.values()):
+        return
+    for call in context.source.of(ast.Call):
+        asks = isinstance(call.func, ast.Name) and call.func.id == "isinstance" and len(call.args) == 2
+        if asks and context.reference(call.args[1]) == _LOG and context.kind(call.args[1]) == Ref(_LOG):
+            _put(context, decisions, call.args[1], _LOG, "pytorch_pfn_extras.training.extensions.LogReport")
+
+
+def _put(context: Context, decisions: Decisions, node: ast.expr, symbol: str, text: str) -> None:
+    decisions.replace(node, text, {})
+    decisions.use(node)
+    decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
 
 
 def _serializes(context: Context, cls: ClassInfo) -> bool:

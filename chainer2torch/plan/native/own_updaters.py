@@ -15,6 +15,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.updater_bases import says_all
 from chainer2torch.plan.questions.overridden_methods import is_super
 
 UPDATER = "chainer.training.updaters.StandardUpdater"
@@ -132,11 +133,11 @@ def model_given(objects: Objects, context: Context, optimizer: ast.expr, setup: 
 
 
 def emit_base(objects: Objects, context: Context, decisions: Decisions) -> None:
-    """The short base in the place of Chainer's, for the classes of this file whose updaters become native."""
+    """The short base in the place of Chainer's, for the classes of this file whose updaters need no more."""
     native = {own_class(u[0].inst) for u in objects.uses.values() if not objects.reason_at(u[0])}
     for node in context.source.of(ast.ClassDef):
         info = context.analysis.classes.get(node)
-        if info is None or info not in native:
+        if info is None or info not in native and not says_all(objects, context, info):
             continue
         for base in node.bases:
             if context.kind(base) == Ref(UPDATER) and context.reference(base) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
@@ -25,7 +25,7 @@ _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
-_ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path"})
+_ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "ignore_names"})
 
 
 def run(context: Context) -> Decisions:
@@ -49,9 +49,17 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
         return
     path = next((bound.given[n] for n in _FILE if n in bound.given), None)
     obj = bound.given.get("obj")
-    if path is None or obj is None or not bound.given.keys() <= _ONLY or not _is_native(context, objects, obj, path):
+    if (
+        path is None
+        or obj is None
+        or not bound.given.keys() <= _ONLY
+        or not is_native_file(context, objects, obj, path)
+    ):
         return
     if {"strict", "path"} <= bound.given.keys():
+        return
+    ignored = bound.given.get("ignore_names")
+    if ignored is not None and context.kind(ignored) != NONE:
         return
     operands = {"obj": context.operand(obj), "file": context.operand(path)}
     operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
@@ -68,7 +76,7 @@ def _template(name: str, bound: Bound) -> str:
     return _LOAD_SOME if "strict" in bound.given else _LOAD
 
 
-def _is_native(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
+def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.expr) -> bool:
     """Whether an object has a ``state_dict`` that is all that Chainer saves of it."""
     if _is_buffer(context, path) or reads_its_archives(context.analysis, context.module):
         return False
@@ -118,4 +126,4 @@ def _is_buffer(context: Context, path: ast.expr) -> bool:
     )
 
 
-__all__ = ["run"]
+__all__ = ["is_native_file", "run"]

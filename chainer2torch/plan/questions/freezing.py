@@ -11,6 +11,7 @@ from chainer2torch.analysis.module_index import ModuleInfo
 
 CLIPS = ("GradientClipping", "clip_grads")  # what counts the gradients of frozen parameters, too
 SWITCH = "disable_update"
+RELEASE = "enable_update"
 RULE = "update_rule"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -32,10 +33,14 @@ def is_own(analysis: Analysis, node: ast.Attribute) -> bool:
 
 def is_call(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether ``x.disable_update()`` is a statement, and a link's method as far as one can see."""
+    return node.attr == SWITCH and _is_statement(analysis, module, node)
+
+
+def _is_statement(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     call = module.source.parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node or call.args or call.keywords:
         return False
-    defined = any(SWITCH in cls.methods for cls in analysis.classes.values())
+    defined = any(node.attr in cls.methods for cls in analysis.classes.values())
     return isinstance(module.source.parents.get(call), ast.Expr) and not (defined and analysis.kind(node) == UNKNOWN)
 
 
@@ -49,6 +54,23 @@ def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
         return True
     alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1
     return alone and isinstance(statement, ast.Assign) and _is_false(statement.value)
+
+
+def is_hook(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``param.update_rule.add_hook(hook)`` is a statement."""
+    method = module.source.parents.get(node)
+    call = (
+        module.source.parents.get(method) if isinstance(method, ast.Attribute) and method.attr == "add_hook" else None
+    )
+    if node.attr != RULE or not isinstance(call, ast.Call) or call.func is not method or call.keywords:
+        return False
+    whole = isinstance(module.source.parents.get(call), ast.Expr)
+    return whole and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+
+
+def is_release(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``x.enable_update()`` is a statement, and a link's method as far as one can see."""
+    return node.attr == RELEASE and not is_own(analysis, node) and _is_statement(analysis, module, node)
 
 
 def _is_false(node: ast.expr) -> bool:
@@ -85,4 +107,17 @@ def _setups(module: ModuleInfo, scope: ast.AST | None) -> Iterator[ast.Call]:
                 yield call
 
 
-__all__ = ["CLIPS", "RULE", "SWITCH", "freezes", "freezes_for_good", "is_call", "is_flag", "is_own", "is_understood"]
+__all__ = [
+    "CLIPS",
+    "RELEASE",
+    "RULE",
+    "SWITCH",
+    "freezes",
+    "freezes_for_good",
+    "is_call",
+    "is_flag",
+    "is_hook",
+    "is_own",
+    "is_release",
+    "is_understood",
+]

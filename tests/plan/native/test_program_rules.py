@@ -57,7 +57,7 @@ def test_optimizers_whose_class_is_a_value_are_short():
     "more",
     [
         "def f(p):\n    p.update_rule.hyperparam.lr = 0.1",
-        "def f(link):\n    link.disable_update()\n    link.enable_update()",
+        "def f(link):\n    return link.enable_update",
         "class Own(optimizers.Adam):\n    pass",
         "def f(opt):\n    opt.eta = 0.5",
         "def f(opt):\n    setattr(opt, 'weight_decay_rate', 0.5)",

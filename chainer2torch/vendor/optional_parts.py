@@ -1,0 +1,87 @@
+"""Parts of helpers that only some projects need: ``# where: add_hook, remove_hook`` behind a statement or a parameter.
+
+Such a part stays where one of these names is said. The mark stands in the first row of a block, in the last row of a
+statement of several rows, or in the row of a parameter.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+MARK = r"  # where: (\w+(?:, \w+)*)$"
+_MARK = re.compile(MARK)
+_WIDTH = 120
+_BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
+_Method = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def marked(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[ast.stmt | ast.arg, list[str]]]:
+    """The parts of a definition that may go, each with the names of which one has to be said."""
+    if not any(_MARK.search(row) for row in lines[node.lineno - 1 : node.end_lineno]):
+        return
+    for part in ast.walk(node):
+        if isinstance(part, (ast.stmt, ast.arg)) and part is not node:
+            last = isinstance(part, ast.stmt) and not isinstance(part, _BLOCKS)
+            found = _MARK.search(lines[(part.end_lineno or part.lineno if last else part.lineno) - 1])
+            if found:
+                yield part, found[1].split(", ")
+
+
+def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str]) -> range:
+    """The rows of a part, with its decorators and the comment above; of a method also the blank rows above that."""
+    first = min([part.lineno, *(item.lineno for item in getattr(part, "decorator_list", []))]) - 1
+    while lines[first - 1].strip().startswith("#"):
+        first -= 1
+    while isinstance(part, _Method) and not lines[first - 1].strip():
+        first -= 1
+    return range(first, part.end_lineno or 0)
+
+
+def cut(node: ast.stmt, parts: Collection[ast.stmt | ast.arg]) -> ast.stmt:
+    """A copy of a definition without some of its parts."""
+    memo: dict[int, ast.AST] = {}
+    whole = copy.deepcopy(node, memo)
+    _Cutter({memo[id(part)] for part in parts}).visit(whole)
+    return whole
+
+
+def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[int]) -> set[int]:
+    """Writes the header of a function that has marked parameters in one row, if it fits; gives the rows that go."""
+    gone: set[int] = set()
+    any_marks = any(_MARK.search(lines[row]) for row in range(node.lineno - 1, node.end_lineno or 0))
+    for function in ast.walk(node) if any_marks else ():
+        if isinstance(function, _Method):
+            rows = range(function.lineno - 1, function.body[0].lineno - 1)
+            kept = [_MARK.sub("", lines[row]).strip() for row in rows if row not in left_out]
+            if len(kept) > 1 and any(_MARK.search(lines[row]) for row in rows):
+                header = _MARK.sub("", lines[rows.start]).rstrip() + " ".join(kept[1:-1]).rstrip(",") + kept[-1]
+                if "#" not in header and len(header) <= _WIDTH:
+                    lines[rows.start] = header
+                    gone.update(rows[1:])
+    return gone
+
+
+class _Cutter(ast.NodeTransformer):
+    def __init__(self, gone: set[ast.AST]):
+        self.gone = gone
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        if node in self.gone and isinstance(node, ast.stmt):
+            return None
+        if isinstance(node, ast.arguments):
+            self._cut_parameters(node)
+        self.generic_visit(node)
+        if isinstance(node, ast.ClassDef) and not node.body:
+            node.body = [ast.Pass()]
+        return node
+
+    def _cut_parameters(self, node: ast.arguments) -> None:
+        """Parameters with their defaults."""
+        first = len(node.args) - len(node.defaults)
+        node.defaults = [d for arg, d in zip(node.args[first:], node.defaults) if arg not in self.gone]
+        node.args = [arg for arg in node.args if arg not in self.gone]
+        pairs = [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults) if a not in self.gone]
+        node.kwonlyargs, node.kw_defaults = [a for a, _ in pairs], [d for _, d in pairs]

@@ -1,0 +1,177 @@
+"""Optimizers of a program's own, and hooks of single parameters, beside Chainer's."""
+
+import pytest
+from tests.support.native_programs import check
+
+OWN = """
+from chainer import optimizer
+from chainer.backends import cuda
+
+_default = optimizer.Hyperparameter()
+_default.lr, _default.rate = 0.1, 0.5
+
+
+class Rule(optimizer.UpdateRule):
+    def __init__(self, parent_hyperparam=None, lr=None):
+        super().__init__(parent_hyperparam or _default)
+        if lr is not None:
+            self.hyperparam.lr = lr
+
+    def init_state(self, param):
+        xp = cuda.get_array_module(param.data)
+        self.state['v'] = xp.zeros_like(param.data)
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        v, hp = self.state['v'], self.hyperparam
+        v *= hp.rate
+        v += grad
+        param.data -= hp.lr / (1 + 0.1 * self.t) * v
+
+
+class Own(optimizer.GradientMethod):
+    lr = optimizer.HyperparameterProxy('lr')
+    rate = optimizer.HyperparameterProxy('rate')
+
+    def __init__(self, lr=_default.lr, rate=0.4):
+        super().__init__()
+        self.hyperparam.lr = lr
+        self.hyperparam.rate = rate
+
+    def create_update_rule(self):
+        return Rule(self.hyperparam)
+
+
+def loss_of(model, i):
+    x = chainer.Variable(np.arange(12, dtype='f').reshape(4, 3) / 10 + i)
+    return F.sum(model(x) ** 2) / 100
+
+
+def train(model):
+    opt = Own(0.05)
+    opt.setup(model)
+    {before}
+    losses = []
+    for i in range(6):
+        loss = loss_of(model, i)
+        model.cleargrads()
+        loss.backward()
+        opt.update()
+        losses.append(float(loss.data))
+        {inside}
+    return losses, [opt.t, opt.lr, opt.hyperparam.rate]
+"""
+LONG = ("faithful_", "import chainer\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"),
+    [
+        ("", ""),
+        ("opt.add_hook(chainer.optimizer_hooks.WeightDecay(0.3))", ""),
+        ("opt.rate = 0.9", "opt.lr *= 0.7"),
+        ("model.l1.disable_update()", ""),
+        ("model.l1.W.update_rule.enabled = False", ""),
+        ("opt.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))\n    model.l1.disable_update()", ""),
+        ("", "opt.setup(model) if i == 3 else None"),
+    ],
+)
+def test_an_own_optimizer_updates_as_in_chainer(before: str, inside: str) -> None:
+    code = check(OWN.replace("{before}", before).replace("{inside}", inside), lacks=LONG)
+    assert "(compat.GradientMethod)" in code and "(compat.UpdateRule)" in code
+
+
+HOOKED = """
+class Scaling:
+    name = 'Scaling'
+    call_for_each_param = True
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, rule, param):
+        param.grad[...] *= self.rate
+
+
+def make():
+    return {made}
+
+
+def train(model):
+    opt = make()
+    opt.setup(model)
+    opt.add_hook(chainer.optimizer_hooks.WeightDecay(0.01))
+    for name, param in model.namedparams():
+        if name.endswith('/b'):
+            param.update_rule.add_hook(Scaling(10))
+        else:
+            param.update_rule.add_hook(chainer.optimizer_hooks.WeightDecay(0.2))
+    {then}
+    losses = []
+    for i in range(6):
+        x = chainer.Variable(np.arange(12, dtype='f').reshape(4, 3) / 10 + i)
+        loss = F.sum(model(x) ** 2) / 100
+        model.cleargrads()
+        loss.backward()
+        opt.update()
+        losses.append(float(loss.data))
+        {inside}
+    return losses
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "then", "inside"),
+    [
+        ("chainer.optimizers.MomentumSGD(0.05)", "", ""),
+        ("chainer.optimizers.SGD(0.05)", "", ""),
+        ("chainer.optimizers.Adam(weight_decay_rate=0.1)", "", ""),
+        ("chainer.optimizers.MomentumSGD(0.05)", "model.l1.disable_update()", ""),
+        ("chainer.optimizers.SGD(0.05)", "model.l1.disable_update()", "model.l1.enable_update()"),
+        ("chainer.optimizers.SGD(0.05)", "", "model.l1.W.update_rule.enabled = False"),
+        ("chainer.optimizers.MomentumSGD(0.05)", "opt.setup(model)", ""),
+    ],
+)
+def test_hooks_of_single_parameters(made: str, then: str, inside: str) -> None:
+    source = HOOKED.replace("{made}", made).replace("{then}", then).replace("{inside}", inside)
+    code = check(source, lacks=LONG)
+    assert "compat.hook_parameter(param, Scaling(10))" in code
+
+
+def test_what_is_frozen_for_a_while_learns_again() -> None:
+    source = """
+    def train(model):
+        opt = chainer.optimizers.MomentumSGD(0.05)
+        opt.setup(model)
+        losses = []
+        for i in range(8):
+            if i % 3 == 1:
+                model.l1.disable_update()
+            else:
+                model.l1.enable_update()
+            x = chainer.Variable(np.arange(12, dtype='f').reshape(4, 3) / 10 + i)
+            loss = F.sum(model(x) ** 2) / 100
+            model.cleargrads()
+            loss.backward()
+            opt.update()
+            losses.append(float(loss.data))
+        return losses
+    """
+    code = check(source, lacks=LONG)
+    assert "compat.unfreeze(model.l1.parameters())" in code
+
+
+def test_its_state_is_saved_and_loaded() -> None:
+    source = OWN.replace("{before}", "import tempfile\n    path = tempfile.mkdtemp() + '/opt'").replace(
+        "{inside}",
+        """if i == 2:
+            serializers.save_npz(path, opt)
+            opt = Own(0.05)
+            opt.setup(model)
+            serializers.load_npz(path, opt)
+            losses.append(float(opt.t))""",
+    )
+    code = check(source, lacks=LONG)
+    assert "torch.save(opt.state_dict(), path)" in code and "opt.load_state_dict(torch.load(path" in code
