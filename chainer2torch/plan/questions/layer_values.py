@@ -75,6 +75,9 @@ def _is_plain(choice: Choice | None) -> bool:
 def _statements(context: Context, choice: Choice, plain: bool, operands: dict[str, Operand]) -> Iterator[str]:
     """The statements for one layer, ``{}`` for the layer itself; ``plain``: those for Chainer's own values, too."""
     values = choice.values
+    if values.by_helper:
+        yield _by_helper(context, choice, operands)
+        return
     if plain and "weight" not in values.names:
         yield _WEIGHT
     for name, value in values.given.items():
@@ -83,6 +86,17 @@ def _statements(context: Context, choice: Choice, plain: bool, operands: dict[st
         yield _computed(context, f"{{}}.{name}", value, choice.question.bound.given, operands)
     if plain and "bias" not in values.names and choice.question.literal("nobias") is False:
         yield _BIAS
+
+
+def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -> str:
+    """The statement that hands the values to the helper, which knows what to do when the layer has its shape."""
+    given = choice.question.bound.given
+    values = {name: _operand(context, value, operands) for name, value in choice.values.given.items()}
+    for name, value in choice.values.computed.items():
+        named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+        names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
+        values[name] = _renamed(value, names)
+    return f"native.initialized({{}}, {', '.join(f'{name}={value}' for name, value in values.items())})"
 
 
 def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> list[str]:

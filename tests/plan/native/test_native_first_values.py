@@ -30,12 +30,15 @@ def net(*layers: str, forward: str = "x") -> str:
     return NET.format(layers="\n".join(f"            {layer}" for layer in layers), forward=forward)
 
 
-def begins_alike(source: str) -> str:
-    """Both classes are made; every parameter has the same mean and spread, constants the same value."""
+def begins_alike(source: str, *inputs: np.ndarray) -> str:
+    """Both classes are made, and called if there are inputs; every parameter has the same mean and spread."""
     np.random.seed(0)
     torch.manual_seed(0)
     theirs, ours, code = both(source, IMPORTS)
     model, module = theirs["Net"](), ours["Net"]()
+    if inputs:
+        model(*inputs)
+        module(*map(torch.as_tensor, inputs))
     found = dict(module.named_parameters())
     for path, param in model.namedparams():
         layer, _, name = path[1:].rpartition("/")
@@ -79,6 +82,61 @@ def test_what_begins_otherwise_stands_by_itself() -> None:
         "        for layer in (self.b, self.c):\n            w(layer.weight)\n            nn.init.zeros_(layer.bias)\n"
         in code
     )
+
+
+def test_values_that_nobody_knows_and_layers_without_a_shape_share_the_helper() -> None:
+    source = net(
+        "self.a = L.Convolution2D(None, 20, 5, initialW=w)",
+        "self.b = L.Convolution2D(None, 30, 5, initialW=w)",
+        "self.c = L.Convolution2D(30, 20, 5, initialW=given, initial_bias=given)",
+        "self.d = L.Convolution2D(20, 20, 5)",
+        forward="self.d(self.c(self.b(self.a(x))))",
+    ).replace("(self):\n        super", "(self, given=0.5):\n        super")
+    code = begins_alike(source, np.zeros((1, 8, 30, 30), np.float32))
+    assert (
+        "        for layer in (self.a, self.b):\n"
+        "            compat.initialized(layer, weight=w)\n"
+        "        compat.initialized(self.c, weight=given, bias=given)\n"
+    ) in code
+    assert code.count("compat.init") == 2
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        ["self.a = L.Linear(40, 50, initialW=given)", "given = 0"],
+        ["self.a = L.Linear(40, 50, initialW=given)", "given[0] = 0"],
+        ["self.a = L.Linear(40, 50, initialW=np.random.rand(50, 40))"],
+    ],
+)
+def test_values_that_a_line_behind_would_not_get(layers: list[str]) -> None:
+    source = net(*layers, forward="self.a(F.reshape(x, (-1, 40)))")
+    source = source.replace("(self):\n        super", "(self, given=np.ones((50, 40))):\n        super")
+    assert "self.a = compat.initialized(nn.Linear(40, 50), weight=" in begins_alike(source)
+
+
+def test_behind_scopes_that_stay() -> None:
+    """A class that asks whether it is within its scope keeps it; the values are set behind it."""
+    source = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+        with self.init_scope():
+            self.a = L.Convolution2D(8, 20, 5)
+            self.b = L.Convolution2D(20, 20, 5)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if self.within_init_scope:
+            self.names.append(name)
+
+    def __call__(self, x):
+        return self.b(self.a(x))
+"""
+    code = begins_alike(source)
+    assert "        with compat.init_scope(self):\n" in code
+    assert "\n        for layer in (self.a, self.b):\n" in code and "init_like_chainer" not in code
 
 
 def test_a_name_of_the_constructor_is_not_taken() -> None:
