@@ -17,6 +17,7 @@ from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 
+_INITIALIZER = "chainer.Initializer"
 _INITIALIZED = "native.initialized("
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
@@ -101,19 +102,18 @@ def _is_none(node: ast.expr) -> bool:
 
 def _is_plain(context: Context, value: ast.expr) -> bool:
     """Whether a value is a number or one of Chainer's initializers."""
-    return is_number(value) or _is_initializer(context, value)
-
-
-def _is_initializer(context: Context, value: ast.expr) -> bool:
-    return all(
-        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, "chainer.Initializer")
+    return is_number(value) or all(
+        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, _INITIALIZER)
         for k in options(context.kind(value))
     )
 
 
 def _may_draw(context: Context, value: ast.expr) -> bool:
-    """Whether a value may be drawn from a generator, whose order of draws stays."""
-    return any(isinstance(n, ast.Call) for n in ast.walk(value)) and not _is_initializer(context, value)
+    """Whether a value may be drawn from a generator, whose order of draws stays. An initializer draws when it fills."""
+    fills = all(
+        isinstance(k, Inst) and context.analysis.derives(k.cls, _INITIALIZER) for k in options(context.kind(value))
+    )
+    return not fills and any(isinstance(n, ast.Call) for n in ast.walk(value))
 
 
 def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:

@@ -157,12 +157,16 @@ def _is_partial(tree: ast.expr) -> bool:
 
 def _operand(context: Context, node: ast.expr, operands: dict[str, Operand]) -> str:
     """The name of an expression in the statements: one for all that are spelled alike, as they mean the same there."""
-    text = context.source.segment(node)
+    new = context.operand(node)
     for name, operand in operands.items():
-        if name.startswith("_v") and operand.span is not None and context.source.text[slice(*operand.span)] == text:
+        if name.startswith("_v") and _text(context, operand) == _text(context, new):
             return name
-    operands[name := f"_v{len(operands)}"] = context.operand(node)
+    operands[name := f"_v{len(operands)}"] = new
     return name
+
+
+def _text(context: Context, operand: Operand) -> str | None:
+    return operand.code if operand.span is None else context.source.text[slice(*operand.span)]
 
 
 def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:

@@ -252,3 +252,52 @@ def test_a_mode_in_a_call_leaves_a_plain_layer() -> None:
     expected = x.reshape(2, 4, 3, 3) / math.sqrt(4 + 2e-5)
     torch.testing.assert_close(module(x), expected)
     assert module.bn.training
+
+
+OPTIONS = """
+class Net(chainer.Chain):
+    more = {'initial_bias': chainer.initializers.Constant(2), 'nobias': False}
+
+    def __init__(self):
+        super().__init__()
+        options = {'initialW': chainer.initializers.Uniform(0.3), 'pad': 1}
+        with self.init_scope():
+            self.a = L.Convolution2D(8, 20, 5, **options)
+            self.b = L.Convolution2D(20, 20, 5, **options, **self.more)
+            self.c = L.Convolution2D(20, 20, 5, **{'nobias': True}, **dict(pad=1))
+            self.d = L.Convolution2D(None, 20, ksize=5, **options)
+
+    def __call__(self, x):
+        return self.d(self.c(self.b(self.a(x))))
+"""
+
+
+def test_options_of_a_dictionary_are_read_one_by_one() -> None:
+    code = begins_alike(OPTIONS, np.zeros((1, 8, 30, 30), np.float32))
+    assert "compat.Convolution2D" not in code
+    assert "self.b = nn.Conv2d(20, 20, 5, padding=1)\n" in code
+    assert "        options['initialW'](self.b.weight)\n        self.more['initial_bias'](self.b.bias)\n" in code
+    assert "self.c = nn.Conv2d(20, 20, 5, padding=1, bias=False)\n" in code
+    assert "        compat.initialized(self.d, weight=options['initialW'])\n" in code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        with self", "        options['stride'] = 2\n        with self"),
+        ("        with self", "        options.update(stride=2)\n        with self"),
+        ("        with self", "        other = options\n        other['stride'] = 2\n        with self"),
+        ("        with self", "        options = dict(options, stride=2)\n        with self"),
+        ("        with self", "        if self.a is None:\n            options = {}\n        with self"),
+        ("options = {", "options = {**self.more, "),
+    ],
+)
+def test_options_that_change_are_not_read(old: str, new: str) -> None:
+    code = migrated(OPTIONS.replace(old, new, 1), IMPORTS).code
+    assert "self.a = compat.Convolution2D(8, 20, 5, **options)\n" in code
+
+
+def test_options_of_a_class_that_another_one_replaces_are_not_read() -> None:
+    other = "class Other(Net):\n    more = {'stride': 2}\n"
+    code = migrated(OPTIONS + other, IMPORTS).code
+    assert "self.b = compat.Convolution2D(20, 20, 5, **options, **self.more)\n" in code
