@@ -110,6 +110,20 @@ def test_a_device_has_a_line_of_its_own_where_its_tensor_changes() -> None:
     assert lines[4] == "        x = x + torch.zeros(3, dtype=torch.float32, device=device)"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cp.zeros((2, 3), 'f')", "torch.zeros((2, 3), dtype=torch.float32, device='cuda')"),
+        ("cp.random.normal(0, 1, 3)", "torch.as_tensor(np.random.normal(0, 1, 3), device='cuda')"),
+    ],
+)
+def test_cupy_under_a_name_of_its_own(before: str, after: str) -> None:
+    result = migrate_source(
+        f"{HEAD}import cupy as cp\n\ndef f():\n    return {before}\n", options=Options(style="native")
+    )
+    assert f"return {after}\n" in result.code and "cupy" not in result.code
+
+
 def test_names_that_are_taken() -> None:
     body = """
         def f(x, device, gpu):

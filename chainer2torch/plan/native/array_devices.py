@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
@@ -32,7 +33,9 @@ def run(context: Context) -> Decisions:
             if found is not None and found not in seen:
                 seen.add(found)
                 _variable(context, decisions, node, found, named.setdefault(context.scopes.get(node), set()))
-        elif not isinstance(node, ast.Name) and not isinstance(context.source.parents.get(node), ast.Assign):
+        elif isinstance(node, ast.Name) and context.reference(node) not in CUPY:
+            continue
+        elif not isinstance(context.source.parents.get(node), ast.Assign):
             if is_device(context, node) and (origin := origin_of(context, node)) is not None:
                 decisions.replace(node, _written(context, node, origin), origin.operands(context))
                 _tell(context, decisions, origin)
