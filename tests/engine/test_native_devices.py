@@ -202,6 +202,19 @@ def test_the_module_of_what_nobody_knows() -> None:
     assert "compat.xp_of(model).zeros(3, 'f')" in code(own), "it may be that class's own"
 
 
+@pytest.mark.parametrize(
+    ("use", "device"),
+    [
+        ("return model(xp.zeros(3, 'f'))", "next(model.parameters()).device"),
+        ("model.cleargrads(); return xp.zeros(3, 'f')", "next(model.parameters()).device"),
+        ("return model.f(xp.zeros(3, 'f'))", "compat.device_of(model)"),
+    ],
+)
+def test_what_is_called_is_a_link(use: str, device: str) -> None:
+    text = code(f"def f(model):\n    xp = model.xp\n    {use}\n")
+    assert f"device = {device}\n" in text or f"device={device})" in text
+
+
 def test_a_variable_of_a_script() -> None:
     body = "xp = cuda.cupy if len(np.__name__) > 9 else np\ny = xp.zeros(3, 'f')\n"
     result = migrate_source(HEAD + body, options=Options(style="native"))
