@@ -2,9 +2,12 @@
 
 import textwrap
 
+import numpy as np
 import pytest
+import torch
 
 from chainer2torch.engine import migrate_source
+from chainer2torch.native.devices import as_tensor
 from chainer2torch.plan.options import Options
 
 HEAD = """import numpy as np
@@ -114,6 +117,7 @@ def test_a_device_has_a_line_of_its_own_where_its_tensor_changes() -> None:
     ("before", "after"),
     [
         ("cp.zeros((2, 3), 'f')", "torch.zeros((2, 3), dtype=torch.float32, device='cuda')"),
+        ("cp.float32(3)", "np.float32(3)"),
         ("cp.random.normal(0, 1, 3)", "torch.as_tensor(np.random.normal(0, 1, 3), device='cuda')"),
     ],
 )
@@ -213,6 +217,32 @@ def test_the_module_of_what_nobody_knows() -> None:
 def test_what_is_called_is_a_link(use: str, device: str) -> None:
     text = code(f"def f(model):\n    xp = model.xp\n    {use}\n")
     assert f"device = {device}\n" in text or f"device={device})" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("image[None]", True),
+        ("image[np.newaxis].copy()", True),
+        ("image[:, 0]", True),
+        ("image.reshape(1, -1)", True),
+        ("image", False),
+        ("image[0]", False),
+        ("image.copy()", False),
+        ("[image[None], image[None]]", False),
+    ],
+)
+def test_what_has_axes_is_an_array(given: str, plain: bool) -> None:
+    text = code(f"def f(x, image):\n    xp = cuda.get_array_module(x)\n    return xp.asarray({given})\n", **X)
+    function = "torch.as_tensor({}, device=x.device)" if plain else "compat.as_tensor({}, x.device)"
+    assert text.endswith(f"return {function.format(given)}")
+
+
+@pytest.mark.parametrize("x", [np.ones((2, 3), "f"), np.float32(2), np.int32(2), np.arange(3), torch.ones(2)])
+def test_of_an_array_the_helper_makes_what_torch_makes(x: object) -> None:
+    """NumPy's numbers included, which an index with several parts may give."""
+    ours, theirs = as_tensor(x, torch.device("cpu")), torch.as_tensor(x, device="cpu")
+    assert ours.dtype == theirs.dtype and torch.equal(ours, theirs)
 
 
 def test_a_variable_of_a_script() -> None:
