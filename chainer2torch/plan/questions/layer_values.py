@@ -25,6 +25,7 @@ _PLAIN = re.compile(r"torch\.nn\.(Linear|Conv(Transpose)?\d)")
 _WEIGHT = "torch.nn.init.kaiming_normal_({}.weight, nonlinearity='linear')"
 _BIAS = "torch.nn.init.zeros_({}.bias)"
 _NAMES = ("layer", "link", "module")
+_BLOCKS = ("block", "part", "group")
 _ROOTS = frozenset({"functools", "native", "torch"})
 _WIDTH = 88  # of a statement, without the indent of a method
 
@@ -62,6 +63,29 @@ def lines_of_layers(
         else:
             lines += _loop(variable, list(dict.fromkeys(targets)), statements)
     return lines
+
+
+def lines_of_held_layers(context: Context, held: Sequence[tuple[str, Sequence[ast.Call]]]) -> list[str]:
+    """The loop over the modules of some links that gives the layers in them, those of the calls, Chainer's values."""
+    choices = [context.ask(chosen, call) for _, calls in held for call in calls]
+    variable = _variable(context, held[0][1][0]) if held else None
+    if variable is None or not all(map(_is_plain, choices)):
+        return []
+    found = [choice for choice in choices if choice is not None]
+    types = sorted({(choice.template or "").partition("(")[0] for choice in found})
+    biases = {choice.question.literal("nobias") is False for choice in found}
+    asked = types[0] if len(types) == 1 else f"({', '.join(types)})"
+    inner = [f"if isinstance({variable}, {asked}):", f"    {_WEIGHT.format(variable)}"]
+    if len(biases) == 2:
+        inner += [f"    if {variable}.bias is not None:", f"        {_BIAS.format(variable)}"]
+    elif True in biases:
+        inner.append(f"    {_BIAS.format(variable)}")
+    targets = [target for target, _ in held]
+    owner = _variable(context, held[0][1][0], _BLOCKS) if len(targets) > 1 else targets[0]
+    if owner is None:
+        return []
+    body = "\n".join([f"for {variable} in {owner}.modules():", *(f"    {line}" for line in inner)])
+    return _loop(owner, targets, [body]) if len(targets) > 1 else [body]
 
 
 def _is_plain(choice: Choice | None) -> bool:
@@ -107,17 +131,18 @@ def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> l
     if len(head) > _WIDTH:
         rows = textwrap.wrap(", ".join(targets) + ",", _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
         head = "\n".join([f"for {variable} in (", *(f"        {row}" for row in rows), "):"])
-    return ["\n".join([head, *(f"    {statement.replace('{}', variable)}" for statement in statements)])]
+    body = "\n".join(statement.replace("{}", variable) for statement in statements)
+    return [f"{head}\n{textwrap.indent(body, '    ')}"]
 
 
-def _variable(context: Context, call: ast.Call) -> str | None:
+def _variable(context: Context, call: ast.Call, names: Sequence[str] = _NAMES) -> str | None:
     """A name for the layers of a loop that the function does not use; in the faithful style there are no loops."""
     function = context.source.enclosing(call, ast.FunctionDef)
     if context.choices.style != "native" or not isinstance(function, ast.FunctionDef):
         return None
     nodes = list(ast.walk(function))
     used = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
-    return next((name for name in _NAMES if name not in used), None)
+    return next((name for name in names if name not in used), None)
 
 
 def _line(context: Context, parameter: str, value: ast.expr, operands: dict[str, Operand]) -> str:
@@ -177,4 +202,4 @@ def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:
     return ast.unparse(renamed)
 
 
-__all__ = ["Layer", "lines_of_layers"]
+__all__ = ["Layer", "lines_of_held_layers", "lines_of_layers"]

@@ -41,7 +41,7 @@ def begins_alike(source: str, *inputs: np.ndarray) -> str:
         module(*map(torch.as_tensor, inputs))
     found = dict(module.named_parameters())
     for path, param in model.namedparams():
-        layer, _, name = path[1:].rpartition("/")
+        layer, _, name = path[1:].replace("/", ".").rpartition(".")
         got, want = found.pop(f"{layer}.{TORCHS[name]}").detach().numpy(), param.array
         assert got.shape == want.shape
         if want.std() == 0:
@@ -246,12 +246,11 @@ def test_a_mode_in_a_call_leaves_a_plain_layer() -> None:
     """Version 1 says ``test=`` in each call: the layer is put into the mode, so it needs no other class."""
     forward = "self.bn(F.reshape(x, (2, 4, 3, 3)), test=True)"
     code, module = _of_version(1, net("self.bn = L.BatchNormalization(4)", forward=forward))
-    assert isinstance(module.bn, torch.nn.BatchNorm2d) and "compat.call_in_mode(self.bn, False, " in code
+    assert isinstance(module.bn, torch.nn.BatchNorm2d) and "self.bn.train(False)(" in code
     module.bn.running_var.fill_(4)
     x = torch.arange(72.0)
     expected = x.reshape(2, 4, 3, 3) / math.sqrt(4 + 2e-5)
     torch.testing.assert_close(module(x), expected)
-    assert module.bn.training
 
 
 OPTIONS = """
@@ -301,3 +300,73 @@ def test_options_of_a_class_that_another_one_replaces_are_not_read() -> None:
     other = "class Other(Net):\n    more = {'stride': 2}\n"
     code = migrated(OPTIONS + other, IMPORTS).code
     assert "self.b = compat.Convolution2D(20, 20, 5, **options, **self.more)\n" in code
+
+
+HELD = """
+class Tower(chainer.Chain):
+    def __init__(self, trunk):
+        super().__init__()
+        for name, link in trunk:
+            if not name.startswith('_'):
+                self.add_link(name, link)
+        self.trunk = trunk
+
+    def __call__(self, x):
+        for name, link in self.trunk:
+            x = link(x)
+        return x
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(
+            first=Tower([
+                ('conv', L.Convolution2D(8, 20, 5)),
+                ('bn', L.BatchNormalization(20)),
+                ('_relu', F.relu),
+                ('inner', Tower([('conv', L.Convolution2D(20, 20, 5)), ('fc', L.Deconvolution2D(20, 30, 4))]))]),
+            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))
+
+    def __call__(self, x):
+        return self.first(x)
+"""
+
+
+def test_layers_in_a_list_that_their_link_adds_to_itself() -> None:
+    code = begins_alike(HELD)
+    assert "compat.init" not in code
+    assert (
+        "        for block in (self.first, self.second):\n"
+        "            for layer in block.modules():\n"
+        "                if isinstance(layer, (nn.Conv2d, nn.ConvTranspose2d)):\n"
+        "                    nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')\n"
+        "                    nn.init.zeros_(layer.bias)\n"
+    ) in code
+
+
+def test_held_layers_with_and_without_a_bias() -> None:
+    source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
+    code = begins_alike(source.replace("(20, 20, 5)", "(20, 20, 5, nobias=True)"))
+    assert "        for layer in self.first.modules():\n" in code
+    assert "                if layer.bias is not None:\n                    nn.init.zeros_(layer.bias)\n" in code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("('inner',", "('_inner',"),
+        ("('inner',", "(np.__name__,"),
+        ("self.add_link(name, link)", "self.add_link(name + '_', link)"),
+        ("not name.startswith('_')", "name != 'conv'"),
+        ("        self.trunk = trunk\n", "        self.trunk = trunk\n        self.add_link('own', L.Linear(3, 4))\n"),
+        ("L.Convolution2D(20, 20, 5)", "L.Convolution2D(20, 20, 5, initialW=chainer.initializers.HeNormal())"),
+        ("L.Deconvolution2D(20, 30, 4)", "L.Deconvolution2D(None, 30, 4)"),
+        (
+            "        for name, link in trunk:\n            if",
+            "        trunk = trunk[1:]\n        for name, link in trunk:\n            if",
+        ),
+    ],
+)
+def test_layers_that_may_not_be_held(old: str, new: str) -> None:
+    source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
+    code = migrated(source.replace(old, new, 1), IMPORTS).code
+    assert ".modules()" not in code and "compat.init_like_chainer(" in code
