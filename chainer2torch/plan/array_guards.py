@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -63,6 +64,37 @@ def _on_host(kind: Kind) -> bool:
     return isinstance(kind, HostArray) or scalar_type(kind) in ("int", "float", "bool")
 
 
+_OF_ARRAYS = frozenset({"astype", "reshape", "transpose", "ravel", "flatten", "swapaxes", "squeeze", "repeat", "clip"})
+_KEEPING = frozenset({"copy"})
+
+
+def is_array(node: ast.expr, kind: Callable[[ast.AST], Kind]) -> bool:
+    """Whether a value is an array or a tensor, whatever else is not known of it: ``image[None]``, ``x.reshape(3)``.
+
+    Lists have neither axes nor those methods.
+    """
+    kinds = options(kind(node))
+    if all(isinstance(k, (HostArray, Tensor)) for k in kinds):
+        return True
+    if any(isinstance(k, (Lst, Tup)) or scalar_type(k) is not None for k in kinds):
+        return False
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return len(parts) > 1 or _is_new_axis(parts[0]) if parts else False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _OF_ARRAYS or node.func.attr in _KEEPING and is_array(node.func.value, kind)
+    return False
+
+
+def _is_new_axis(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Constant)
+        and node.value is None
+        or isinstance(node, ast.Attribute)
+        and (node.attr == "newaxis")
+    )
+
+
 ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_dtype": _is_dtype,
     "is_floating": _is_floating,
@@ -70,4 +102,4 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "are_tensors": _are_tensors,
 }
 
-__all__ = ["ARRAY_TESTS", "dtype_named", "is_torch_dtype"]
+__all__ = ["ARRAY_TESTS", "dtype_named", "is_array", "is_torch_dtype"]

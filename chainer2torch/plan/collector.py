@@ -91,8 +91,11 @@ class Decisions:
         code: str = "",
         replaces: tuple[Claim, ...] = (),
         difference: str = "",
+        quiet: bool = False,
     ) -> None:
         """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of.
+
+        ``quiet``: it asks a person nothing, so only the report says it.
 
         With a declared ``difference`` what the row calls exact is close: equal but for that difference. Nothing is
         exact without a rule that says so, and whose examples run.
@@ -103,7 +106,7 @@ class Decisions:
             row = self.context.rules.of_symbol(symbol, code)
             assert row is not None, f"{symbol} is exact, and no rule says so"
         rule, advice = (row.name, row.next) if row is not None else ("", "")
-        quiet = row is not None and row.quiet
+        quiet = quiet or row is not None and row.quiet
         site = Site.at(node, symbol, state, code, message)
         if difference:
             state = "close" if state == "exact" else state
@@ -113,14 +116,25 @@ class Decisions:
             Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
         )
 
-    def refine(self, node: ast.AST, row: Row | None, state: str, message: str, code: str = "", *, of: str = "") -> None:
+    def refine(
+        self,
+        node: ast.AST,
+        row: Row | None,
+        state: str,
+        message: str,
+        code: str = "",
+        *,
+        of: str = "",
+        quiet: bool = False,
+    ) -> None:
         """Says more of a reference that another pass has decided, unless that one left it for a person.
 
         ``of`` is the symbol that it must have been given; ``""``: any. Its symbol stays, and its code without another.
+        ``quiet``: only the report says it.
         """
         rule, advice = (row.name, row.next) if row is not None else ("", "")
         site = Site.at(node, of, state, code or (row.code if row else ""), message)
-        quiet = row is not None and row.quiet
+        quiet = quiet or row is not None and row.quiet
         self._into.append(Decision(node, site=site, advice=advice, rule=rule, refines=True, of=of, quiet=quiet))
 
     def keep(self, node: ast.AST, symbol: str, code: str, message: str) -> None:

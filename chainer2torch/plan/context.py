@@ -35,6 +35,7 @@ class Context(FileNames):
         self.stages = Stages.of(analysis, choices.only)
         self.with_models = MODELS in self.stages.chosen  # tensors, functions and links change in this run
         self._answers: dict[tuple[Any, ast.AST], Any] = {}
+        self._stand_ins: dict[ast.AST, tuple[ast.AST, str]] = {}
 
     def ask(self, question: Callable[[Context, N], T], node: N) -> T:
         """The answer to a question about a node; each is worked out once."""
@@ -46,7 +47,11 @@ class Context(FileNames):
 
     def kind(self, node: ast.AST) -> Kind:
         """What the analysis knows of a node's value."""
-        return self.analysis.kind(node)
+        return self.analysis.kind(self._stand_ins[node][0] if node in self._stand_ins else node)
+
+    def stand_for(self, node: ast.AST, value: ast.AST, code: str) -> None:
+        """A node of which the source has none: it has the value of another one, and is written as ``code``."""
+        self._stand_ins[node] = value, code
 
     def training(self, node: ast.AST) -> str:
         """How code at this place learns whether it is training.
@@ -120,4 +125,6 @@ class Context(FileNames):
 
     def operand(self, node: ast.AST) -> Operand:
         """A node of the source as an operand of a template."""
+        if node in self._stand_ins:
+            return Operand(code=self._stand_ins[node][1])
         return Operand(self.source.span(node))

@@ -95,7 +95,7 @@ class ReplaceStatement(StatementEdit):
 class Unwrap(StatementEdit):
     """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it.
 
-    ``operands`` are the names in those lines, as in ReplaceStatement.
+    With the ``branch`` 'whole' it stays as it is. ``operands`` are the names in those lines, as in ReplaceStatement.
     """
 
     branch: str = "body"

@@ -19,6 +19,7 @@ from chainer2torch.plan.native import (
     loop_edits,
     modes,
     npz_readers,
+    moved_variables,
     optimizer_edits,
     type_checks,
     weight_files,
@@ -143,6 +144,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     _pass("kept_gradients", kept_gradients.run),
     _pass("links", links.run, overrides=[(Part.EDIT, "references")]),  # a base that is given its links
+    _pass("moved_variables", moved_variables.run, when=_native, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_members", overridden_members.run, when=_always),
     _pass("registration", registration.run),

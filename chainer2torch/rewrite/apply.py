@@ -346,6 +346,8 @@ class _Rewriter:
 
     def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
         above = list(node.leading_lines)
+        if edit.branch == "whole":
+            return [node, *self._code(edit, edit.append)]
         if edit.branch == "orelse":
             orelse = node.orelse
             if orelse is None:

@@ -159,7 +159,7 @@ def test_the_era_of_a_project_is_that_of_its_files():
         ("self.bn(x, test=False)", "compat.call_in_mode(self.bn, True, x)"),
         ("self.bn(x, test)", "compat.call_in_mode(self.bn, not test, x)"),
         ("self.bn(x, test=True, finetune=False)", "compat.call_in_mode(self.bn, False, x, finetune=False)"),
-        ("self.bn(self.fc(x), test=not train)", "compat.call_in_mode(self.bn, not (not train), self.fc(x))"),
+        ("self.bn(self.fc(x), test=not train)", "compat.call_in_mode(self.bn, train, self.fc(x))"),
     ],
 )
 def test_the_mode_that_a_call_passes(call, after):

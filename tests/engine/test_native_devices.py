@@ -2,9 +2,12 @@
 
 import textwrap
 
+import numpy as np
 import pytest
+import torch
 
 from chainer2torch.engine import migrate_source
+from chainer2torch.native.devices import as_tensor
 from chainer2torch.plan.options import Options
 
 HEAD = """import numpy as np
@@ -110,6 +113,21 @@ def test_a_device_has_a_line_of_its_own_where_its_tensor_changes() -> None:
     assert lines[4] == "        x = x + torch.zeros(3, dtype=torch.float32, device=device)"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cp.zeros((2, 3), 'f')", "torch.zeros((2, 3), dtype=torch.float32, device='cuda')"),
+        ("cp.float32(3)", "np.float32(3)"),
+        ("cp.random.normal(0, 1, 3)", "torch.as_tensor(np.random.normal(0, 1, 3), device='cuda')"),
+    ],
+)
+def test_cupy_under_a_name_of_its_own(before: str, after: str) -> None:
+    result = migrate_source(
+        f"{HEAD}import cupy as cp\n\ndef f():\n    return {before}\n", options=Options(style="native")
+    )
+    assert f"return {after}\n" in result.code and "cupy" not in result.code
+
+
 def test_names_that_are_taken() -> None:
     body = """
         def f(x, device, gpu):
@@ -186,6 +204,45 @@ def test_the_module_of_what_nobody_knows() -> None:
     assert "torch.zeros(3, dtype=torch.float32, device=compat.device_of(model))" in code(UNKNOWN)
     own = UNKNOWN + "class Own:\n    def __init__(self, xp):\n        self.xp = xp\n"
     assert "compat.xp_of(model).zeros(3, 'f')" in code(own), "it may be that class's own"
+
+
+@pytest.mark.parametrize(
+    ("use", "device"),
+    [
+        ("return model(xp.zeros(3, 'f'))", "next(model.parameters()).device"),
+        ("model.cleargrads(); return xp.zeros(3, 'f')", "next(model.parameters()).device"),
+        ("return model.f(xp.zeros(3, 'f'))", "compat.device_of(model)"),
+    ],
+)
+def test_what_is_called_is_a_link(use: str, device: str) -> None:
+    text = code(f"def f(model):\n    xp = model.xp\n    {use}\n")
+    assert f"device = {device}\n" in text or f"device={device})" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("image[None]", True),
+        ("image[np.newaxis].copy()", True),
+        ("image[:, 0]", True),
+        ("image.reshape(1, -1)", True),
+        ("image", False),
+        ("image[0]", False),
+        ("image.copy()", False),
+        ("[image[None], image[None]]", False),
+    ],
+)
+def test_what_has_axes_is_an_array(given: str, plain: bool) -> None:
+    text = code(f"def f(x, image):\n    xp = cuda.get_array_module(x)\n    return xp.asarray({given})\n", **X)
+    function = "torch.as_tensor({}, device=x.device)" if plain else "compat.as_tensor({}, x.device)"
+    assert text.endswith(f"return {function.format(given)}")
+
+
+@pytest.mark.parametrize("x", [np.ones((2, 3), "f"), np.float32(2), np.int32(2), np.arange(3), torch.ones(2)])
+def test_of_an_array_the_helper_makes_what_torch_makes(x: object) -> None:
+    """NumPy's numbers included, which an index with several parts may give."""
+    ours, theirs = as_tensor(x, torch.device("cpu")), torch.as_tensor(x, device="cpu")
+    assert ours.dtype == theirs.dtype and torch.equal(ours, theirs)
 
 
 def test_a_variable_of_a_script() -> None:

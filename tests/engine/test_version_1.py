@@ -226,7 +226,7 @@ class M(chainer.Chain):
     ).code
     for line in (
         "a = compat.call_in_mode(self.bn, not test, x)",
-        "b = compat.call_in_mode(self.bn, not (not test), x, finetune=True)",
+        "b = compat.call_in_mode(self.bn, test, x, finetune=True)",
         "c = self.bn(x, finetune=True)",
         "compat.call_in_mode(self.i, not test, x), self.bn(x)",
     ):

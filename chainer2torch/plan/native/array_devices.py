@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
@@ -14,7 +15,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.xp_devices import is_device, parameter, variable
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import parameter_for, row_of
+from chainer2torch.plan.questions.xp_uses import native_case, parameter_for, row_of
 from chainer2torch.plan.questions.xp_variables import Variable
 
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
@@ -32,7 +33,9 @@ def run(context: Context) -> Decisions:
             if found is not None and found not in seen:
                 seen.add(found)
                 _variable(context, decisions, node, found, named.setdefault(context.scopes.get(node), set()))
-        elif not isinstance(node, ast.Name) and not isinstance(context.source.parents.get(node), ast.Assign):
+        elif isinstance(node, ast.Name) and context.reference(node) not in CUPY:
+            continue
+        elif not isinstance(context.source.parents.get(node), ast.Assign):
             if is_device(context, node) and (origin := origin_of(context, node)) is not None:
                 decisions.replace(node, _written(context, node, origin), origin.operands(context))
                 _tell(context, decisions, origin)
@@ -104,7 +107,11 @@ def _on_cupy(context: Context, decisions: Decisions, node: ast.expr) -> None:
     row = row_of(context, part)
     if row is None:
         return
-    if row.name == "xp.Random.seed" and len(call.args) == 1:
+    if row.signature is None:  # `cp.float32(3)`
+        if (case := native_case(context, part, row)) is not None:
+            decisions.replace(part, case.torch, {"self": context.operand(node)})
+            decisions.mark(part, row, row.name, row.state)
+    elif row.name == "xp.Random.seed" and len(call.args) == 1:
         decisions.replace(call, "torch.cuda.manual_seed(x)", {"x": context.operand(call.args[0])})
         decisions.mark(part, row, row.name, row.state)
     else:

@@ -23,12 +23,6 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     if scope is None:
         decisions.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
         return
-    if asks_for_scopes(context):
-        call = scope.items[0].context_expr
-        link = context.operand(call.func.value)  # type: ignore[attr-defined]
-        decisions.replace(call, "native.init_scope(link)", {"link": link})
-        decisions.mark(node, row, row.name, row.state)
-        return
     layers = [(call, _target(context, call)) for call in layers_of_scope(context, scope)]
 
     def is_made(call: ast.Call) -> bool:
@@ -37,7 +31,14 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     operands: dict[str, Operand] = {}
     receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
     lines = lines_of_layers(context, layers, receiver, is_made, operands)
-    decisions.edit(scope, Unwrap(context.source.start(scope), append="\n".join(lines), operands=operands))
+    stays = asks_for_scopes(context)
+    if stays:
+        call = scope.items[0].context_expr
+        link = context.operand(call.func.value)  # type: ignore[attr-defined]
+        decisions.replace(call, "native.init_scope(link)", {"link": link})
+    if lines or not stays:
+        branch = "whole" if stays else "body"
+        decisions.edit(scope, Unwrap(context.source.start(scope), branch, "\n".join(lines), operands))
     decisions.mark(node, row, row.name, row.state)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.rules.table import Row
 
 _MODES = {"test": "not value", "train": "value"}
@@ -160,23 +161,38 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
         if context.era != 1:
             return
         mode, args = (_MODES["test"], args[1]), args[:1]
-    template, value = mode
-    if isinstance(value, ast.Constant):
-        training = str(bool(value.value) is (template == "value"))
-    else:
-        training = template
+    training, value = _training(context, *mode)
     operands = {"layer": context.operand(call.func), "value": context.operand(value)}
+    plain = context.choices.style == "native" and has_modes_of_its_own(context, call.func)
+    if plain and training == "value" and not _is_bool(context, value):
+        training = "bool(value)"
+    template = f"layer.train({training})(*args, **kwargs)"
     decisions.edit(
         call,
         Replace(
             context.source.span(call),
-            f"compat.call_in_mode(layer, {training}, *args, **kwargs)",
+            template if plain else f"compat.call_in_mode(layer, {training}, *args, **kwargs)",
             operands,
             extra=tuple(Operand(context.source.span(a)) for a in args),
             extra_keywords=tuple((str(k.arg), Operand(context.source.span(k.value))) for k in keywords),
         ),
     )
     decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _training(context: Context, template: str, value: ast.expr) -> tuple[str, ast.expr]:
+    """Whether a call trains, as an expression of ``value``, and what that stands for: its truth is what counts."""
+    if isinstance(value, ast.Constant):
+        return str(bool(value.value) is (template == "value")), value
+    if template == "not value" and isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        return "value", value.operand
+    return template, value
+
+
+def _is_bool(context: Context, value: ast.expr) -> bool:
+    return all(scalar_type(k) == "bool" for k in options(context.kind(value))) or isinstance(
+        value, (ast.Compare, ast.UnaryOp)
+    )
 
 
 def _is_some_link(kind: Kind) -> bool:

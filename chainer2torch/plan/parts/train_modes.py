@@ -69,6 +69,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 "review",
                 "a module that may run inside has no name here, and is switched "
                 "when it is called; name it where another method of its own asks for the mode",
+                quiet=True,
             )
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
         reached = _reached_by_eval(context)
@@ -175,4 +176,5 @@ def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row)
         "review",
         "Chainer's switch is one for all modules: here every module is switched "
         "when it is called; name one where another method of its own asks for the mode",
+        quiet=True,
     )

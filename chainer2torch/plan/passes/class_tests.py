@@ -66,11 +66,12 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
             for other in context.rules.rows.values()
             if other.name.startswith(_LISTS) and other.value and _mentioned(context, other.name.rpartition(".")[2])
         ]
-    state, note, new = row.state, "", row.value
+    state, note, new, quiet = row.state, "", row.value, False
     if name == "chainer.Chain":
         new = "compat.AnyChain"
         if context.analysis.once(_bare_links):
             state, note = "review", "a class of yours that derives from chainer.Link counts as a Chain here"
+            quiet = True
     elif name == "chainer.Variable":
         kinds = options(context.analysis.kind(test.args[0]))
         if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or harmless(context.source, test):
@@ -94,7 +95,7 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         if other is not row and other.value and torch_classes(other) & set(made)
     )
     if also:
-        state, note = "review", f"{' and '.join(also)} may become the same class"
+        state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
     if row.tested_as and not (row.name == BATCH_NORMALIZATION and context.analysis.once(may_have_axes)):
         asked = row.tested_as
     else:
@@ -102,7 +103,7 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         asked = f"({', '.join([*made, new])})" if made else new
     decisions.replace(node, asked, {})
     decisions.use(node)
-    decisions.mark(node, row, row.name, state, note)
+    decisions.mark(node, row, row.name, state, note, quiet=quiet)
 
 
 def _fetching(context: Context, test: ast.Call) -> ast.expr | None:

@@ -13,6 +13,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
+from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
@@ -42,11 +43,17 @@ _SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
 
-def _walk(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
-    """``model.params()`` where a recurrent layer of torch holds together what Chainer holds apart."""
+def _walk(context: Context, decisions: Decisions, node: ast.Attribute, *, quiet: bool) -> bool:
+    """``model.params()`` where a recurrent layer of torch holds together what Chainer holds apart.
+
+    It is rewritten as ever, and marked, if it is the first of its file; gives whether it was such a walk.
+    """
     row = context.rules.rows.get(f"chainer.Link.{node.attr}")
-    if row is not None and any(word.startswith("NStep") for word in context.analysis.once(words)):
-        decisions.refine(node, row, "review", _STACKED, of=row.name)  # rewritten as ever, and marked
+    if row is None or not any(word.startswith("NStep") for word in context.analysis.once(words)):
+        return False
+    decisions.refine(node, row, "review", _STACKED, of=row.name, quiet=quiet)
+    decided = row_at(context, node)
+    return decided is not None and decided.name == row.name
 
 
 def _copied(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
@@ -70,9 +77,10 @@ def run(context: Context) -> Decisions:
             if attribute.attr in _PRIVATE or attribute.attr == "__dict__":
                 _attribute(context, decisions, attribute)
         return decisions
+    marked = False  # one marker a file
     for node in context.source.of(ast.Subscript, ast.Attribute, ast.Call):
         if isinstance(node, ast.Attribute) and node.attr in _WALKS:
-            _walk(context, decisions, node)
+            marked = _walk(context, decisions, node, quiet=marked) or marked
         if isinstance(node, ast.Attribute) and node.attr in _COPIES:
             _copied(context, decisions, node)
         if isinstance(node, ast.Subscript):

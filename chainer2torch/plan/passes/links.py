@@ -14,7 +14,8 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import is_given_links, next_constructor, takes_no_more
-from chainer2torch.plan.questions.layer_values import lines_of_layers
+from chainer2torch.plan.questions.held_layers import held_layers
+from chainer2torch.plan.questions.layer_values import lines_of_held_layers, lines_of_layers
 from chainer2torch.plan.questions.layers import init_like_chainer, needs_first_values
 from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.sequentials import outermost
@@ -87,9 +88,20 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
         made = [(k.value, f"{self_name}.{k.arg}") for k in node.keywords if is_chain and isinstance(k.value, ast.Call)]
         always = all(k.arg is not None for k in node.keywords)
         lines += lines_of_layers(context, made, self_name, lambda call: always, operands)  # noqa: B023
+        held = [(f"{self_name}.{k.arg}", held_layers(context, k.value)) for k in node.keywords] if is_chain else []
+        held = [(target, calls) for target, calls in held if calls]
+        if loops := _lines_of_held(context, held):
+            lines += loops
+            plain += [call for _, calls in held for call in calls]
         initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+
+
+def _lines_of_held(context: Context, held: list[tuple[str, list[ast.Call]]]) -> list[str]:
+    if context.choices.style != "native" or context.choices.init == "torch":
+        return []
+    return lines_of_held_layers(context, held)
 
 
 def call_method(context: Context, decisions: Decisions, cls: ClassInfo) -> None:

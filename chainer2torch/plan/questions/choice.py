@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.plan.array_guards import is_array
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
@@ -25,6 +27,9 @@ from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
+
+
+_AS_TENSOR = re.compile(r"native\.as_tensor\((\w+), self\)")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,8 +90,21 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         return Choice(reading, question, None, undecided=undecided)
     scaled = scaled_by_version(context.choices.chainer_minor, reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
-    template, values = first_values(context, call, text, reading.bound.given)
+    template, values = first_values(context, call, _plain_arrays(text, question), reading.bound.given)
     return Choice(reading, question, template, case.difference, undecided, values, scaled.settled)
+
+
+def _plain_arrays(template: str, question: Question) -> str:
+    """A template that takes what is an array for sure with torch's own function: the helper is for lists."""
+    return _AS_TENSOR.sub(
+        lambda found: f"torch.as_tensor({found[1]}, device=self)" if _holds_array(found[1], question) else found[0],
+        template,
+    )
+
+
+def _holds_array(name: str, question: Question) -> bool:
+    node = question.bound.given.get(name)
+    return node is not None and is_array(node, question.kind)
 
 
 def _on_device(context: Context, reading: Reading) -> bool:

@@ -17,6 +17,7 @@ from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 
+_INITIALIZER = "chainer.Initializer"
 _INITIALIZED = "native.initialized("
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
@@ -26,10 +27,12 @@ class FirstValues:
     """The first values of a layer that statements set, by the name of torch's parameter.
 
     ``given``: expressions of the call; ``computed``: expressions of the row, over parameters of the call.
+    ``by_helper``: nobody knows what a value is, or the layer may have no shape yet.
     """
 
     given: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
     computed: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
+    by_helper: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -56,15 +59,16 @@ def first_values(
     if not stated and not computed:
         return layer, FirstValues()
     scope = _scope_of_lines(context, call)
+    parts = [*stated.values(), *_operands(computed, given)]
     if (
-        _MAY_BE_LAZY.match(layer)
-        or scope is None
-        or not all(_can_be_stated(context, value, scope) for value in stated.values())
-        or not all(_stays(context, value, scope) for value in _operands(computed, given))
+        scope is None
+        or not all(_stays(context, value, scope) for value in parts)
+        or any(_may_draw(context, value) for value in stated.values())
     ):
         given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
         return ast.unparse(ast.Call(tree.func, tree.args, given_here)), FirstValues()
-    return layer, FirstValues(stated, computed)
+    plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
+    return layer, FirstValues(stated, computed, not plain)
 
 
 def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
@@ -96,15 +100,20 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _can_be_stated(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
-    """Whether a value means the same behind some statements, and is a number or one of Chainer's initializers."""
-    if is_number(value):
-        return True
-    initializer = all(
-        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, "chainer.Initializer")
+def _is_plain(context: Context, value: ast.expr) -> bool:
+    """Whether a value is a number or one of Chainer's initializers."""
+    return is_number(value) or all(
+        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, _INITIALIZER)
         for k in options(context.kind(value))
     )
-    return initializer and _stays(context, value, body)
+
+
+def _may_draw(context: Context, value: ast.expr) -> bool:
+    """Whether a value may be drawn from a generator, whose order of draws stays. An initializer draws when it fills."""
+    fills = all(
+        isinstance(k, Inst) and context.analysis.derives(k.cls, _INITIALIZER) for k in options(context.kind(value))
+    )
+    return not fills and any(isinstance(n, ast.Call) for n in ast.walk(value))
 
 
 def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
@@ -112,10 +121,24 @@ def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
     if any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in ast.walk(value)):
         return False
     read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    attributes = {n.attr for n in ast.walk(value) if isinstance(n, ast.Attribute)}
     inside = [n for statement in body for n in ast.walk(statement)]
     stored = [n for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in read]
+    if any(isinstance(n, (ast.Subscript, ast.Attribute)) and _is_changed(n, read, attributes) for n in inside):
+        return False
+    first = context.source.start(value)
     once = len({n.id for n in stored}) == len(stored)  # it still has the value that the layer got
-    return once and all(context.source.statement(n) in body for n in stored)
+    return once and all(context.source.statement(n) in body and context.source.start(n) < first for n in stored)
+
+
+def _is_changed(node: ast.Subscript | ast.Attribute, names: set[str], attributes: set[str]) -> bool:
+    """Whether an attribute that is read, or what some names hold, gets another value: an array's numbers count."""
+    root: ast.expr = node
+    while isinstance(root, (ast.Subscript, ast.Attribute)):
+        root = root.value
+    if not isinstance(node.ctx, ast.Store) or not isinstance(root, ast.Name) or root.id not in names:
+        return False
+    return not (isinstance(node, ast.Attribute) and node.value is root) or node.attr in attributes
 
 
 __all__ = ["FirstValues", "first_values", "is_number"]

@@ -61,12 +61,12 @@ def initialized_by_scope(context: Context, call: ast.Call) -> ast.With | None:
 
 
 def _is_init_scope(context: Context, scope: ast.With) -> bool:
-    """Whether a ``with`` statement is one that goes, as `with self.init_scope():` does."""
+    """Whether a ``with`` statement is `with self.init_scope():`, behind which there may be lines."""
     call = scope.items[0].context_expr
     if not isinstance(call, ast.Call) or init_scope_of(context, call.func) is not scope:
         return False
     row = row_at(context, call.func)
-    return row is not None and row.function == "init_scope" and not asks_for_scopes(context)
+    return row is not None and row.function == "init_scope"
 
 
 def _looked_at(context: Context, scope: ast.With) -> bool:

@@ -25,6 +25,7 @@ _PLAIN = re.compile(r"torch\.nn\.(Linear|Conv(Transpose)?\d)")
 _WEIGHT = "torch.nn.init.kaiming_normal_({}.weight, nonlinearity='linear')"
 _BIAS = "torch.nn.init.zeros_({}.bias)"
 _NAMES = ("layer", "link", "module")
+_BLOCKS = ("block", "part", "group")
 _ROOTS = frozenset({"functools", "native", "torch"})
 _WIDTH = 88  # of a statement, without the indent of a method
 
@@ -64,6 +65,29 @@ def lines_of_layers(
     return lines
 
 
+def lines_of_held_layers(context: Context, held: Sequence[tuple[str, Sequence[ast.Call]]]) -> list[str]:
+    """The loop over the modules of some links that gives the layers in them, those of the calls, Chainer's values."""
+    choices = [context.ask(chosen, call) for _, calls in held for call in calls]
+    variable = _variable(context, held[0][1][0]) if held else None
+    if variable is None or not all(map(_is_plain, choices)):
+        return []
+    found = [choice for choice in choices if choice is not None]
+    types = sorted({(choice.template or "").partition("(")[0] for choice in found})
+    biases = {choice.question.literal("nobias") is False for choice in found}
+    asked = types[0] if len(types) == 1 else f"({', '.join(types)})"
+    inner = [f"if isinstance({variable}, {asked}):", f"    {_WEIGHT.format(variable)}"]
+    if len(biases) == 2:
+        inner += [f"    if {variable}.bias is not None:", f"        {_BIAS.format(variable)}"]
+    elif True in biases:
+        inner.append(f"    {_BIAS.format(variable)}")
+    targets = [target for target, _ in held]
+    owner = _variable(context, held[0][1][0], _BLOCKS) if len(targets) > 1 else targets[0]
+    if owner is None:
+        return []
+    body = "\n".join([f"for {variable} in {owner}.modules():", *(f"    {line}" for line in inner)])
+    return _loop(owner, targets, [body]) if len(targets) > 1 else [body]
+
+
 def _is_plain(choice: Choice | None) -> bool:
     return (
         choice is not None
@@ -75,6 +99,9 @@ def _is_plain(choice: Choice | None) -> bool:
 def _statements(context: Context, choice: Choice, plain: bool, operands: dict[str, Operand]) -> Iterator[str]:
     """The statements for one layer, ``{}`` for the layer itself; ``plain``: those for Chainer's own values, too."""
     values = choice.values
+    if values.by_helper:
+        yield _by_helper(context, choice, operands)
+        return
     if plain and "weight" not in values.names:
         yield _WEIGHT
     for name, value in values.given.items():
@@ -85,6 +112,17 @@ def _statements(context: Context, choice: Choice, plain: bool, operands: dict[st
         yield _BIAS
 
 
+def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -> str:
+    """The statement that hands the values to the helper, which knows what to do when the layer has its shape."""
+    given = choice.question.bound.given
+    values = {name: _operand(context, value, operands) for name, value in choice.values.given.items()}
+    for name, value in choice.values.computed.items():
+        named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+        names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
+        values[name] = _renamed(value, names)
+    return f"native.initialized({{}}, {', '.join(f'{name}={value}' for name, value in values.items())})"
+
+
 def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> list[str]:
     """Some statements for each of the layers: in a loop where there is more than one."""
     if len(targets) < 2 or not statements:
@@ -93,17 +131,18 @@ def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> l
     if len(head) > _WIDTH:
         rows = textwrap.wrap(", ".join(targets) + ",", _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
         head = "\n".join([f"for {variable} in (", *(f"        {row}" for row in rows), "):"])
-    return ["\n".join([head, *(f"    {statement.replace('{}', variable)}" for statement in statements)])]
+    body = "\n".join(statement.replace("{}", variable) for statement in statements)
+    return [f"{head}\n{textwrap.indent(body, '    ')}"]
 
 
-def _variable(context: Context, call: ast.Call) -> str | None:
+def _variable(context: Context, call: ast.Call, names: Sequence[str] = _NAMES) -> str | None:
     """A name for the layers of a loop that the function does not use; in the faithful style there are no loops."""
     function = context.source.enclosing(call, ast.FunctionDef)
     if context.choices.style != "native" or not isinstance(function, ast.FunctionDef):
         return None
     nodes = list(ast.walk(function))
     used = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
-    return next((name for name in _NAMES if name not in used), None)
+    return next((name for name in names if name not in used), None)
 
 
 def _line(context: Context, parameter: str, value: ast.expr, operands: dict[str, Operand]) -> str:
@@ -143,12 +182,16 @@ def _is_partial(tree: ast.expr) -> bool:
 
 def _operand(context: Context, node: ast.expr, operands: dict[str, Operand]) -> str:
     """The name of an expression in the statements: one for all that are spelled alike, as they mean the same there."""
-    text = context.source.segment(node)
+    new = context.operand(node)
     for name, operand in operands.items():
-        if name.startswith("_v") and operand.span is not None and context.source.text[slice(*operand.span)] == text:
+        if name.startswith("_v") and _text(context, operand) == _text(context, new):
             return name
-    operands[name := f"_v{len(operands)}"] = context.operand(node)
+    operands[name := f"_v{len(operands)}"] = new
     return name
+
+
+def _text(context: Context, operand: Operand) -> str | None:
+    return operand.code if operand.span is None else context.source.text[slice(*operand.span)]
 
 
 def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:
@@ -159,4 +202,4 @@ def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:
     return ast.unparse(renamed)
 
 
-__all__ = ["Layer", "lines_of_layers"]
+__all__ = ["Layer", "lines_of_held_layers", "lines_of_layers"]

@@ -43,7 +43,7 @@ def needs_first_values(context: Context, call: ast.AST) -> bool:
     if not any(context.analysis.is_link(k) for k in options(context.kind(call))):
         return False
     choice = context.ask(chosen, call)
-    if choice is None or not _BEGIN_OTHERWISE.match(choice.template or ""):
+    if choice is None or choice.values.by_helper or not _BEGIN_OTHERWISE.match(choice.template or ""):
         return False
     without_bias = choice.question.literal("nobias") is True
     return not ("weight" in choice.values.names and (without_bias or "bias" in choice.values.names))

@@ -11,6 +11,7 @@ import dataclasses
 
 from chainer2torch.analysis.kinds import options, scalar_type
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.spread_keywords import keywords_of
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
@@ -30,19 +31,20 @@ class Reading:
 def read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None) -> Reading:
     """Binds a call to today's signature or to that of version 1. Raises BindError when it fits neither."""
     assert row.signature is not None
+    keywords = keywords_of(context, call)
     old = context.rules.old.get(row.name)
     if old is None or old.signature is None:
-        return Reading(row, row.signature.bind(call.args, call.keywords, receiver))
+        return Reading(row, row.signature.bind(call.args, keywords, receiver))
     failed: BindError | None = None
     try:
-        now = row.signature.bind(call.args, call.keywords, receiver)
+        now = row.signature.bind(call.args, keywords, receiver)
         if now.starred:
             return Reading(row, now)
         fits = not any(name in old.signature.names for name, _ in now.extra_keywords)
     except BindError as error:
         failed, fits, now = error, False, Bound({})
     try:
-        then = old.signature.bind(call.args, call.keywords, receiver)
+        then = old.signature.bind(call.args, keywords, receiver)
     except BindError:
         if failed is not None:
             raise failed from None

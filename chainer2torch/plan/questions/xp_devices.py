@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import origin_of
@@ -21,7 +22,7 @@ def is_device(context: Context, node: ast.AST) -> bool:
     """Whether an array module stands as a device in the output, with all its uses."""
     if context.choices.style != "native" or not context.with_models or not isinstance(node, ast.expr):
         return False
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Name) and context.reference(node) not in CUPY:
         return variable(context, node) is not None or parameter(context, node) is not None
     return context.ask(_alone, node)
 

@@ -21,6 +21,7 @@ _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
+_OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,7 +79,8 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
     if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.backend.Device") for k in kinds):
         return Origin(node, "x", owner, ((node, "chainer.backend.Device.xp"),))
     if kinds == (UNKNOWN,) and not context.analysis.once(_own_xp):
-        return Origin(node, "native.device_of(x)", owner, ((node, "?.xp"),))
+        template = "next(x.parameters()).device" if _is_called(context, owner) else "native.device_of(x)"
+        return Origin(node, template, owner, ((node, "?.xp"),))
     if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Link") for k in kinds):
         method = context.source.enclosing(node, ast.FunctionDef)
         if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, owner):
@@ -87,6 +89,19 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
         template = "native.device_of(x)" if may_lack_parameters(context, owner) else "next(x.parameters()).device"
         return Origin(node, template, owner, ((node, "chainer.Link.xp"),))
     return None
+
+
+def _is_called(context: Context, owner: ast.expr) -> bool:
+    """Whether what has an ``xp`` is used as only a link is, in its function or class; anything else would raise."""
+    scope: ast.AST | None = context.scopes.get(owner) if isinstance(owner, ast.Name) else None
+    if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self":
+        scope = context.source.enclosing(owner, ast.ClassDef)
+    method = context.source.enclosing(owner, ast.FunctionDef)
+    if scope is None or getattr(method, "name", "") == "__init__":
+        return False
+    text = ast.unparse(owner)
+    wanted = {text, *(f"{text}.{name}" for name in _OF_LINKS_ONLY)}
+    return any(isinstance(n, ast.Call) and ast.unparse(n.func) in wanted for n in ast.walk(scope))
 
 
 def is_own(method: ast.FunctionDef, owner: ast.expr) -> bool:

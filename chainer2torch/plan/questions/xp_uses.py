@@ -44,7 +44,7 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
             return None
         part = outer
     row = row_of(context, part)
-    case = _native_case(context, part, row) if row is not None else None
+    case = native_case(context, part, row) if row is not None else None
     return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
 
 
@@ -90,7 +90,7 @@ def is_drawn(row: Row) -> bool:
     return row.name.startswith("xp.Random.") and row.name not in ("xp.Random.seed", "xp.Random.shuffle")
 
 
-def _native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
+def native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
     """The case of the native style that a function or constant of the module takes."""
     call = context.source.parents.get(part)
     bound = Bound({"self": part.value})

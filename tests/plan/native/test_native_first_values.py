@@ -30,15 +30,18 @@ def net(*layers: str, forward: str = "x") -> str:
     return NET.format(layers="\n".join(f"            {layer}" for layer in layers), forward=forward)
 
 
-def begins_alike(source: str) -> str:
-    """Both classes are made; every parameter has the same mean and spread, constants the same value."""
+def begins_alike(source: str, *inputs: np.ndarray) -> str:
+    """Both classes are made, and called if there are inputs; every parameter has the same mean and spread."""
     np.random.seed(0)
     torch.manual_seed(0)
     theirs, ours, code = both(source, IMPORTS)
     model, module = theirs["Net"](), ours["Net"]()
+    if inputs:
+        model(*inputs)
+        module(*map(torch.as_tensor, inputs))
     found = dict(module.named_parameters())
     for path, param in model.namedparams():
-        layer, _, name = path[1:].rpartition("/")
+        layer, _, name = path[1:].replace("/", ".").rpartition(".")
         got, want = found.pop(f"{layer}.{TORCHS[name]}").detach().numpy(), param.array
         assert got.shape == want.shape
         if want.std() == 0:
@@ -79,6 +82,61 @@ def test_what_begins_otherwise_stands_by_itself() -> None:
         "        for layer in (self.b, self.c):\n            w(layer.weight)\n            nn.init.zeros_(layer.bias)\n"
         in code
     )
+
+
+def test_values_that_nobody_knows_and_layers_without_a_shape_share_the_helper() -> None:
+    source = net(
+        "self.a = L.Convolution2D(None, 20, 5, initialW=w)",
+        "self.b = L.Convolution2D(None, 30, 5, initialW=w)",
+        "self.c = L.Convolution2D(30, 20, 5, initialW=given, initial_bias=given)",
+        "self.d = L.Convolution2D(20, 20, 5)",
+        forward="self.d(self.c(self.b(self.a(x))))",
+    ).replace("(self):\n        super", "(self, given=0.5):\n        super")
+    code = begins_alike(source, np.zeros((1, 8, 30, 30), np.float32))
+    assert (
+        "        for layer in (self.a, self.b):\n"
+        "            compat.initialized(layer, weight=w)\n"
+        "        compat.initialized(self.c, weight=given, bias=given)\n"
+    ) in code
+    assert code.count("compat.init") == 2
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        ["self.a = L.Linear(40, 50, initialW=given)", "given = 0"],
+        ["self.a = L.Linear(40, 50, initialW=given)", "given[0] = 0"],
+        ["self.a = L.Linear(40, 50, initialW=np.random.rand(50, 40))"],
+    ],
+)
+def test_values_that_a_line_behind_would_not_get(layers: list[str]) -> None:
+    source = net(*layers, forward="self.a(F.reshape(x, (-1, 40)))")
+    source = source.replace("(self):\n        super", "(self, given=np.ones((50, 40))):\n        super")
+    assert "self.a = compat.initialized(nn.Linear(40, 50), weight=" in begins_alike(source)
+
+
+def test_behind_scopes_that_stay() -> None:
+    """A class that asks whether it is within its scope keeps it; the values are set behind it."""
+    source = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+        with self.init_scope():
+            self.a = L.Convolution2D(8, 20, 5)
+            self.b = L.Convolution2D(20, 20, 5)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if self.within_init_scope:
+            self.names.append(name)
+
+    def __call__(self, x):
+        return self.b(self.a(x))
+"""
+    code = begins_alike(source)
+    assert "        with compat.init_scope(self):\n" in code
+    assert "\n        for layer in (self.a, self.b):\n" in code and "init_like_chainer" not in code
 
 
 def test_a_name_of_the_constructor_is_not_taken() -> None:
@@ -188,9 +246,127 @@ def test_a_mode_in_a_call_leaves_a_plain_layer() -> None:
     """Version 1 says ``test=`` in each call: the layer is put into the mode, so it needs no other class."""
     forward = "self.bn(F.reshape(x, (2, 4, 3, 3)), test=True)"
     code, module = _of_version(1, net("self.bn = L.BatchNormalization(4)", forward=forward))
-    assert isinstance(module.bn, torch.nn.BatchNorm2d) and "compat.call_in_mode(self.bn, False, " in code
+    assert isinstance(module.bn, torch.nn.BatchNorm2d) and "self.bn.train(False)(" in code
     module.bn.running_var.fill_(4)
     x = torch.arange(72.0)
     expected = x.reshape(2, 4, 3, 3) / math.sqrt(4 + 2e-5)
     torch.testing.assert_close(module(x), expected)
-    assert module.bn.training
+
+
+OPTIONS = """
+class Net(chainer.Chain):
+    more = {'initial_bias': chainer.initializers.Constant(2), 'nobias': False}
+
+    def __init__(self):
+        super().__init__()
+        options = {'initialW': chainer.initializers.Uniform(0.3), 'pad': 1}
+        with self.init_scope():
+            self.a = L.Convolution2D(8, 20, 5, **options)
+            self.b = L.Convolution2D(20, 20, 5, **options, **self.more)
+            self.c = L.Convolution2D(20, 20, 5, **{'nobias': True}, **dict(pad=1))
+            self.d = L.Convolution2D(None, 20, ksize=5, **options)
+
+    def __call__(self, x):
+        return self.d(self.c(self.b(self.a(x))))
+"""
+
+
+def test_options_of_a_dictionary_are_read_one_by_one() -> None:
+    code = begins_alike(OPTIONS, np.zeros((1, 8, 30, 30), np.float32))
+    assert "compat.Convolution2D" not in code
+    assert "self.b = nn.Conv2d(20, 20, 5, padding=1)\n" in code
+    assert "        options['initialW'](self.b.weight)\n        self.more['initial_bias'](self.b.bias)\n" in code
+    assert "self.c = nn.Conv2d(20, 20, 5, padding=1, bias=False)\n" in code
+    assert "        compat.initialized(self.d, weight=options['initialW'])\n" in code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        with self", "        options['stride'] = 2\n        with self"),
+        ("        with self", "        options.update(stride=2)\n        with self"),
+        ("        with self", "        other = options\n        other['stride'] = 2\n        with self"),
+        ("        with self", "        options = dict(options, stride=2)\n        with self"),
+        ("        with self", "        if self.a is None:\n            options = {}\n        with self"),
+        ("options = {", "options = {**self.more, "),
+    ],
+)
+def test_options_that_change_are_not_read(old: str, new: str) -> None:
+    code = migrated(OPTIONS.replace(old, new, 1), IMPORTS).code
+    assert "self.a = compat.Convolution2D(8, 20, 5, **options)\n" in code
+
+
+def test_options_of_a_class_that_another_one_replaces_are_not_read() -> None:
+    other = "class Other(Net):\n    more = {'stride': 2}\n"
+    code = migrated(OPTIONS + other, IMPORTS).code
+    assert "self.b = compat.Convolution2D(20, 20, 5, **options, **self.more)\n" in code
+
+
+HELD = """
+class Tower(chainer.Chain):
+    def __init__(self, trunk):
+        super().__init__()
+        for name, link in trunk:
+            if not name.startswith('_'):
+                self.add_link(name, link)
+        self.trunk = trunk
+
+    def __call__(self, x):
+        for name, link in self.trunk:
+            x = link(x)
+        return x
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(
+            first=Tower([
+                ('conv', L.Convolution2D(8, 20, 5)),
+                ('bn', L.BatchNormalization(20)),
+                ('_relu', F.relu),
+                ('inner', Tower([('conv', L.Convolution2D(20, 20, 5)), ('fc', L.Deconvolution2D(20, 30, 4))]))]),
+            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))
+
+    def __call__(self, x):
+        return self.first(x)
+"""
+
+
+def test_layers_in_a_list_that_their_link_adds_to_itself() -> None:
+    code = begins_alike(HELD)
+    assert "compat.init" not in code
+    assert (
+        "        for block in (self.first, self.second):\n"
+        "            for layer in block.modules():\n"
+        "                if isinstance(layer, (nn.Conv2d, nn.ConvTranspose2d)):\n"
+        "                    nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')\n"
+        "                    nn.init.zeros_(layer.bias)\n"
+    ) in code
+
+
+def test_held_layers_with_and_without_a_bias() -> None:
+    source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
+    code = begins_alike(source.replace("(20, 20, 5)", "(20, 20, 5, nobias=True)"))
+    assert "        for layer in self.first.modules():\n" in code
+    assert "                if layer.bias is not None:\n                    nn.init.zeros_(layer.bias)\n" in code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("('inner',", "('_inner',"),
+        ("('inner',", "(np.__name__,"),
+        ("self.add_link(name, link)", "self.add_link(name + '_', link)"),
+        ("not name.startswith('_')", "name != 'conv'"),
+        ("        self.trunk = trunk\n", "        self.trunk = trunk\n        self.add_link('own', L.Linear(3, 4))\n"),
+        ("L.Convolution2D(20, 20, 5)", "L.Convolution2D(20, 20, 5, initialW=chainer.initializers.HeNormal())"),
+        ("L.Deconvolution2D(20, 30, 4)", "L.Deconvolution2D(None, 30, 4)"),
+        (
+            "        for name, link in trunk:\n            if",
+            "        trunk = trunk[1:]\n        for name, link in trunk:\n            if",
+        ),
+    ],
+)
+def test_layers_that_may_not_be_held(old: str, new: str) -> None:
+    source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
+    code = migrated(source.replace(old, new, 1), IMPORTS).code
+    assert ".modules()" not in code and "compat.init_like_chainer(" in code

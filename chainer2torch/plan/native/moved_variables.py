@@ -1,0 +1,97 @@
+"""``x.to_gpu()`` of a Variable moves it; a tensor is moved by ``x = x.cuda()``.
+
+That is the same where no other name stands for the Variable yet: the one statement that binds the name makes it, and
+nothing reads the name before it is moved.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import Tensor, options
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.questions.asked_gradients import asks_gradient
+
+_MOVES = {"to_gpu": "cuda", "to_cpu": "cpu"}
+_MAKERS = frozenset({"chainer.Variable", "chainer.variable.Variable"})
+
+
+def run(context: Context) -> Decisions:
+    """Decides on statements that do nothing but move Variables."""
+    decisions = Decisions(context)
+    for statement in context.source.of(ast.Expr):
+        assert isinstance(statement, ast.Expr)
+        value = statement.value
+        calls = [_moved(context, statement, part) for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+        moved = [found for found in calls if found is not None]
+        names = [name.id for _, name in moved]
+        if not moved or len(moved) < len(calls) or len(set(names)) < len(names):
+            continue
+        for call, name in moved:
+            assert isinstance(call.func, ast.Attribute)
+            decisions.replace(call, f"self.{_MOVES[call.func.attr]}()", {"self": context.operand(name)})
+        operands = {f"_{i}": context.operand(call) for i, (call, _) in enumerate(moved)}
+        template = f"{', '.join(names)} = {', '.join(operands)}"
+        decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
+    return decisions
+
+
+def _moved(context: Context, statement: ast.Expr, node: ast.expr) -> tuple[ast.Call, ast.Name] | None:
+    """The call that moves a Variable, and its name."""
+    if not isinstance(node, ast.Call) or node.args or node.keywords or not isinstance(node.func, ast.Attribute):
+        return None
+    name = node.func.value
+    if node.func.attr not in _MOVES or not isinstance(name, ast.Name):
+        return None
+    kinds = options(context.kind(name))
+    made = all(isinstance(k, Tensor) and not k.array for k in kinds)
+    return (node, name) if made and _is_new(context, statement, name) else None
+
+
+def _is_new(context: Context, statement: ast.Expr, name: ast.Name) -> bool:
+    """Whether the last statement before this one that names a Variable makes it, and comes before it in any case."""
+    source, scope = context.source, context.scopes.get(name)
+    places = [
+        n
+        for n in ast.walk(scope if scope is not None else source.tree)
+        if isinstance(n, ast.Name) and n.id == name.id and context.scopes.get(n) is scope
+    ]
+    start = source.start(statement)
+    stores = [n for n in places if not isinstance(n.ctx, ast.Load) and source.start(n) < start]
+    last = max(stores, key=source.start, default=None)
+    bound = source.statement(last) if last is not None else None
+    return (
+        last is not None
+        and isinstance(bound, ast.Assign)
+        and len(bound.targets) == 1
+        and not any(source.span(bound)[1] <= source.start(n) < start for n in places)
+        and source.parents.get(bound) in list(source.ancestors(statement))
+        and _same_branch(context, bound, statement)
+        and _is_made(context, bound.targets[0], bound.value, last)
+    )
+
+
+def _same_branch(context: Context, bound: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether a statement stands in the very block that leads to another one: not in the other branch of an ``if``."""
+    inner: ast.AST = statement
+    parent = context.source.parents.get(bound)
+    for ancestor in context.source.ancestors(statement):
+        if ancestor is parent:
+            break
+        inner = ancestor
+    blocks = [getattr(parent, field, None) for field in ("body", "orelse", "finalbody")]
+    return any(isinstance(block, list) and bound in block and inner in block for block in blocks)
+
+
+def _is_made(context: Context, target: ast.expr, value: ast.expr, name: ast.Name) -> bool:
+    """Whether an assignment gives a name a Variable that it makes: ``x = Variable(a)``, ``x, y = Variable(a), ...``."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return any(_is_made(context, t, v, name) for t, v in zip(target.elts, value.elts))
+    if target is not name or not isinstance(value, ast.Call) or context.reference(value.func) not in _MAKERS:
+        return False
+    return not asks_gradient(context, value)  # what is moved is no leaf of the graph
+
+
+__all__ = ["run"]

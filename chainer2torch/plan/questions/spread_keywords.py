@@ -1,0 +1,129 @@
+"""Calls with ``**options`` of a dictionary whose keys stand in the source: they are read as if each was passed.
+
+``options = {'initialW': w, 'nobias': True}`` and ``L.Linear(3, 4, **options)``: a literal is passed as it is,
+anything else as ``options['initialW']``, so that it is made once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.context import Context
+
+_Items = list[tuple[str, ast.expr]]
+
+
+def keywords_of(context: Context, call: ast.Call) -> list[ast.keyword]:
+    """The keywords of a call; those of a dictionary that cannot change stand in its place."""
+    if all(keyword.arg is not None for keyword in call.keywords):
+        return call.keywords
+    return context.ask(_spread, call)
+
+
+def _spread(context: Context, call: ast.Call) -> list[ast.keyword]:
+    found: list[ast.keyword] = []
+    for keyword in call.keywords:
+        items = _items(_dictionary(context, keyword.value)) if keyword.arg is None else None
+        if items is None:
+            found.append(keyword)
+        else:
+            found += [ast.keyword(name, _value(context, keyword.value, name, value)) for name, value in items]
+    return found
+
+
+def _value(context: Context, held: ast.expr, name: str, value: ast.expr) -> ast.expr:
+    """What is passed under a name: the value itself where it stands in the call."""
+    if isinstance(held, (ast.Dict, ast.Call)):
+        return value
+    if isinstance(value, ast.Constant):
+        node: ast.expr = ast.Constant(value.value)
+    else:
+        node = ast.Subscript(held, ast.Constant(name), ast.Load())
+    context.stand_for(ast.copy_location(node, held), value, ast.unparse(node))
+    return node
+
+
+def _items(node: ast.expr | None) -> _Items | None:
+    """The items of a dictionary that is written down; None where a key is no text."""
+    if isinstance(node, ast.Call):
+        return [(k.arg or "", k.value) for k in node.keywords]
+    if not isinstance(node, ast.Dict):
+        return None
+    names = [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    return list(zip(names, node.values)) if len(set(names)) == len(node.values) else None
+
+
+def _dictionary(context: Context, node: ast.expr) -> ast.expr | None:
+    """The expression that makes a dictionary, if nothing changes or replaces it."""
+    if _is_written(context.analysis, node):
+        return node
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        cls = context.enclosing_class(node)
+        own = context.analysis.once(_of_classes).get(node.attr)
+        return own[1] if cls is not None and own is not None and own[0] is cls.node else None
+    function = context.source.enclosing(node, ast.FunctionDef)
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return None
+    return _of_function(context.analysis, context.source, function, node)
+
+
+def _of_function(analysis: Analysis, source: Source, function: ast.FunctionDef, name: ast.Name) -> ast.expr | None:
+    """What the one assignment of a function's variable gives it."""
+    inside = list(nodes_of(function))
+    others = [n for n in inside if isinstance(n, ast.Name) and n.id == name.id]
+    stored = [n for n in others if not isinstance(n.ctx, ast.Load)]
+    statement = source.statement(stored[0]) if len(stored) == 1 else None
+    if (
+        not isinstance(statement, ast.Assign)
+        or statement.targets != stored
+        or not _is_written(analysis, statement.value)
+        or any(isinstance(n, (ast.Global, ast.Nonlocal)) and name.id in n.names for n in inside)
+        or any(n.arg == name.id for n in ast.walk(function.args) if isinstance(n, ast.arg))
+        or not all(_only_reads(source, n) for n in others if n not in stored)
+    ):
+        return None
+    return statement.value
+
+
+def _of_classes(analysis: Analysis) -> dict[str, tuple[ast.ClassDef, ast.expr]]:
+    """The dictionaries in bodies of classes whose names nothing else in the project has, and which nobody changes."""
+    found: dict[str, list[tuple[ast.ClassDef, ast.expr]]] = {}
+    changed: set[str] = set()
+    sources = [module.source for module in analysis.project.modules.values()]
+    for source in sources:
+        for cls in source.of(ast.ClassDef):
+            for name, value in _assigned(cls.body):
+                found.setdefault(name, []).append((cls, value))
+    found = {name: made for name, made in found.items() if any(_is_written(analysis, value) for _, value in made)}
+    for source in sources if found else ():
+        changed |= {n.attr for n in source.of(ast.Attribute) if n.attr in found and not _only_reads(source, n)}
+    return {name: made[0] for name, made in found.items() if len(made) == 1 and name not in changed}
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for statement in body:
+        if isinstance(statement, ast.Assign):
+            yield from ((t.id, statement.value) for t in statement.targets if isinstance(t, ast.Name))
+
+
+def _is_written(analysis: Analysis, node: ast.expr) -> bool:
+    """Whether it is a literal, or ``dict(a=1)``."""
+    if isinstance(node, ast.Call):
+        named = not node.args and all(k.arg for k in node.keywords)
+        return named and analysis.kind(node.func) == Ref("builtins.dict")
+    return isinstance(node, ast.Dict)
+
+
+def _only_reads(source: Source, node: ast.Name | ast.Attribute) -> bool:
+    """Whether a use of a dictionary is ``**options`` or ``options['name']``."""
+    parent = source.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return isinstance(parent.ctx, ast.Load)
+    return isinstance(node.ctx, ast.Load) and isinstance(parent, ast.keyword) and parent.arg is None
+
+
+__all__ = ["keywords_of"]
