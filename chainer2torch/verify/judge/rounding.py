@@ -104,6 +104,9 @@ def _only_rounding(
         limits = [0.0 if strict else limit, tolerances.ROUNDING_RATIO * own]
         if not strict and name.startswith(_GRADIENTS) and own > tolerances.ROUNDING_MOST:
             limits.append(zero / max(_largest(exact[name]), _TINY))
+        if not strict and name.startswith(_GRADIENTS) and _largest(exact[name]) < tolerances.ZERO * zero:
+            # It is zero, and Chainer may have found that exactly: what is left is the other formula's rounding.
+            limits.append(tolerances.ROUNDING_OF_FORMULA * zero / max(_largest(exact[name]), _TINY))
         if far > max(limits):
             return None
         if far > limit:

@@ -62,3 +62,9 @@ def for_dtype(dtype: str, rtol: float | None = None, atol: float | None = None) 
 def table() -> str:
     """The default tolerances in one line, for the foot of a report."""
     return "; ".join(f"{dtype}: {tolerance}" for dtype, tolerance in DEFAULT.items())
+
+
+# Below this part of what rounding may leave of a gradient, the float64 one is zero.
+ZERO = 1e-4
+# How much more of it another formula of the same value may leave (the variance of values that are all equal).
+ROUNDING_OF_FORMULA = 10

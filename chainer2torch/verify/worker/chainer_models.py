@@ -106,6 +106,10 @@ def _widen(namespace, dtype):
                 param.data = param.data.astype(dtype)
 
 
+def _has_gradient(param):
+    return param.data is not None and param.grad is not None
+
+
 def _has_graph(value):
     return isinstance(value, chainer.Variable) and value.creator is not None
 
@@ -121,7 +125,7 @@ def _steps(case, inputs, namespace, model):
     would show nothing but rounding.
     """
     for step in range(1, case["steps"] + 1):
-        params = [param for _, param in sorted(model.namedparams()) if param.grad is not None]
+        params = [param for _, param in sorted(model.namedparams()) if _has_gradient(param)]
         sizes = [max(float(param.grad.max()), -float(param.grad.min())) for param in params if param.size]
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:

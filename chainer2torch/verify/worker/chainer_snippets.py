@@ -145,12 +145,13 @@ def run(case, inputs, namespace):
             term = F.sum(value * chainer_gpu.like(weight, value.data))
             total = term if total is None else total + chainer.functions.cast(term, total.dtype)
         record["differentiated"] = differentiated
+        # Also where nothing is differentiated (integers): what parameters begin with is NaN.
+        for link in find_links(namespace).values():
+            link.cleargrads()
+        for group in variables.values():
+            for variable in group:
+                variable.cleargrad()
         if total is not None:
-            for link in find_links(namespace).values():
-                link.cleargrads()
-            for group in variables.values():
-                for variable in group:
-                    variable.cleargrad()
             total.backward()
     for name, group in variables.items():
         for i, variable in enumerate(group):
@@ -284,7 +285,7 @@ def gradients(links):
     """The parameters' gradients one by one, under the names of :func:`state`."""
     for name, link in links.items():
         for path, param in link.namedparams():
-            if param.grad is not None:
+            if param.data is not None and param.grad is not None:  # one without a shape refuses to tell
                 yield "pgrad/" + name + path, chainer_gpu.fetch(param.grad)
 
 
