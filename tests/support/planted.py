@@ -31,7 +31,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "padding left out": (r", padding=\d", ""),
     "padding mode": (r"(nn\.Conv2d\(.*), padding=1\)", r"\1, padding=1, padding_mode='reflect')"),
     "dilation": (r"padding=2, dilation=2", "padding=1"),
-    "bias left out": (r"(= nn\.(?:Linear|Conv2d)\((?!.*bias).*)\)$", r"\1, bias=False)"),
+    "bias left out": (
+        r"(= nn\.(?:Linear|Conv2d)\((?!.*bias).*)\)((?:\n.*)*?)\n +nn\.init\.zeros_.*$",
+        r"\1, bias=False)\2",
+    ),
     "bias too many": (r",\s*bias=False", ""),
     "relu for tanh": (r"torch\.tanh\(", "torch.relu("),
     "tanh for sigmoid": (r"torch\.sigmoid\(", "torch.tanh("),
@@ -48,7 +51,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "train mode left on": (r"training=self\.training", "training=True"),
     "no dropout": (r"training=self\.training", "training=False"),
     "dropout ratio": (r"p=0?\.[23]", "p=0.5"),
-    "ceil mode": (r", ceil_mode=True", ""),
+    "ceil mode": (r"(?<!padding=1), ceil_mode=True", ""),
     "average for max": (r"F\.max_pool2d\((\w+), (\d)", r"F.avg_pool2d(\1, \2"),
     "padding not counted": (r"(F\.avg_pool2d\(.*)\)$", r"\1, count_include_pad=False)"),
     "groups": (r"GroupNormalization\(2\)", "GroupNormalization(1)"),
@@ -57,7 +60,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "hard sigmoid": (r"\* 0\.2 \+ 0\.5", "/ 6 + 0.5"),
     "detached": (r"(= )(self\.\w+\(.*\))$", r"\1\2.detach()"),
     "detach missing": (r"\.detach\(\)", ""),
-    "frozen weight": (r"^(\s+)(self\.\w+)( = nn\.(?:Linear|Conv2d)\(.*\))$", r"\1\2\3\n\1\2.weight.requires_grad_(False)"),
+    "frozen weight": (
+        r"^(\s+)(self\.\w+)( = nn\.(?:Linear|Conv2d)\(.*\))$",
+        r"\1\2\3\n\1\2.weight.requires_grad_(False)",
+    ),
     "sign": (r" - (?=h\b|x\b)", " + "),
     "scale": (r"\b0\.1 \*", "0.2 *"),
     "scaled twice": (r"\* 3\.0", "* 9.0"),
@@ -75,7 +81,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "another size": (r"nn\.Linear\(6, 5\)", "nn.Linear(6, 4)"),
     "unbiased variance": (r"unbiased=False", "unbiased=True"),
     "accuracy of all": (r", ignore_label=-1\)$", ")"),
-    "first values left out": (r"^ +nn\.init\.kaiming_normal_\(.*\n", ""),
+    "first values left out": (r"^ +(?:nn\.init\.kaiming_normal_\(.*|compat\.init_like_chainer\(self\))\n", ""),
     "first bias left out": (r"^ +nn\.init\.zeros_\(.*\n", ""),
     "weight not shared": (r"self\.tied\.weight", "self.tied.weight.detach()"),
 }
@@ -174,13 +180,17 @@ def plant(
 
 
 def _is_located(fault: Fault, said: str) -> bool:
+    """Whether a line is named that is at most two lines away, or the layer that the changed lines make or call, or a
+    line that calls it.
+    """
     lines = fault.text.splitlines()
-    line = lines[min(fault.line, len(lines)) - 1]
-    named = re.findall(rf"{model_batch.module_of(fault.name)}\.py\D{{1,8}}(\d+)", said)
-    if any(fault.line <= int(number) <= fault.line + 2 for number in named):
+    named = [int(n) for n in re.findall(rf"{model_batch.module_of(fault.name)}\.py\D{{1,8}}(\d+)", said)]
+    if any(abs(fault.line - number) <= 2 for number in named):
         return True
-    layers = set(re.findall(r"self\.(\w+)", line))
-    return any(re.search(rf"\b{layer}\b", said) for layer in layers)
+    around = " ".join(lines[max(0, fault.line - 2) : fault.line])
+    layers = set(re.findall(r"self\.(\w+)", around)) - {"training", "weight"}
+    calls = " ".join(lines[number - 1] for number in named if number <= len(lines))
+    return any(re.search(rf"\b{layer}\b", said) or f"self.{layer}(" in calls for layer in layers)
 
 
 def programs() -> Mapping[str, tuple[str, tuple[str, Sequence[object], Mapping[str, object]]]]:

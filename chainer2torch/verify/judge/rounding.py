@@ -34,6 +34,8 @@ def explain(outcomes: Sequence[Outcome], chainer: Arrays, torch: Arrays) -> None
         double = by_id.get(f"{case}@float64")
         if dtype != "float32" or outcome.status != FAILED or double is None or outcome.raised:
             continue
+        if any(reason.startswith("init/") for reason in outcome.reasons):  # samples: no float64 decides about them
+            continue
         if _mixes_dtypes(double):
             notes = _only_rounding(outcome, chainer, torch, f"{case}@float64", strict=True)
             if notes is not None:

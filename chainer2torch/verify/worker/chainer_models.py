@@ -93,6 +93,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.state(links))
             phase = "step"
             arrays.update(_steps(case, inputs, namespace, links["model"]))
+            try:
+                arrays.update(chainer_snippets.initial(case, inputs, links))
+            except Exception as error:
+                record["no_first_values"] = "{}: {}".format(type(error).__name__, error)
             return record
     except Exception as error:
         return wire.failure(phase, error)

@@ -43,7 +43,7 @@ def run_case(case, inputs, folder, defaults):
                 prepared = draw_weights(case, inputs)
             else:
                 prepared = None
-            initial = _initial(case, inputs, links)
+            initial_values = initial(case, inputs, links)
             phase = "build"
             namespace = execute(case)
             links = find_links(namespace)
@@ -58,7 +58,7 @@ def run_case(case, inputs, folder, defaults):
             record["weights"] = weights
             arrays.update(gradients(links))
             arrays.update(state(links))
-            arrays.update(initial)
+            arrays.update(initial_values)
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
@@ -192,7 +192,7 @@ def _sample(case, inputs):
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def _initial(case, inputs, links):
+def initial(case, inputs, links):
     """The parameters that several builds start with, lazy ones after a first forward, stacked by name."""
     found = {}
     for build in range(case.get("initial", 0) if links else 0):
