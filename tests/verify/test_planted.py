@@ -1,4 +1,4 @@
-"""Faults planted mechanically in native migrations: nearly all are caught and located; what is equal is called equal."""
+"""Faults planted mechanically in native migrations: nearly all are caught and located, and what is equal passes."""
 
 from tests.support import planted
 
