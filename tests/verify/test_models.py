@@ -76,6 +76,16 @@ def test_what_a_new_model_starts_with_is_compared_where_the_port_sets_it(tmp_pat
             assert "net:Net: a new model does not start as Chainer's does (PyTorch's own first values): conv/W" in text
 
 
+def test_what_stops_at_a_comment_says_so(tmp_path):
+    place = "        return self.fc2(h)"
+    comment = "        # TODO(chainer2torch C2T090): chainer.functions.some: no rule for this name\n"
+    report = _verify(tmp_path, torch=TORCH.replace(place, f"{comment}        return some(self.fc2(h))"))
+    assert report.classes()["net:Net"] == "raises"
+    assert "left this place to a person: TODO(chainer2torch C2T090): chainer.functions.some" in "\n".join(
+        report.lines()
+    )
+
+
 def test_equal_models(tmp_path):
     report = _verify(tmp_path)
     assert report.exit_code == 0, "\n".join(report.lines())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge.compare import compare_arrays, compare_initial
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import judge, note
+
+_MARKER = re.compile(r"\s*# TODO\(chainer2torch ")
 
 
 def outcome_of(
@@ -66,6 +70,7 @@ def outcome_of(
         return outcome
     outcome.layers = _layers(x["calls"], y["calls"], a, b)
     if y["status"] == "error":
+        outcome.reasons += _left_to_a_person(y.get("trace", ""))
         outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b))
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):
@@ -93,6 +98,18 @@ def _first_values(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> l
     other = [name for name in names if not compare_initial(name, a[name], b[name]).equal]
     said = ", ".join(name.removeprefix("init/model/") for name in other[:5]) + (", ..." if len(other) > 5 else "")
     return [f"a new model does not start as Chainer's does (PyTorch's own first values): {said}"] if other else []
+
+
+def _left_to_a_person(trace: str) -> list[str]:
+    """The comment of the migration above a line that an error passes, the innermost first."""
+    for path, number in reversed(re.findall(r'File "([^"]+)", line (\d+)', trace)):
+        try:
+            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()[: int(number) - 1]
+        except OSError:
+            continue
+        if lines and _MARKER.match(lines[-1]):
+            return [f"the migration has left this place to a person: {lines[-1].strip(' #')}"]
+    return []
 
 
 def _before_error(
