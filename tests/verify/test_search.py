@@ -147,6 +147,15 @@ class Holder(chainer.Chain):
         return self.gate.mix(h, (h, h), 3)
 
 
+class Early(L.NStepLSTM):
+    def __init__(self, in_size, out_size):
+        with self.init_scope():
+            super(Early, self).__init__(1, in_size, out_size, 0.0)
+
+    def forward(self, xs):
+        return super(Early, self).forward(None, None, xs)[2]
+
+
 class Words(chainer.Chain):
     def __init__(self):
         super().__init__(fc=L.Linear(8, 4))
@@ -190,6 +199,8 @@ def inside(tmp_path_factory):
             "found by trying: Gate(table={'units': [{}, {'out': 5}]}, inner=F.relu).mix of f32[4,4], "
             "['f32[4,4]', 'f32[4,4]'], 3",
         ),
+        # an error since Chainer 5
+        ("Early", "found by trying: Early(8, 8) of ['f32[4,8]', 'f32[6,8]', 'f32[4,8]']"),
         # integers have no gradient
         ("Words", "found by trying: Words().best of f32[4,8]"),
         # a method that its parameters have a part in

@@ -36,6 +36,7 @@ def work(job, folder):
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    chainer_legacy.allow_early_scopes()
     chainer_double.take_float64()
     old = first_version.FirstVersion()
     old.install()

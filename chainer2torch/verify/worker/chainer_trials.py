@@ -37,6 +37,7 @@ def work(job, folder):
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    chainer_legacy.allow_early_scopes()
     old = first_version.FirstVersion()
     old.install()
     results = wire.Results(folder)
