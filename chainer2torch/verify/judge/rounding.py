@@ -103,7 +103,7 @@ def _only_rounding(
         limit = backward if name.startswith(_GRADIENTS) else tolerances.ROUNDING
         if far is None or own is None:
             return None
-        limits = [0.0 if strict else limit, tolerances.ROUNDING_RATIO * own]
+        limits = [tolerances.ROUNDING_STRICT if strict else limit, tolerances.ROUNDING_RATIO * own]
         if not strict and name.startswith(_GRADIENTS) and own > tolerances.ROUNDING_MOST:
             limits.append(zero / max(_largest(exact[name]), _TINY))
         if not strict and name.startswith(_GRADIENTS) and _largest(exact[name]) < tolerances.ZERO * zero:
