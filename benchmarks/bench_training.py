@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests" / "support")]
 
-import synthetic_data  # noqa: E402
+from chainer2torch.verify.script import synthetic_data  # noqa: E402
 
 # program -> (migrated script and its arguments, the same loop by hand in by_hand.py)
 PROGRAMS = {

@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 SUPPORT = HERE.parent / "tests" / "support"
 sys.path[:0] = [str(HERE.parent), str(SUPPORT)]
 
-import synthetic_data  # noqa: E402
+from chainer2torch.verify.script import synthetic_data  # noqa: E402
 import synthetic_media  # noqa: E402
 import synthetic_texts  # noqa: E402
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chainer2torch.cli import completion, options, progress
+from chainer2torch.cli import completion, options, progress, verifying
 from chainer2torch.cli.command import Command, Group
 from chainer2torch.cli.errors import DONE, Failure
 from chainer2torch.cli.options import PATH
@@ -83,6 +83,9 @@ def trace_command(script: tuple[str, ...], out: Path, **chosen: Any) -> int:
 )
 def verify() -> None:
     """Run the original under Chainer and the result under PyTorch, and compare. This runs the code."""
+
+
+verify.add_command(verifying.verify_all)
 
 
 @verify.command(

@@ -31,7 +31,7 @@ def test_commands_options_and_values(shell):
     def names(*words):
         return [line.partition(",")[2].partition("\t")[0] for line in complete(shell, *words)]
 
-    assert names("mig") == ["migrate"] and names("verify", "") == ["models", "rules", "script"]
+    assert names("mig") == ["migrate"] and names("verify", "") == ["all", "models", "rules", "script"]
     assert names("migrate", "--wri") == ["--write"]
     assert sorted(names("report", "--format", "s")) == ["sarif"]
     assert names("explain", "C2T00")[:2] == ["C2T001", "C2T002"]

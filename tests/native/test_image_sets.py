@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.native import image_sets
-from tests.support import synthetic_data
+from chainer2torch.verify.script import synthetic_data
 
 CALLS = [
     ("get_mnist", {}),

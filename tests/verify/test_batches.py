@@ -8,6 +8,7 @@ from chainer2torch.cli import progress
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.models import batches
 from chainer2torch.verify.models.batches import run_batches
+from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.model_cases import Setting
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.trials import Left
@@ -99,3 +100,20 @@ def test_classes_are_printed_once_with_their_reason(capsys):
         tell(report, 1)
         tell(report, 0)
     assert capsys.readouterr().err.splitlines() == ["proved        n:N", "not verified  n:M: no such thing"]
+
+
+def test_within_a_budget_few_are_compared_at_a_time_and_the_smallest_first(tmp_path, monkeypatch):
+    entries = [ModelEntry(f"a:C{i}", [], {}, {}, ["train"], size=10 - i) for i in range(6)]
+    ran = []
+
+    def run(some, setting):
+        ran.append([entry.target for entry in some])
+        setting.stop.set()  # its time is up
+        return VerifyReport([_outcome(entry.target) for entry in some], [], {})
+
+    monkeypatch.setattr(batches, "choose", lambda *args, **options: (entries, []))
+    monkeypatch.setattr(batches, "run", run)
+    setting = Setting(tmp_path, tmp_path, end=time.monotonic() + 100)
+    report, left = batches._run(batches.Batch(), setting)
+    assert ran == [["a:C5", "a:C4", "a:C3", "a:C2"]] and len(report.outcomes) == 4
+    assert {what.target for what in left} == {"a:C0", "a:C1"} and "before it was compared" in left[0].why

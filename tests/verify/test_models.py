@@ -62,6 +62,30 @@ def _verify(tmp_path, torch=TORCH, chainer=CHAINER, pyproject=PYPROJECT, **optio
     return verify_models(tmp_path / "src", tmp_path / "out", timeout=100, **options)
 
 
+def test_what_a_new_model_starts_with_is_compared_where_the_port_sets_it(tmp_path):
+    """A port that sets first values somewhere means to have Chainer's; others (``--init torch``) are told."""
+    for name, more, status in (("own", "", 0), ("set", "\nSET = nn.init.zeros_\n", 1)):
+        (tmp_path / name).mkdir()
+        report = _verify(tmp_path / name, torch=TORCH + more)
+        text = "\n".join(report.lines())
+        assert report.exit_code == status, text
+        if more:
+            assert "only what a new model starts with differs: init/model/conv/W, init/model/conv/b, init/" in text
+            assert "init/model/fc1/W: variance" in text and "random on one side and fixed on the other" in text
+        else:
+            assert "net:Net: a new model does not start as Chainer's does (PyTorch's own first values): conv/W" in text
+
+
+def test_what_stops_at_a_comment_says_so(tmp_path):
+    place = "        return self.fc2(h)"
+    comment = "        # TODO(chainer2torch C2T090): chainer.functions.some: no rule for this name\n"
+    report = _verify(tmp_path, torch=TORCH.replace(place, f"{comment}        return some(self.fc2(h))"))
+    assert report.classes()["net:Net"] == "raises"
+    assert "left this place to a person: TODO(chainer2torch C2T090): chainer.functions.some" in "\n".join(
+        report.lines()
+    )
+
+
 def test_equal_models(tmp_path):
     report = _verify(tmp_path)
     assert report.exit_code == 0, "\n".join(report.lines())

@@ -82,6 +82,137 @@ for word in words:
 """
 
 
+INSIDE = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Sized(chainer.Chain):
+    def __init__(self, n_mid, depth=None):
+        super().__init__(fc=L.Linear(8, n_mid), norm=L.GroupNormalization(24))
+        self.depth = depth
+        if depth == 'odd':
+            self.extra = 1
+        elif depth is None:
+            raise ValueError('no such depth')
+
+    def forward(self, x):
+        return self.norm(self.fc(x))
+
+
+class Deeper(Sized):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+    def forward(self, x):
+        return -self.norm(self.fc(x))
+
+
+class Reader(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(8, 7))
+
+    def encode(self, x):
+        return F.tanh(self.fc(x)), F.sigmoid(self.fc(x))
+
+
+class Writer(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(7, 3))
+
+    def decode(self, pair):
+        first, second = pair
+        assert first.shape == (4, 7) and second.shape == (4, 7)
+        return self.fc(first * second)
+
+
+class Gate(chainer.Chain):
+    def __init__(self, table, inner):
+        super().__init__(fc=L.Linear(4, table['units'][1]['out']))
+        self.inner = inner
+
+    def mix(self, h, state, how):
+        if how != 3 or len(state) != 2:
+            raise ValueError('how?')
+        return self.fc(h) * F.broadcast_to(F.sum(state[0] + state[1]), (h.shape[0], 5))
+
+
+class Holder(chainer.Chain):
+    def __init__(self):
+        super().__init__(gate=Gate({'units': [{}, {'out': 5}]}, F.relu), other=L.Linear(8, 4))
+
+    def forward(self, x):
+        h = self.other(x)
+        return self.gate.mix(h, (h, h), 3)
+
+
+class Early(L.NStepLSTM):
+    def __init__(self, in_size, out_size):
+        with self.init_scope():
+            super(Early, self).__init__(1, in_size, out_size, 0.0)
+
+    def forward(self, xs):
+        return super(Early, self).forward(None, None, xs)[2]
+
+
+class Words(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(8, 4))
+
+    def best(self, x):
+        return F.argmax(self.fc(x), axis=1)
+
+
+class Two(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(8, 4))
+
+    def mask(self, x):
+        return x * 0 + 1
+
+    def encode(self, x):
+        return self.fc(x)
+"""
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory):
+    root = tmp_path_factory.mktemp("inside")
+    (root / "src").mkdir()
+    (root / "src" / "net.py").write_text(INSIDE)
+    return verify_models(root / "src", model_batch.migrated_tree(root / "src", root / "out"), steps=1, timeout=300)
+
+
+@pytest.mark.parametrize(
+    "name, note",
+    [
+        # a constant that the code compares with, and sizes that a number of groups divides
+        ("Sized", "found by trying: Sized(24, depth='odd') of f32[4,8]"),
+        # what the base needs is handed on
+        ("Deeper", "found by trying: Deeper(n_mid=24, depth='odd') of f32[4,8]"),
+        # what another model gives
+        ("Writer", "found by trying: Writer().decode of ['f32[4,7]', 'f32[4,7]']"),
+        # as another model makes and calls it
+        (
+            "Gate",
+            "found by trying: Gate(table={'units': [{}, {'out': 5}]}, inner=F.relu).mix of f32[4,4], "
+            "['f32[4,4]', 'f32[4,4]'], 3",
+        ),
+        # an error since Chainer 5
+        ("Early", "found by trying: Early(8, 8) of ['f32[4,8]', 'f32[6,8]', 'f32[4,8]']"),
+        # integers have no gradient
+        ("Words", "found by trying: Words().best of f32[4,8]"),
+        # a method that its parameters have a part in
+        ("Two", "found by trying: Two().encode of f32[4,8]"),
+    ],
+)
+def test_what_the_rest_of_the_project_tells(inside, name, note):
+    outcomes = [o for o in inside.outcomes if o.pair.row == f"net:{name}"]
+    assert outcomes and {o.status for o in outcomes} == {PASSED}, inside.lines(verbose=True)
+    assert note in outcomes[0].notes
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     root = tmp_path_factory.mktemp("search")

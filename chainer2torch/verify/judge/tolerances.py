@@ -32,6 +32,8 @@ ROUNDING_MOST = 0.1
 # A gradient that is zero but for rounding in Chainer's float32, too: of the largest gradient of the case.
 ROUNDING_OF_ZERO = 1e-5
 ROUNDING_RATIO = 4.0
+# Of an array's largest value, where Chainer's float64 is all that there is to compare with.
+ROUNDING_STRICT = 2e-5
 
 # Losses of a training script, iteration by iteration: each carries the roundings of all iterations before it.
 SCRIPT_RTOL = 1e-4
@@ -62,3 +64,9 @@ def for_dtype(dtype: str, rtol: float | None = None, atol: float | None = None) 
 def table() -> str:
     """The default tolerances in one line, for the foot of a report."""
     return "; ".join(f"{dtype}: {tolerance}" for dtype, tolerance in DEFAULT.items())
+
+
+# Below this part of what rounding may leave of a gradient, the float64 one is zero.
+ZERO = 1e-4
+# How much more of it another formula of the same value may leave (the variance of values that are all equal).
+ROUNDING_OF_FORMULA = 10

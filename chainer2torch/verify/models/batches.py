@@ -14,6 +14,8 @@ from chainer2torch.verify.models.trials import Left, Open, choose
 from chainer2torch.verify.results import VerifyReport
 
 _MOST = 12  # classes of a batch
+_TOGETHER = 4  # models that are compared together within a budget
+_FOR_TRIALS = 0.5
 
 
 @dataclasses.dataclass
@@ -100,16 +102,37 @@ def run_batches(
 
 
 def _run(batch: Batch, setting: Setting) -> tuple[VerifyReport, list[Left]]:
+    """Finds out what the models of a batch take, and compares them.
+
+    Within a budget, trying may take half of what is left, and few are compared at a time, the smallest first: what
+    is not reached then takes nothing else with it.
+    """
+    is_short = setting.end != float("inf")
     chosen, left = choose(
         batch.open,
         batch.left,
         setting.src,
         setting.out,
         python=setting.chainer_python,
-        timeout=setting.left(),
+        timeout=setting.left() * (_FOR_TRIALS if is_short else 1),
         stop=setting.stop,
     )
-    return run([*batch.given, *chosen], setting), left
+    entries = [*batch.given, *chosen]
+    if not is_short:
+        return run(entries, setting), left
+    entries.sort(key=lambda entry: entry.size)
+    report = VerifyReport([], [], {}, setting.device)
+    for first in range(0, len(entries), _TOGETHER):
+        some = entries[first : first + _TOGETHER]
+        if setting.is_over():
+            why = "not reached: its time was up before it was compared (--budget)"
+            left += [Left(entry.target, why) for entry in some]
+            continue
+        part = run(some, setting)
+        report.outcomes += part.outcomes
+        report.problems += part.problems
+        report.versions.update(part.versions)
+    return report, left
 
 
 def _add(report: ModelsReport, part: VerifyReport, left: list[Left]) -> None:

@@ -42,12 +42,22 @@ class Hints:
     def __init__(self, analysis: Analysis, reader: Reader, calls: Calls, src: Path):
         self._analysis, self._reader, self._calls = analysis, reader, calls
         self._settings = _settings(src)
+        self._options = calls.options()
+        for name, values in self._settings.items():
+            self._options.setdefault(name, []).extend(values)
 
     def of(self, cls: ClassInfo) -> dict[str, Any]:
         """What the search for a class begins with, as the worker reads it: calls that make it (``recipes``), other
         values of its parameters (``values``), and its methods in the order of its code.
         """
         names = [name for name, _ in self._reader.constructor(cls)]
+        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
+        for owner in owners:  # what ``**kwargs`` hands on
+            init = owner.methods.get("__init__")
+            if init is not None:
+                names += [name for name, _ in parameters(init, every=True) if name not in names]
+                if init.node.args.kwarg is None:
+                    break
         by_keyword = self._reader.by_keyword(cls)
         recipes: list[dict[str, str]] = []
         for call in self._calls.that_make(cls)[:_MOST_CALLS]:
@@ -60,14 +70,15 @@ class Hints:
             found = [recipe[name] for recipe in recipes if name in recipe]
             found += [str(size)] if size is not None else []
             found += self._settings.get(name, [])
+            found += [text for owner in owners for text in _compared_with(owner, name)]
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
-        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
             "recipes": recipes,
             "values": {name: found for name, found in values.items() if found},
             "methods": list(methods),
             "by_keyword": sorted(by_keyword),
+            "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": _first_sort(cls),
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
@@ -128,6 +139,28 @@ class Hints:
         if model_text.place(target)[0]:
             return None
         return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
+
+
+def _compared_with(cls: ClassInfo, name: str) -> list[str]:
+    """The constants that the class compares a parameter with, or looks it up among: ``if n_layers == 50``."""
+
+    def is_it(node: ast.expr) -> bool:
+        return (isinstance(node, ast.Name) and node.id == name) or (
+            isinstance(node, ast.Attribute) and node.attr == name
+        )
+
+    found: list[str] = []
+    for node in ast.walk(cls.node):
+        others: list[ast.expr] = []
+        if isinstance(node, ast.Compare) and is_it(node.left):
+            for other in node.comparators:
+                others += other.elts if isinstance(other, (ast.List, ast.Tuple, ast.Set)) else [other]
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict) and is_it(node.slice):
+            others += [key for key in node.value.keys if key is not None]
+        found += [
+            repr(o.value) for o in others if isinstance(o, ast.Constant) and isinstance(o.value, (int, float, str))
+        ]
+    return list(dict.fromkeys(found))
 
 
 def _first_sort(cls: ClassInfo) -> str:

@@ -99,6 +99,16 @@ class Calls:
                 return ...
         return value if value is None or isinstance(value, (bool, int, float, str, tuple, list)) else ...
 
+    def options(self) -> dict[str, list[str]]:
+        """The options of all scripts with their defaults, as texts."""
+        found: dict[str, list[str]] = {}
+        for module in self._analysis.project.modules.values():
+            for name, value in self._argparse(module.tree).items():
+                known = found.setdefault(name, [])
+                if repr(value) not in known:
+                    known.append(repr(value))
+        return found
+
     def _argparse(self, tree: ast.Module) -> Mapping[str, Any]:
         """The options of a script by the names under which it reads them, with their defaults."""
         if id(tree) not in self._defaults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import tempfile
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from chainer2torch.vendor import compat_file
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Pair
@@ -27,6 +29,8 @@ from chainer2torch.verify.worker import wire
 _RATE = 0.01
 # Values of all parameters together.
 _LARGE = 4_000_000
+# Up to so many, a model is made several times on both sides, to compare what it starts with.
+_SMALL = 500_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +79,16 @@ def run(entries: Sequence[ModelEntry], setting: Setting) -> VerifyReport:
     return report
 
 
+def _sets_first_values(out: Path) -> bool:
+    """Whether a port sets what its layers start with: one with ``--init torch``, and most by hand, do not."""
+    return any(
+        word in path.read_bytes()
+        for path in out.rglob("*.py")
+        if path.name != compat_file.FILE_NAME
+        for word in (b"nn.init.", b"init_like_chainer")
+    )
+
+
 def _add(report: VerifyReport, part: VerifyReport) -> None:
     report.outcomes += part.outcomes
     report.problems += part.problems
@@ -106,6 +120,11 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             mode=mode,
             arrays=entry.plain,
             seed=f"{entry.target}/{setting.seed}",
+            # A layer that only stands for one of Chainer's (``L.Linear``) starts as PyTorch's does.
+            initial=dtype == "float32"
+            and mode == entry.modes[0]
+            and entry.size <= _SMALL
+            and not re.search(r"\bL\.", entry.arguments()),
         )
         for i, entry in enumerate(entries)
         for mode in entry.modes
@@ -167,7 +186,8 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         timeout=setting.left(),
         stop=setting.stop,
     )
-    outcomes = [outcome_of(pair, left, right, device) for pair in pairs]
+    sets_first_values = _sets_first_values(out)
+    outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
     given = {

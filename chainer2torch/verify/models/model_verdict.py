@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from chainer2torch.verify import worker_process
-from chainer2torch.verify.judge.compare import compare_arrays
+from chainer2torch.verify.judge.compare import compare_arrays, compare_initial
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import judge, note
 
+_MARKER = re.compile(r"\s*# TODO\(chainer2torch ")
+
 
 def outcome_of(
-    pair: Pair, left: worker_process.WorkerResult, right: worker_process.WorkerResult, device: str
+    pair: Pair,
+    left: worker_process.WorkerResult,
+    right: worker_process.WorkerResult,
+    device: str,
+    sets_first_values: bool = True,
 ) -> Outcome:
-    """Compares what both sides recorded of a model."""
+    """Compares what both sides recorded of a model. Where the port sets no first values anywhere, that they differ from
+    Chainer's is no difference, and said.
+    """
     outcome = Outcome(pair)
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
@@ -40,6 +50,11 @@ def outcome_of(
         # PyTorch makes the parameters of these layers when they are first called, and they were not: Chainer has the
         # biases of some already.
         a = {name: a[name] for name in a if name in b or name.removeprefix("step/end/") not in waiting}
+    # Of a port with other names, of what has no shape yet, and where a second model cannot be made, they are not known.
+    a = {name: a[name] for name in a if name in b or not name.startswith("init/")} if _lacks_first_values(y) else a
+    if not sets_first_values:
+        outcome.notes += _first_values(a, b)
+        a = {name: array for name, array in a.items() if not name.startswith("init/")}
     judge(outcome, x, y, a, b, device)
     if y["status"] == "ok" and not any(name.startswith("out") for name in (*a, *b)):
         # Nothing was differentiated: the gradients hold what the frameworks start with, and steps go nowhere.
@@ -55,6 +70,7 @@ def outcome_of(
         return outcome
     outcome.layers = _layers(x["calls"], y["calls"], a, b)
     if y["status"] == "error":
+        outcome.reasons += _left_to_a_person(y.get("trace", ""))
         outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b))
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):
@@ -62,9 +78,38 @@ def outcome_of(
             outcome.fail(f"{name}: missing on PyTorch's side")
             continue
         note(outcome, compare_arrays(name, a[name], b[name], any_float=True))
-    if outcome.status == FAILED:
-        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b))
+    unknown = x.get("no_first_values") or y.get("no_first_values")
+    outcome.notes += [f"first values were not compared: {unknown}"] if unknown else []
+    drawn = [reason.partition(":")[0] for reason in outcome.reasons if reason.startswith("init/")]
+    if outcome.status == FAILED and len(drawn) == len(outcome.reasons):
+        outcome.reasons.insert(0, f"only what a new model starts with differs: {', '.join(drawn)}")
+    elif outcome.status == FAILED:
+        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b, y.get("returns", "")))
     return outcome
+
+
+def _lacks_first_values(y: Mapping[str, Any]) -> bool:
+    return bool(y.get("names") or y.get("waiting") or y.get("no_first_values"))
+
+
+def _first_values(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> list[str]:
+    """What a new model starts with, said of a port that has PyTorch's own first values."""
+    names = [name for name in sorted(a) if name.startswith("init/") and name in b]
+    other = [name for name in names if not compare_initial(name, a[name], b[name]).equal]
+    said = ", ".join(name.removeprefix("init/model/") for name in other[:5]) + (", ..." if len(other) > 5 else "")
+    return [f"a new model does not start as Chainer's does (PyTorch's own first values): {said}"] if other else []
+
+
+def _left_to_a_person(trace: str) -> list[str]:
+    """The comment of the migration above a line that an error passes, the innermost first."""
+    for path, number in reversed(re.findall(r'File "([^"]+)", line (\d+)', trace)):
+        try:
+            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()[: int(number) - 1]
+        except OSError:
+            continue
+        if lines and _MARKER.match(lines[-1]):
+            return [f"the migration has left this place to a person: {lines[-1].strip(' #')}"]
+    return []
 
 
 def _before_error(
@@ -86,6 +131,7 @@ def _first_divergence(
     ys: Sequence[Mapping[str, Any]],
     a: Mapping[str, np.ndarray],
     b: Mapping[str, np.ndarray],
+    returns: str = "",
 ) -> str:
     """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
     before, missing = "the inputs", ""
@@ -99,8 +145,9 @@ def _first_divergence(
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
             difference = compare_arrays(x["path"], a[name], other)
             if not difference.equal and x["path"] == "/":
+                end = f", up to {returns}" if returns else ""
                 return (
-                    f"every link's output is equal, the model's own is not: the difference comes after {before}"
+                    f"every link's output is equal, the model's own is not: the difference comes after {before}{end}"
                     f"{missing}: {difference.reason}; largest error {difference.max_abs:.3g}"
                 )
             if not difference.equal:
@@ -109,7 +156,25 @@ def _first_divergence(
                     f"largest error {difference.max_abs:.3g}; equal up to {before}"
                 )
         before = _call(x)
-    return f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}"
+    backward = _backward_place(xs, a, b)
+    return (
+        f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}{backward}"
+    )
+
+
+def _backward_place(xs: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> str:
+    """Between which links a difference of gradients begins: the backward pass comes from the end."""
+    known: list[tuple[Mapping[str, Any], bool]] = []
+    for call in xs:
+        prefix = f"pgrad/model{call['path'].rstrip('/')}/"
+        names = [name for name in a if name.startswith(prefix) and "/" not in name[len(prefix) :]]
+        if names and call["path"] != "/":
+            known.append((call, all(name in b and compare_arrays(name, a[name], b[name]).equal for name in names)))
+    last = max((i for i, (_, equal) in enumerate(known) if not equal), default=None)
+    if last is None:
+        return ""
+    behind = f"; those of {_call(known[last + 1][0])} and behind it are equal" if last + 1 < len(known) else ""
+    return f": gradients differ from {_call(known[last][0])} on, going back{behind}"
 
 
 def _calls(

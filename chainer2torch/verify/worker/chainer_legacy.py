@@ -37,6 +37,14 @@ def around_calls(wrap):
     chainer.Link.__init_subclass__ = classmethod(wrap_new)
 
 
+def allow_early_scopes():
+    """``with self.init_scope(): super().__init__(...)`` is an error since Chainer 5; before, it registered nothing and
+    did no harm.
+    """
+    if hasattr(chainer.Link, "_Link__check_init_done"):
+        chainer.Link._Link__check_init_done = lambda link: None
+
+
 class Defaults(object):
     """The dtype of new parameters and persistent values, for Chainer 3 and 4, which always make float32."""
 

@@ -36,6 +36,7 @@ def work(job, folder):
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    chainer_legacy.allow_early_scopes()
     chainer_double.take_float64()
     old = first_version.FirstVersion()
     old.install()
@@ -93,6 +94,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.state(links))
             phase = "step"
             arrays.update(_steps(case, inputs, namespace, links["model"]))
+            try:
+                arrays.update(chainer_snippets.initial(case, inputs, links))
+            except Exception as error:
+                record["no_first_values"] = "{}: {}".format(type(error).__name__, error)
             return record
     except Exception as error:
         return wire.failure(phase, error)
@@ -104,6 +109,10 @@ def _widen(namespace, dtype):
         for param in link.params():
             if dtype == "float64" and param.data is not None and param.data.dtype == numpy.float32:
                 param.data = param.data.astype(dtype)
+
+
+def _has_gradient(param):
+    return param.data is not None and param.grad is not None
 
 
 def _has_graph(value):
@@ -121,7 +130,7 @@ def _steps(case, inputs, namespace, model):
     would show nothing but rounding.
     """
     for step in range(1, case["steps"] + 1):
-        params = [param for _, param in sorted(model.namedparams()) if param.grad is not None]
+        params = [param for _, param in sorted(model.namedparams()) if _has_gradient(param)]
         sizes = [max(float(param.grad.max()), -float(param.grad.min())) for param in params if param.size]
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:

@@ -58,6 +58,8 @@ class Search(object):
         self.score = (-1, 0, 0)
         self.best = None
         self.size = 0
+        self.learns = True
+        self.result = None
 
     def run(self):
         """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
@@ -69,6 +71,7 @@ class Search(object):
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
         methods = list(self._methods(cls))
+        small = None
         if not methods:
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
                     "trace": "", "tried": 0}  # fmt: skip
@@ -77,8 +80,11 @@ class Search(object):
             self.begun, self.lacking = self.tried, 0
             self.farther, self.score = self.tried, (-1, 0, 0)
             found = self._of_method(cls, constructor, method, time.process_time() + share)
-            if found is not None:
+            if found is not None and (self.learns or not method[0]):
                 return self._record(found)
+            small = small or found and self._record(found)
+        if small is not None:  # better than nothing: a method that no parameter has a part in
+            return small
         score, error, phase, attempt = self.best
         record = wire.failure(phase, error)
         record.update(tried=self.tried, attempt=self._text(attempt))
@@ -156,6 +162,10 @@ class Search(object):
         for sort in search_values.sorts(open_, self.hints["first"]):
             given = dict(zip(open_, sort))
             yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
+        likely = list(search_values.sorts(open_, self.hints["first"]))[:1]
+        for output in self.hints.get("outputs", ()) if open_ else ():
+            given = dict(zip(open_, [output] + likely[0][1:]))
+            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
     def _makers(self, constructor):
         """Arguments to begin with: as the project makes the class, then by the names of the parameters."""
@@ -174,7 +184,7 @@ class Search(object):
         links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
         if not links and any(word in plain for word in ("model", "predictor", "net", "link", "func", "layer")):
             links = list(self.made.values())[:3]
-        known = self.hints["values"].get(name, [])
+        known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
         return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
@@ -247,7 +257,7 @@ class Search(object):
     def _neighbours(self, tried):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
-        repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error)
+        repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
         sides = search_values.other_sides(attempt.inputs, attempt.arguments) if tried.phase != "build" else ()
         for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:
@@ -263,8 +273,9 @@ class Search(object):
                 changed = attempt.inputs.copy()
                 changed[name] = value
                 yield attempt._replace(inputs=changed), False
-        for name in attempt.arguments:
-            for value in self._values(name)[:8]:
+        optional = [name for name in self.hints["values"] if name not in attempt.arguments]
+        for name in list(attempt.arguments) + optional:
+            for value in self._values(name)[:8] if name not in optional else self.hints["values"][name]:
                 changed = attempt.arguments.copy()
                 changed[name] = value
                 yield attempt._replace(arguments=changed), False
@@ -274,7 +285,7 @@ class Search(object):
     def _arguments(self, attempt):
         """By place where they have to be given: a port may have other names for them."""
         return ", ".join(
-            value if name in self.positional else "{}={}".format(name, value)
+            value if name in self.positional or name.isdigit() else "{}={}".format(name, value)
             for name, value in attempt.arguments.items()
         )
 
@@ -301,6 +312,8 @@ class Search(object):
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise NothingToCompare("output: holds no array that can be compared")
             self.size = size_of(namespace["model"])
+            self.result = result
+            self.learns = not self.size or reaches_parameters(result, namespace["model"])
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
@@ -310,6 +323,25 @@ class Search(object):
 def size_of(model):
     """How many values the parameters of a model have."""
     return sum(param.data.size for param in model.params() if param.data is not None)
+
+
+def reaches_parameters(result, model):
+    """Whether a result is computed from parameters of the model."""
+    own = {id(param) for param in model.params()}
+    tree = wire.Tree("out", chainer_snippets.array_of)
+    tree.encode(result)
+    nodes, seen = [value.node for value in tree.leaves.values() if isinstance(value, chainer.Variable)], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        variable = node.get_variable_or_none()
+        if variable is not None and id(variable) in own:
+            return True
+        creator = node.creator_node
+        nodes += list(creator.inputs) if creator is not None else []
+    return False
 
 
 def drawn(spec):

@@ -43,7 +43,7 @@ def run_case(case, inputs, folder, defaults):
                 prepared = draw_weights(case, inputs)
             else:
                 prepared = None
-            initial = _initial(case, inputs, links)
+            initial_values = initial(case, inputs, links)
             phase = "build"
             namespace = execute(case)
             links = find_links(namespace)
@@ -58,7 +58,7 @@ def run_case(case, inputs, folder, defaults):
             record["weights"] = weights
             arrays.update(gradients(links))
             arrays.update(state(links))
-            arrays.update(initial)
+            arrays.update(initial_values)
             return record, arrays
     except Exception as error:
         return wire.failure(phase, error), {}
@@ -145,12 +145,13 @@ def run(case, inputs, namespace):
             term = F.sum(value * chainer_gpu.like(weight, value.data))
             total = term if total is None else total + chainer.functions.cast(term, total.dtype)
         record["differentiated"] = differentiated
+        # Also where nothing is differentiated (integers): what parameters begin with is NaN.
+        for link in find_links(namespace).values():
+            link.cleargrads()
+        for group in variables.values():
+            for variable in group:
+                variable.cleargrad()
         if total is not None:
-            for link in find_links(namespace).values():
-                link.cleargrads()
-            for group in variables.values():
-                for variable in group:
-                    variable.cleargrad()
             total.backward()
     for name, group in variables.items():
         for i, variable in enumerate(group):
@@ -191,7 +192,7 @@ def _sample(case, inputs):
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def _initial(case, inputs, links):
+def initial(case, inputs, links):
     """The parameters that several builds start with, lazy ones after a first forward, stacked by name."""
     found = {}
     for build in range(case.get("initial", 0) if links else 0):
@@ -284,7 +285,7 @@ def gradients(links):
     """The parameters' gradients one by one, under the names of :func:`state`."""
     for name, link in links.items():
         for path, param in link.namedparams():
-            if param.grad is not None:
+            if param.data is not None and param.grad is not None:  # one without a shape refuses to tell
                 yield "pgrad/" + name + path, chainer_gpu.fetch(param.grad)
 
 

@@ -11,48 +11,95 @@ import os
 import re
 import time
 
-from . import chainer_legacy, chainer_search, chainer_snippets, first_version, model_text, roots, search_room, wire
+from . import (
+    chainer_inside,
+    chainer_legacy,
+    chainer_search,
+    chainer_snippets,
+    first_version,
+    model_text,
+    roots,
+    search_room,
+    wire,
+)
 
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
+# Results of other models that a model is given.
+_OUTPUTS = 6
 _LARGEST = 1 << 13
 
 
 def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
+    search_room.bounded_memory()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
+    chainer_legacy.allow_early_scopes()
     old = first_version.FirstVersion()
     old.install()
     results = wire.Results(folder)
-    made, open_ = {}, []
+    made, open_, running, outputs = {}, [], [], []
     with search_room.cheap_weights():
         for case in job["cases"]:
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
             record = run_case(case, job, defaults, folders, made)
             if record["status"] == "ok" or not case["hints"]:
-                _add(results, record, case, made)
+                _add(results, record, case, made, running)
             else:
                 open_.append((case, record))
+        open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults)
         # Those that need others come after them.
+        still = []
         for case, record in open_:
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
-                found = chainer_search.Search(case, job["tree"], made, job["seconds"]).run()
-            _add(results, record if found["tried"] == 0 and record.get("tried") else found, case, made)
+                case["hints"]["outputs"] = outputs[:_OUTPUTS]
+                search = chainer_search.Search(case, job["tree"], made, job["seconds"])
+                found = search.run()
+            if found["status"] == "ok":
+                outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
+            record = record if found["tried"] == 0 and record.get("tried") else found
+            if record["status"] == "ok":
+                _add(results, record, case, made, running)
+            else:
+                still.append((case, record))
+        for case, record in _seen_inside(results, still, made, running, outputs, folders, defaults):
+            _add(results, record, case, made, running)
     results.close()
 
 
-def _add(results, record, case, made):
+def _seen_inside(results, open_, made, running, outputs, folders, defaults):
+    """Adds what other models make and call themselves; gives the cases that stay open."""
+    if not open_:
+        return []
+    results.begin(open_[0][0]["id"])
+    targets = {case["id"]: case["target"] for case, _ in open_}
+    with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
+        found, recipes, given = chainer_inside.search(targets, running, folders)
+    outputs += [spec for spec in given if spec not in outputs]
+    for case, _ in open_:
+        if case["id"] in found:
+            _add(results, found[case["id"]], case, made, running)
+        case["hints"]["recipes"] = recipes[case["id"]] + case["hints"]["recipes"]
+    return [(case, record) for case, record in open_ if case["id"] not in found]
+
+
+def _add(results, record, case, made, running):
     """Writes a record; how the model was made is there for the others."""
-    if record["status"] == "ok" and not model_text.place(case["target"])[0]:
-        arguments = case["attempts"][record["attempt"]]["arguments"] if "attempt" in record else record["arguments"]
-        made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
+    if record["status"] == "ok":
+        attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
+        arguments = attempt["arguments"] if attempt else record["arguments"]
+        method = "" if attempt else record["method"]
+        source = model_text.text(case["target"], arguments, method, list(record["inputs"]))
+        running.append((case, source, record["inputs"]))
+        if not model_text.place(case["target"])[0]:
+            made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
     record["id"] = case["id"]
     results.add(record)
 

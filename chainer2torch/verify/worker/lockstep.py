@@ -201,6 +201,7 @@ def run_main(job, start=lambda: None, stop=lambda: None):
     os.chdir(tree)
     sys.argv = list(job["argv"])
     sys.path.insert(0, os.path.dirname(script))
+    sys.path.append(tree)  # scripts in a folder of their own find the project's packages
     how = {"status": "finished"}
     start()
     try:

@@ -138,9 +138,17 @@ def arguments_for(name, known=()):
     return list(dict.fromkeys(found + _OTHERS))
 
 
-def repairs(inputs, arguments, error):
-    """Other inputs and arguments, as what an error says suggests; pairs of dicts by name."""
+def repairs(inputs, arguments, error, options=None):
+    """Other inputs and arguments, as what an error says suggests; pairs of dicts by name. ``options`` are texts that
+    the project's own options and settings have, by name.
+    """
     text = " ".join(str(error).split())
+    options = options or {}
+    yield from _lacking(inputs, arguments, text, options)
+    divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
+    if divisor:
+        a, b = int(divisor.group(1)), int(divisor.group(2))
+        yield from _numbers(inputs, arguments, a, b * (a // b + 1) if b else 0)
     expect, actual = str(getattr(error, "expect", "")), str(getattr(error, "actual", ""))
     numbers = re.match(r"(\d+) != (\d+)$", actual)
     if numbers and ".ndim" in expect:
@@ -168,15 +176,25 @@ def repairs(inputs, arguments, error):
                 yield from _numbers(inputs, arguments, b, a)
     if "index" in text or "out of" in text or isinstance(error, (IndexError, KeyError)):
         yield from _below(inputs, arguments)
-    yield from _attributes(inputs, arguments, text)
-    yield from _others(inputs, arguments, text)
+    yield from _attributes(inputs, arguments, text, options)
+    yield from _others(inputs, arguments, text, options)
     if "Variable" in text or isinstance(error, (TypeError, AttributeError, ValueError)):
         for name, spec in inputs.items():
             if _has_floats(spec) and not _is_plain(spec):
                 yield dict(inputs, **{name: _plain(spec)}), arguments
 
 
-def _others(inputs, arguments, text):
+def _lacking(inputs, arguments, text, options):
+    """What a constructor hands on (``**kwargs``) to one that needs more."""
+    lacks = re.search(r"__init__\(\) missing \d+ required [\w-]+ arguments?: (.*)", text)
+    names = re.findall(r"'(\w+)'", lacks.group(1)) if lacks else []
+    if names and not set(names) & set(arguments):
+        for several in range(2):
+            found = [(name, (arguments_for(name, options.get(name, ())) + ["8"])[several]) for name in names]
+            yield inputs, dict(arguments, **dict(found))
+
+
+def _others(inputs, arguments, text, options):
     """Links, functions and options where a number does not do."""
     if "non-link object" in text or "is not callable" in text:
         for name, value in arguments.items():
@@ -191,18 +209,18 @@ def _others(inputs, arguments, text):
     if key:
         for name, value in arguments.items():
             if value.startswith("{"):
-                for other in arguments_for(key.group(1))[:4]:
+                for other in arguments_for(key.group(1), options.get(key.group(1), ()))[:4]:
                     inner = ", ".join(filter(None, [value[1:-1], "'{}': {}".format(key.group(1), other)]))
                     yield inputs, dict(arguments, **{name: "{" + inner + "}"})
 
 
-def _attributes(inputs, arguments, text):
+def _attributes(inputs, arguments, text, options):
     """Another attribute for a namespace of options that lacks it."""
     lacks = re.search(r"has no attribute '(\w+)'", text)
     if lacks and "SimpleNamespace" in text:
         for name, value in arguments.items():
             if value.startswith("types.SimpleNamespace(") and not re.search(r"\b" + lacks.group(1) + "=", value):
-                for other in arguments_for(lacks.group(1))[:4]:
+                for other in arguments_for(lacks.group(1), options.get(lacks.group(1), ()))[:4]:
                     inner = value[len("types.SimpleNamespace(") : -1]
                     inner = ", ".join(filter(None, [inner, lacks.group(1) + "=" + other]))
                     yield inputs, dict(arguments, **{name: "types.SimpleNamespace({})".format(inner)})

@@ -1,8 +1,11 @@
 """Runs the migrated models of a project under PyTorch: what chainer_models does, from the same weights."""
 
+import ast
 import contextlib
+import inspect
 import importlib
 import os
+import textwrap
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -80,6 +83,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             record["names"] = named.how if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
+            record["returns"] = _returns(model, job["tree"])
             for _, outputs in calls:
                 arrays.update(outputs)
             calls.clear()
@@ -89,10 +93,28 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             arrays.update(torch_snippets.prefixed("state/model", arrays_of(model)))
             phase = "step"
             arrays.update(_steps(case, inputs, job, namespace, model, arrays_of))
+            if not named:
+                try:
+                    arrays.update(torch_snippets.initial(case, inputs, job))
+                except Exception as error:
+                    record["no_first_values"] = f"{type(error).__name__}: {error}"
             return record
     except Exception as error:
         failed: dict[str, Any] = wire.failure(phase, error)
         return failed
+
+
+def _returns(model: torch.nn.Module, tree: str) -> str:
+    """Where the model's own method ends: ``net.py:12``; empty where that is not in the tree or not one place."""
+    try:
+        lines, first = inspect.getsourcelines(type(model).forward)
+        path = inspect.getsourcefile(type(model)) or ""
+        body = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return ""
+    found = [node.lineno for node in ast.walk(body) if isinstance(node, ast.Return)]
+    inside = os.path.abspath(path).startswith(os.path.abspath(tree) + os.sep)
+    return f"{os.path.basename(path)}:{first + found[0] - 1}" if len(found) == 1 and inside else ""
 
 
 def _load(

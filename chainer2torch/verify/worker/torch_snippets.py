@@ -55,10 +55,10 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
                 module.to(job.get("device", "cpu"))
                 module.train(case.get("mode", "train") == "train")
             phase = "initial weights"
-            initial = _initial(case, inputs, job)
+            initial_values = initial(case, inputs, job)
             phase = "run"
             record, arrays = run(case, inputs, job, namespace)
-            arrays.update(initial)
+            arrays.update(initial_values)
             for name in case.get("weights", {}):
                 arrays.update(prefixed("pgrad/" + name, compat_module.gradients(modules[name])))
                 arrays.update(prefixed("state/" + name, compat_module.chainer_arrays(modules[name])))
@@ -185,7 +185,7 @@ def _sample(
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 
-def _initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str, Any]:
+def initial(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> dict[str, Any]:
     """The parameters that several builds start with, lazy ones after a first forward, stacked by name."""
     found: dict[str, list[Any]] = {}
     for build in range(case.get("initial", 0) if case.get("weights") else 0):

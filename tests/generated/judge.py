@@ -1,0 +1,152 @@
+"""Runs a generated program on both sides."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from chainer2torch.verify.worker import chainer_patches
+
+chainer = chainer_patches.import_chainer()  # before anything else imports it
+
+from chainer2torch.compat.serializers.serializers import load_npz  # noqa: E402
+from chainer2torch.engine import Options, migrate_source  # noqa: E402
+from tests.generated.grammar import Program  # noqa: E402
+from tests.support import native_programs  # noqa: E402
+
+SAME, REFUSED, LEFT, LOUD, DIFFERENT = (
+    "the same",
+    "refused by Chainer",
+    "left to a person",
+    "only PyTorch raises",
+    "different",
+)
+ROUNDING = "decided by rounding"
+MARKED, BROKEN = "different, under a comment", "the migration fails"
+WRONG = (LOUD, DIFFERENT, BROKEN)
+_RTOL, _ATOL = 2e-3, 2e-4
+# So many times as far as Chainer's own result moves, when the weights change in their last bits.
+_RATIO = 30
+
+
+def of(seed: int) -> tuple[str, str, str]:
+    """The verdict on a program, what is to say about it, and both texts."""
+    text = Program(seed).text()
+    return judge(text)
+
+
+def judge(text: str) -> tuple[str, str, str]:
+    """The same for a text."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _judge(text)
+
+
+def _judge(text: str) -> tuple[str, str, str]:
+    weights: list[io.BytesIO] = []
+    np.random.seed(0)
+    try:
+        theirs: dict[str, Any] = {"__name__": "original"}
+        exec(compile(text, "<original>", "exec"), theirs)
+        warm = _trained(theirs, lambda model: None)[1]
+        expected, model = _trained(theirs, lambda model: weights.append(_begun(model, warm)))
+    except Exception as error:
+        return REFUSED, f"{type(error).__name__}: {error}", text
+    if not np.isfinite(expected).all() or np.abs(expected).max(initial=0) > 1e4:
+        return REFUSED, "it explodes", text
+    try:
+        result = migrate_source(text, options=Options(style="native"))
+        helpers = native_programs.helpers(result)
+    except Exception as error:
+        return BROKEN, f"{type(error).__name__}: {error}", text
+    both = f"{text}\n# ---- migrated\n{result.code}"
+    if result.error is not None:
+        return BROKEN, result.error, both
+    if any(site.state == "manual" for site in result.sites):
+        return LEFT, "", both
+    try:
+        with mock.patch.dict(sys.modules, chainer_compat=helpers):
+            ours: dict[str, Any] = {"__name__": "migrated"}
+            exec(compile(result.code, "<migrated>", "exec"), ours)
+            found, module = _trained(ours, lambda module: load_npz(weights[0], module))
+    except Exception as error:
+        if any(site.state == "review" for site in result.sites):
+            return LEFT, f"{type(error).__name__}: {error}", both
+        return LOUD, f"{type(error).__name__}: {error}", both
+    have = dict(module.state_dict())
+    fresh = ours["Net"]()
+    load_npz(_saved(model), fresh)
+    pairs = [("what it says", found, expected)]
+    pairs += [
+        (name, have[name].numpy(), want.numpy())
+        for name, want in fresh.state_dict().items()
+        if want.is_floating_point()
+    ]
+    wrong = [(name, far) for name, got, want in pairs if (far := _distance(got, want)) > 1]
+    if wrong:
+        if max(far for _, far in wrong) < _RATIO * _own_distance(text, weights[0], expected, model):
+            return ROUNDING, "", both
+        marked = any(site.state == "review" for site in result.sites)
+        return MARKED if marked else DIFFERENT, f"{wrong}; {found} instead of {expected}", both
+    return SAME, "", both
+
+
+def _distance(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference, in tolerances."""
+    if found.shape != expected.shape:
+        return float("inf")
+    gap = np.abs(found - expected) / (_ATOL + _RTOL * np.abs(expected))
+    return float("inf") if np.isnan(gap).any() else float(gap.max(initial=0))
+
+
+def _own_distance(text: str, weights: io.BytesIO, expected: np.ndarray, model: chainer.Chain) -> float:
+    """How far Chainer is from itself, when the weights that it begins with are changed in their last bits."""
+
+    def begin(other: chainer.Chain) -> None:
+        for path, param in sorted(other.namedparams()):
+            if param.array is None:
+                param.initialize(shapes[path])
+        weights.seek(0)
+        chainer.serializers.load_npz(weights, other)
+        rng = np.random.RandomState(5)
+        for _, param in sorted(other.namedparams()):
+            param.array *= (1 + rng.choice([-1, 1], param.shape) * 2e-7).astype(param.dtype)
+
+    shapes = {path: param.array.shape for path, param in model.namedparams()}
+    theirs: dict[str, Any] = {"__name__": "original"}
+    exec(compile(text, "<original>", "exec"), theirs)
+    said, again = _trained(theirs, begin)
+    values = dict(again.namedparams())
+    return max(
+        [_distance(said, expected)] + [_distance(values[path].array, p.array) for path, p in model.namedparams()]
+    )
+
+
+def _trained(program: dict[str, Any], begin: Callable[[Any], object]) -> tuple[np.ndarray, Any]:
+    """What a program says, and its model. ``begin`` gives the model its weights."""
+    models = []
+    program["begin"] = lambda model: (begin(model), models.append(model))
+    with native_programs.one_order():
+        return native_programs._numbers(program["train"]()), models[0]
+
+
+def _begun(model: chainer.Chain, warm: chainer.Chain) -> io.BytesIO:
+    """The first values of a model, whose lazy layers get the shapes that they have in another."""
+    shapes = {path: param.array.shape for path, param in warm.namedparams()}
+    for path, param in sorted(model.namedparams()):
+        if param.array is None:
+            param.initialize(shapes[path])
+    return _saved(model)
+
+
+def _saved(model: chainer.Chain) -> io.BytesIO:
+    file = io.BytesIO()
+    chainer.serializers.save_npz(file, model)
+    file.seek(0)
+    return file
