@@ -43,6 +43,8 @@ class ResultLike(Protocol):
     defect: bool
     kinds: list[str]
     python2: bool
+    imports: frozenset[str] | None
+    uses: frozenset[str]
 
     @property
     def changed(self) -> bool: ...
