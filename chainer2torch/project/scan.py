@@ -43,7 +43,9 @@ class ResultLike(Protocol):
     defect: bool
     kinds: list[str]
     python2: bool
-    imports: frozenset[str]
+    imports: frozenset[str] | None
+    uses: frozenset[str]
+    reads: frozenset[str]
 
     @property
     def changed(self) -> bool: ...

@@ -25,6 +25,25 @@ def line_of(original: Any, node: Any) -> list[Any]:
     return [node]
 
 
+def has_block(body: Sequence[Any]) -> bool:
+    """Whether a statement of a line has become a block, which cannot share its line."""
+    return any(isinstance(part, cst.BaseCompoundStatement) for part in body)
+
+
+def apart(line: Any, body: Sequence[Any]) -> list[Any]:
+    """The statements that a line, or what stands behind a colon, has become, each on its own."""
+    above = [*getattr(line, "leading_lines", ())]
+    if line.trailing_whitespace.comment is not None:
+        above.append(cst.EmptyLine(comment=line.trailing_whitespace.comment))
+    lines: list[Any] = [
+        part
+        if isinstance(part, cst.BaseCompoundStatement)
+        else cst.SimpleStatementLine([part.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+        for part in body
+    ]
+    return [lines[0].with_changes(leading_lines=[*above, *lines[0].leading_lines]), *lines[1:]]
+
+
 def without_self_assignments(original: Any, node: Any) -> Any:
     """A line without what has become ``x = x``: of ``x = Variable(x)`` nothing is left to do.
 
@@ -51,15 +70,38 @@ def comments_above(node: Any) -> list[cst.EmptyLine]:
 def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:
     """Markers above the statement; where it has become several, each above the one with the code that it is about."""
     split = [e for e in edits if isinstance(e, ReplaceStatement)]
-    parts = split[0].template.splitlines() if len(split) == 1 else []
+    parts = _statements(split[0].template) if len(split) == 1 else []
     if len(parts) != len(lines) or len(parts) < 2:
         return _mark(lines, [c.text for c in comments])
     of_line: dict[int, list[str]] = {}
+    said: set[str] = set()
+    looped = len(parts) < len(split[0].template.splitlines())
     for comment in comments:
-        of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
+        at = _part_with(comment, parts, split[0])
+        # of layers that are alike the first says it, and whatever is left as it was
+        if not looped or comment.text not in said or _names(lines[at], comment.text.split(": ")[1]):
+            of_line.setdefault(at, []).append(comment.text)
+        said.add(comment.text)
     for i in sorted(of_line):
         lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
     return lines
+
+
+def _names(line: Any, symbol: str) -> bool:
+    """Whether a line still has the last name of a symbol."""
+    last = re.escape(symbol.rpartition(".")[2])
+    return re.search(rf"\b{last}\b", cst.Module([]).code_for_node(line)) is not None
+
+
+def _statements(template: str) -> list[str]:
+    """The texts of the statements of a template: a line that is indented belongs to the one above."""
+    found: list[str] = []
+    for line in template.splitlines():
+        if found and line[:1].isspace():
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
 
 
 def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -> int:
@@ -113,9 +155,10 @@ def keep_comments(original: Any, updated: Any) -> Any:
 
 def missing_comments(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]) -> list[cst.EmptyLine]:
     """The comments of ``before`` that ``after`` has not, each on a line of its own."""
-    left = [c.value for node in after for c in _comments(node)]
+    comments = [c for node in before for c in _comments(node)]
+    left = [c.value for node in after for c in _comments(node)] if comments else []
     missing = []
-    for comment in (c for node in before for c in _comments(node)):
+    for comment in comments:
         if comment.value in left:
             left.remove(comment.value)
         else:
