@@ -18,7 +18,8 @@ class Result:
     mentions: tuple = ()
     kept: tuple = ()
     python2: bool = False
-    imports: frozenset = frozenset()
+    imports: frozenset | None = None
+    reads: frozenset = frozenset()
 
     @property
     def changed(self):
