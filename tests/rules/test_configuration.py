@@ -52,8 +52,9 @@ def test_nothing_of_a_key_is_lost(key, form):
             compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
         with unchanged_settings():
             exec(compile(result.code, key, "exec"), {})
-    else:
-        assert "TODO(chainer2torch" in result.code, result.code
+    elif "TODO(chainer2torch" not in result.code:  # only the report says more: nothing of Chainer's is left
+        assert "chainer." not in result.code and any(site.message for site in result.sites), result.code
+        compile(result.code, key, "exec")
 
 
 @contextlib.contextmanager
