@@ -33,7 +33,7 @@ def test_examples(path, command):
 
 
 def test_all_commands_are_looked_at():
-    assert len(ALL) == 14 and {"migrate", "report"} <= {path[-1] for path, _ in ALL if path}
+    assert len(ALL) == 15 and {"migrate", "report"} <= {path[-1] for path, _ in ALL if path}
 
 
 @pytest.mark.parametrize("words", [["report", "."], ["check", "."]])

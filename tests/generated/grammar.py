@@ -342,7 +342,9 @@ class Program:
         )
         loop = draw.choice([_PLAIN, _UPDATE, _ITERATOR, _PERMUTED])
         text = "def train():\n    rng = np.random.RandomState(3)\n    model = Net()\n    begin(model)\n"
-        text += f"    xs, ts = {x}, {target}\n    optimizer = {draw.choice(_OPTIMIZERS)}\n"
+        # Signs that cancel: what is left of a gradient is rounding, by whose size some optimizers divide.
+        fitting = _OPTIMIZERS[:3] if "absolute" in loss else _OPTIMIZERS
+        text += f"    xs, ts = {x}, {target}\n    optimizer = {draw.choice(fitting)}\n"
         text += f"    optimizer.setup(model)\n{hooks}"
         text += "    said = []\n" + loop.replace("LOSS", loss.replace("{y}", "model(x)")).replace("N", str(N))
         text += draw.choice(_EVALUATION)

@@ -217,6 +217,16 @@ def test_a_program_of_float32_is_held_against_chainers_own_float64(error, rounde
     assert (double.status, double.float32_only) == ((UNVERIFIED, True) if rounded else (FAILED, False))
 
 
+def test_rounding_does_not_hide_what_a_new_model_starts_with():
+    drawn = Difference("init/model/W", "float32", 1.0, 1.0, "variance 2 instead of 1 (standard error 0.1)")
+    outcome = _explain(EXACT, EXACT + OFF * 0.5, more=[drawn])
+    assert outcome.status == FAILED and not outcome.rounded
+    assert outcome.reasons == [
+        "but for rounding, only what a new model starts with differs: init/model/W",
+        "init/model/W: variance 2 instead of 1 (standard error 0.1)",
+    ]
+
+
 def test_an_exception_is_no_difference_of_meaning():
     single = _refused("float32", FAILED, "PyTorch: NameError", raised=True)
     double = _refused("float64", FAILED, "PyTorch: NameError", raised=True)

@@ -52,6 +52,7 @@ def outcome_of(
         a = {name: a[name] for name in a if name in b or name.removeprefix("step/end/") not in waiting}
     # Of a port with other names, of what has no shape yet, and where a second model cannot be made, they are not known.
     a = {name: a[name] for name in a if name in b or not name.startswith("init/")} if _lacks_first_values(y) else a
+    b = {name: b[name] for name in b if name in a or not name.startswith("init/")}
     if not sets_first_values:
         outcome.notes += _first_values(a, b)
         a = {name: array for name, array in a.items() if not name.startswith("init/")}

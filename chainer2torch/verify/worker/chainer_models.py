@@ -95,6 +95,8 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             phase = "step"
             arrays.update(_steps(case, inputs, namespace, links["model"]))
             try:
+                if any(first_version.FIRST_VALUES in vars(link) for link in links["model"].links()):
+                    raise ValueError("Chainer 7 has no wscale and no bias= of version 1")
                 arrays.update(chainer_snippets.initial(case, inputs, links))
             except Exception as error:
                 record["no_first_values"] = "{}: {}".format(type(error).__name__, error)

@@ -1,7 +1,8 @@
 """Gives calls of Chainer 1 that Chainer 7 refuses their meaning of then: ``train=``, ``test=``, ``volatile``.
 
 A call that Chainer 7 takes means what it means there, but in files of version 1: there dropout and batch normalization
-are those of training unless the call says something else. Initial values are not looked at: weights are drawn anew.
+are those of training unless the call says something else. Weights are drawn anew;
+``FIRST_VALUES`` marks links that begin with other values than their calls say.
 Written for Python 3.6; does nothing under Chainer 1 itself.
 """
 
@@ -14,6 +15,8 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 
+# Of a link whose first values are not those that its call asked for.
+FIRST_VALUES = "_first_values_of_version_1"
 # Arguments that only say how something is computed, or what it begins with.
 _WITHOUT_MEANING = ("use_cudnn", "wscale", "deterministic", "bias")
 _FUNCTIONS = (
@@ -101,9 +104,13 @@ def _mode(train):
 def _without(function):
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
+        begins_otherwise = kwargs.get("wscale") is not None or kwargs.get("bias") is not None
         for name in _WITHOUT_MEANING:
             kwargs.pop(name, None)
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        if begins_otherwise and args and isinstance(args[0], chainer.Link):
+            args[0].__dict__[FIRST_VALUES] = True
+        return result
 
     return wrapped
 
