@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.libraries import Libraries
-from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, Project
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
+from chainer2torch.analysis.source import Source
 from chainer2torch.rules.table import Rules
 
 Answer = TypeVar("Answer")
@@ -52,6 +53,7 @@ class Facts:
         # paths of files with expressions that are nested too deeply for Python's recursion limit
         self.too_deep: set[str] = set()
         self._answers: dict[Callable[..., Any], Any] = {}
+        self._of_files: dict[Source, dict[Callable[[Source], Any], Any]] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
 
@@ -66,6 +68,21 @@ class Facts:
             self._answers[question] = question(self)
         answer: Answer = self._answers[question]
         return answer
+
+    def once_a_file(self, question: Callable[[Source], Answer], source: Source) -> Answer:
+        """The answer to a question about one file's text and tree. It is worked out once, whoever asks."""
+        answers = self._of_files.setdefault(source, {})
+        if question not in answers:
+            answers[question] = question(source)
+        answer: Answer = answers[question]
+        return answer
+
+    def module_of(self, node: ast.AST) -> ModuleInfo | None:
+        """The file in which a call stands that makes an object, or any other node."""
+        found = self.once(_modules_of_makers).get(node)
+        if found is None:
+            found = next((m for m in self.project.modules.values() if node in m.source.parents), None)
+        return found
 
     def reaching(self, site: int) -> Kind | None:
         """What reaches the layer that is made at a site: the join of the inputs of all its calls; None: no call."""
@@ -115,6 +132,17 @@ class Facts:
         """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
         self._mros.clear()
         self._derived.clear()
+
+
+def _modules_of_makers(facts: Facts) -> dict[ast.AST, ModuleInfo]:
+    """The files in which the calls stand that make objects."""
+    makers = set(facts.makers.values())
+    return {
+        call: module
+        for module in facts.project.modules.values()
+        for call in module.source.of(ast.Call)
+        if call in makers
+    }
 
 
 def _calls_any_link(facts: Facts) -> bool:

@@ -65,25 +65,16 @@ class FileNames:
                 return True
         return name in self.variables
 
-    @functools.cached_property
+    @property
     def scopes(self) -> dict[ast.AST, Scope]:
         """Where each name of the file lives."""
-        return bindings(self.source.tree)
+        return self.analysis.once_a_file(_scopes, self.source)
 
     def scope(self, node: ast.AST, name: str) -> Scope:
         """Where the name of a node lives, without a look at all scopes when only imports of the module bind it."""
-        return self.source.tree if name in self._everywhere else self.scopes.get(node)
-
-    @functools.cached_property
-    def _everywhere(self) -> frozenset[str]:
-        """Names that imports outside of functions and classes bind, and nothing else: the same in all scopes."""
-        inner: set[str] = set()
-        outer: set[str] = set()
-        for node in self.source.of(ast.Import, ast.ImportFrom):
-            local = self.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-            names = outer if local is None else inner
-            names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
-        return frozenset(outer - inner - self.source.assigned)
+        return (
+            self.source.tree if name in self.analysis.once_a_file(_everywhere, self.source) else self.scopes.get(node)
+        )
 
     @functools.cached_property
     def era(self) -> int | None:
@@ -164,3 +155,18 @@ class FileNames:
     def marked_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
         return any(f" ?.{node.attr}:" in line for line in self.comments_above(node))
+
+
+def _scopes(source: Source) -> dict[ast.AST, Scope]:
+    return bindings(source.tree)
+
+
+def _everywhere(source: Source) -> frozenset[str]:
+    """Names that imports outside of functions and classes bind, and nothing else: the same in all scopes."""
+    inner: set[str] = set()
+    outer: set[str] = set()
+    for node in source.of(ast.Import, ast.ImportFrom):
+        local = source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        names = outer if local is None else inner
+        names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
+    return frozenset(outer - inner - source.assigned)

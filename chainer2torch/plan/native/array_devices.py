@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.models.xp_modules import CUPY
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
@@ -160,9 +161,9 @@ def _stays_true(context: Context, origin: Origin) -> bool:
     scope = context.scopes.get(node)
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    parameters = {a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)}
+    parameters = {a.arg for a in nodes_of(scope.args) if isinstance(a, ast.arg)}
     return node.id in parameters and not any(
-        isinstance(n, ast.Name) and n.id == node.id and not isinstance(n.ctx, ast.Load) for n in ast.walk(scope)
+        isinstance(n, ast.Name) and n.id == node.id and not isinstance(n.ctx, ast.Load) for n in nodes_of(scope)
     )
 
 
@@ -171,7 +172,7 @@ def _free_name(context: Context, name: ast.Name, named: set[str]) -> str:
     scope = context.scopes.get(name)
     taken = {
         word
-        for n in ast.walk(scope or context.source.tree)
+        for n in nodes_of(scope or context.source.tree)
         for word in (getattr(n, "id", None), getattr(n, "arg", None))
     }
     free = (n for n in ("device", f"{name.id}_device", f"{name.id}_device_") if n not in taken | named)

@@ -24,6 +24,14 @@ _MEMBERS = frozenset({"dataset", "batch_size"})
 
 def light_form(objects: Objects, inst: Inst) -> Iterator | None:
     """The loader that an iterator becomes which is not native with those that take it; None: something reads it."""
+    if inst not in objects.light_forms:
+        objects.light_forms[inst] = _light_form(objects, inst)
+    found = objects.light_forms[inst]
+    assert found is None or isinstance(found, Iterator)
+    return found
+
+
+def _light_form(objects: Objects, inst: Inst) -> Iterator | None:
     bound, call = loop_iterators.bound_of(objects, inst), objects.analysis.makers.get(inst.site)
     if bound is None or call is None or not loop_iterators.has_place(bound) or not objects.uses_of(inst):
         return None

@@ -83,6 +83,7 @@ class Objects:
         self.uses: dict[Key, list[Use]] = {}
         self.reasons: dict[Key, str] = {}  # why an object stays as it is, by the root of its component
         self.forms: dict[Inst, object] = {}  # what a concern has found out about an object
+        self.light_forms: dict[Inst, object] = {}  # what becomes of it where it is not native with those that take it
         self._parents: dict[Key, Key] = {}
         self._concerns: dict[object, Concern | None] = {}
         self._contexts: dict[ModuleInfo, Context] = {}
@@ -103,7 +104,9 @@ class Objects:
 
     def context_of(self, node: ast.AST) -> Context:
         """What may be asked about the file in which a node stands."""
-        return self.context(next(m for m in self.analysis.project.modules.values() if node in m.source.parents))
+        module = self.analysis.module_of(node)
+        assert module is not None
+        return self.context(module)
 
     def concern(self, kind: Kind) -> Concern | None:
         """The concern of an object; None: it is no training object."""
@@ -236,7 +239,7 @@ class Objects:
 
     def _made(self, inst: Inst) -> str:
         call, concern = self.analysis.makers.get(inst.site), self.concern(inst)
-        module = next((m for m in self.analysis.project.modules.values() if call in m.source.parents), None)
+        module = self.analysis.module_of(call) if call is not None else None
         if call is None or module is None or concern is None:
             return _UNKNOWN_SITE
         context = self.context(module)

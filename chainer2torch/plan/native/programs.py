@@ -10,6 +10,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import are_dictionaries, Conversion, conversion_of, parts_of, renamed
 from chainer2torch.plan.native.calls import bound_call
@@ -168,7 +169,7 @@ def names_in(context: Context, scope: ast.AST | None) -> frozenset[str]:
     """The names that a function binds; those of a module are read everywhere in it."""
     if scope is None:
         return context.source.assigned | context.imported
-    nodes = [n for n in ast.walk(scope) if isinstance(n, (ast.Name, ast.arg))]
+    nodes = [n for n in nodes_of(scope) if isinstance(n, (ast.Name, ast.arg))]
     return frozenset(n.arg if isinstance(n, ast.arg) else n.id for n in nodes if not _reads(n))
 
 
@@ -188,7 +189,7 @@ def _name(context: Context, node: ast.expr, trainer: ast.Call, what: str) -> str
     """A name that holds its value until the training runs."""
     if not is_path(node):
         raise Unclear(f"{what} has no name")
-    root = next(n for n in ast.walk(node) if isinstance(n, ast.Name))
+    root = next(n for n in nodes_of(node) if isinstance(n, ast.Name))
     scope = function_of(context, trainer)
     bound = [n for n in context.source.of(ast.Name) if n.id == root.id and isinstance(n.ctx, ast.Store)]
     if any(n.lineno > trainer.lineno for n in bound if function_of(context, n) is scope):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.native import imports
 
 REPORTS = frozenset({"chainer.report", "chainer.reporter.report"})
@@ -54,7 +55,7 @@ def _reports_for(analysis: Analysis, cls: ClassInfo) -> bool:
         isinstance(node, ast.Call)
         and any(isinstance(kind, Ref) and kind.name in REPORTS for kind in options(analysis.kind(node.func)))
         and any(ast.unparse(observer) != "self" for observer in (*node.args[1:], *(k.value for k in node.keywords)))
-        for node in ast.walk(cls.node)
+        for node in nodes_of(cls.node)
     )
 
 
@@ -97,7 +98,7 @@ def _reporters(analysis: Analysis) -> frozenset[ClassInfo]:
         info
         for info in analysis.classes.values()
         if analysis.derives(info, "chainer.Link")
-        for node in ast.walk(info.node)
+        for node in nodes_of(info.node)
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1
         for kind in options(analysis.kind(node.func))
         if isinstance(kind, Ref) and kind.name in REPORTS

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 
 def keeping_unregistered(analysis: Facts) -> frozenset[ModuleInfo]:
@@ -24,7 +24,7 @@ def keeping_unregistered(analysis: Facts) -> frozenset[ModuleInfo]:
 
 def _in_class(analysis: Facts, info: ClassInfo) -> bool:
     source = info.module.source
-    for node in ast.walk(info.node):
+    for node in nodes_of(info.node):
         if not isinstance(node, ast.Assign) or not any(isinstance(t, ast.Attribute) for t in node.targets):
             continue
         kind = analysis.kind(node.value)

@@ -176,18 +176,18 @@ class _Function:
 
     def _is_computed(self, receiver: ast.Name) -> bool:
         """Whether a name gets its value in this function: what a caller holds is not seen here."""
-        targets = [t for node in ast.walk(self.scope) if isinstance(node, ast.Assign) for t in node.targets]
-        names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        targets = [t for node in nodes_of(self.scope) if isinstance(node, ast.Assign) for t in node.targets]
+        names = {n.id for target in targets for n in nodes_of(target) if isinstance(n, ast.Name)}
         arguments = self.scope.args if isinstance(self.scope, _FUNCTIONS) else None
-        given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+        given = {a.arg for a in nodes_of(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
         return receiver.id in names - given
 
     def _kinds(self, name: str) -> list[Kind]:
-        for node in ast.walk(self.scope):
+        for node in nodes_of(self.scope):
             if isinstance(node, ast.Name) and node.id == name:
                 return [
                     k
-                    for n in ast.walk(self.scope)
+                    for n in nodes_of(self.scope)
                     if isinstance(n, ast.Name) and n.id == name
                     for k in options(self.analysis.kind(n))
                 ]
@@ -195,7 +195,7 @@ class _Function:
 
     def _is_number(self, name: str) -> bool:
         """Whether a value that nobody knows is a number: Python's own functions of numbers take no Variable."""
-        calls = [node for node in ast.walk(self.scope) if isinstance(node, ast.Call)]
+        calls = [node for node in nodes_of(self.scope) if isinstance(node, ast.Call)]
         given = [ast.unparse(a) for node in calls if ast.unparse(node.func).startswith("math.") for a in node.args]
         return name in given
 
@@ -229,7 +229,7 @@ class _Function:
         inner = self.source.enclosing(node, *_FUNCTIONS, ast.Lambda)
         while inner not in (None, self.scope) and isinstance(root, ast.Name):
             assert isinstance(inner, (*_FUNCTIONS, ast.Lambda))
-            names = [n for n in ast.walk(inner) if isinstance(n, (ast.Name, ast.arg))]
+            names = [n for n in nodes_of(inner) if isinstance(n, (ast.Name, ast.arg))]
             bound = {n.arg if isinstance(n, ast.arg) else n.id for n in names if not _reads(n)}
             if root.id in bound:
                 return True
@@ -248,7 +248,7 @@ class _Function:
         if self.analysis.kind(node) != UNKNOWN:
             return False
         text = ast.unparse(node)
-        functions = {ast.unparse(n.func) for n in ast.walk(self.scope) if isinstance(n, ast.Call)}
+        functions = {ast.unparse(n.func) for n in nodes_of(self.scope) if isinstance(n, ast.Call)}
         return text in functions and any(f"{text}.{name}" in functions for name in ("cleargrads", "zerograds"))
 
 
@@ -289,12 +289,12 @@ def carried(analysis: Analysis, source: Source, cls: ClassInfo) -> list[ast.Attr
     """Where a link reads ``self.h`` that one of its methods computes: the next call may read the last one's."""
     reads: list[ast.Attribute] = []
     computed: set[str] = set()
-    cuts = any(isinstance(node, ast.Attribute) and node.attr == "unchain_backward" for node in ast.walk(cls.node))
+    cuts = any(isinstance(node, ast.Attribute) and node.attr == "unchain_backward" for node in nodes_of(cls.node))
     for name, method in cls.methods.items():
         arguments = method.node.args.args
         if name == "__init__" or method.is_static or method.is_classmethod or not arguments:
             continue
-        for node in ast.walk(method.node):
+        for node in nodes_of(method.node):
             if not (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)
@@ -332,5 +332,5 @@ def _assigns(statement: ast.AST, target: str) -> bool:
     return isinstance(statement, ast.Assign) and any(
         isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node) == target
         for whole in statement.targets
-        for node in ast.walk(whole)
+        for node in nodes_of(whole)
     )

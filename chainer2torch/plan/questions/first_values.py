@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
@@ -74,7 +75,7 @@ def first_values(
 def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
     """The arguments of the call that expressions of its row name."""
     for value in computed.values():
-        yield from (given[n.id] for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in given)
+        yield from (given[n.id] for n in nodes_of(value) if isinstance(n, ast.Name) and n.id in given)
 
 
 def is_number(node: ast.expr) -> bool:
@@ -118,11 +119,11 @@ def _may_draw(context: Context, value: ast.expr) -> bool:
 
 def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:
     """Whether an expression means the same behind some statements."""
-    if any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in ast.walk(value)):
+    if any(isinstance(n, (ast.NamedExpr, ast.Lambda)) for n in nodes_of(value)):
         return False
-    read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-    attributes = {n.attr for n in ast.walk(value) if isinstance(n, ast.Attribute)}
-    inside = [n for statement in body for n in ast.walk(statement)]
+    read = {n.id for n in nodes_of(value) if isinstance(n, ast.Name)}
+    attributes = {n.attr for n in nodes_of(value) if isinstance(n, ast.Attribute)}
+    inside = [n for statement in body for n in nodes_of(statement)]
     stored = [n for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in read]
     if any(isinstance(n, (ast.Subscript, ast.Attribute)) and _is_changed(n, read, attributes) for n in inside):
         return False

@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import outermost
@@ -78,7 +79,7 @@ def _looked_at(context: Context, scope: ast.With) -> bool:
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call)
         for t in s.targets
     }
-    nodes = [n for statement in scope.body for n in ast.walk(statement)]
+    nodes = [n for statement in scope.body for n in nodes_of(statement)]
     owners = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == owner]
     members = [n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == owner]
     called = {n.func for n in nodes if isinstance(n, ast.Call)}

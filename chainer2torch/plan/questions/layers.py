@@ -6,6 +6,7 @@ import ast
 import re
 
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
@@ -51,5 +52,5 @@ def needs_first_values(context: Context, call: ast.AST) -> bool:
 
 def layers_of_scope(context: Context, scope: ast.With) -> list[ast.Call]:
     """The layers whose values are set by lines behind the scope."""
-    calls = [n for statement in scope.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    calls = [n for statement in scope.body for n in nodes_of(statement) if isinstance(n, ast.Call)]
     return [call for call in calls if initialized_by_scope(context, call) is scope]

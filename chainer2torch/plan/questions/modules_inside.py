@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
@@ -121,7 +122,7 @@ class ModulesInside:
 
     def _look(self, body: list[ast.stmt] | list[ast.expr], translate: _Translate, loops: dict[str, ast.expr]) -> None:
         for part in body:
-            for node in ast.walk(part):
+            for node in nodes_of(part):
                 if isinstance(node, ast.Call):
                     self._call(node, translate, loops)
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from chainer2torch.analysis.source import nodes_of
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def stored_names(tree: ast.AST) -> set[str]:
     """The names that a tree binds by assignments."""
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in nodes_of(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def loops_in(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
     return {
         node.target.id: node.iter
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)
     }
 
@@ -31,21 +33,21 @@ def values_in(tree: ast.AST) -> set[str]:
     """Names that a tree binds to what is computed, and to nothing else: ``distribution, value = self.model(x)``."""
     found: set[str] = set()
     others: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Assign):
-            names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            names = {n.id for target in node.targets for n in nodes_of(target) if isinstance(n, ast.Name)}
             (found if gives_value(node.value) else others).update(names)
     return found - others
 
 
 def aliases_in(tree: ast.AST) -> dict[str, ast.expr]:
     """Names that a tree binds once, to what has another name: ``target = self._targets['main']``."""
-    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    stores = Counter(n.id for n in nodes_of(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     arguments = tree.args if isinstance(tree, FUNCTIONS) else None
-    bound = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    bound = {a.arg for a in nodes_of(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
     return {
         node.targets[0].id: node.value
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Assign)
         and len(node.targets) == 1
         and isinstance(node.targets[0], ast.Name)

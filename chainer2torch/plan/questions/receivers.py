@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Inst
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 
@@ -22,12 +23,12 @@ def among_tensors(context: Context, node: ast.expr) -> bool:
     given = (*node.args, *(k.value for k in node.keywords)) if isinstance(node, ast.Call) else ()
     if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in map(context.analysis.kind, given)):
         return True
-    if any(isinstance(n, ast.Attribute) and n.attr == "xp" for part in given for n in ast.walk(part)):
+    if any(isinstance(n, ast.Attribute) and n.attr == "xp" for part in given for n in nodes_of(part)):
         return True  # `astype(model.xp.float32)`
     cls = context.enclosing_class(node)
     if cls is not None and context.analysis.derives(cls, "chainer.Link"):
         return True
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     return function is not None and any(
-        isinstance(n, ast.Name) and context.analysis.kind(n) in (XP, EITHER) for n in ast.walk(function)
+        isinstance(n, ast.Name) and context.analysis.kind(n) in (XP, EITHER) for n in nodes_of(function)
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _BY_NAME = frozenset({"add_link", "add_param", "register_persistent", "add_persistent", "setattr", "add_module"})
@@ -45,8 +46,8 @@ def _registered(analysis: Analysis) -> dict[ClassInfo | None, set[str]]:
 
 def _names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.With):
-        if any(isinstance(n, ast.Attribute) and n.attr == "init_scope" for i in node.items for n in ast.walk(i)):
-            inside = [n for statement in node.body for n in ast.walk(statement)]
+        if any(isinstance(n, ast.Attribute) and n.attr == "init_scope" for i in node.items for n in nodes_of(i)):
+            inside = [n for statement in node.body for n in nodes_of(statement)]
             yield from (n.attr for n in inside if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
     elif isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))

@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF, XP
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 
@@ -112,7 +113,7 @@ def is_own(method: ast.FunctionDef, owner: ast.expr) -> bool:
 
 def _moves(method: ast.FunctionDef) -> bool:
     """Whether a method calls others that move a link, or calls a method of its own class that may do that."""
-    return any(isinstance(node, ast.Attribute) and node.attr in _MOVING for node in ast.walk(method))
+    return any(isinstance(node, ast.Attribute) and node.attr in _MOVING for node in nodes_of(method))
 
 
 def may_lack_parameters(context: Context, link: ast.expr) -> bool:
@@ -135,7 +136,7 @@ def _without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
             _registers(node) or _hands_links_on(node)
             for base in analysis.mro(cls)
             if isinstance(base, ClassInfo)
-            for node in ast.walk(base.node)
+            for node in nodes_of(base.node)
         )
         and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
     )

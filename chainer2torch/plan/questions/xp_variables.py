@@ -10,6 +10,7 @@ from collections.abc import Collection
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import XP
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_origins import Origin, host_of, origin_of
 from chainer2torch.plan.questions.xp_uses import Parameter, used
@@ -47,16 +48,16 @@ def variables_in(
     """The variables of a scope that hold nothing but array modules, where all that is done with them has a form."""
     places: dict[str, list[ast.Name]] = {}
     others: set[str] = set()  # names that something else binds: imports, definitions, handlers
-    for node in ast.walk(scope):
+    for node in nodes_of(scope):
         if isinstance(node, ast.Name) and context.scopes.get(node) is scope:
             places.setdefault(node.id, []).append(node)
         elif isinstance(node, ast.alias):
             others.add(node.asname or node.name.split(".")[0])
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
             others.add(node.name or "")
-    arguments = [] if isinstance(scope, ast.Module) else ast.walk(scope.args)
+    arguments = [] if isinstance(scope, ast.Module) else nodes_of(scope.args)
     parameters = {a.arg for a in arguments if isinstance(a, ast.arg)}
-    declared = {n for d in ast.walk(scope) if isinstance(d, (ast.Global, ast.Nonlocal)) for n in d.names}
+    declared = {n for d in nodes_of(scope) if isinstance(d, (ast.Global, ast.Nonlocal)) for n in d.names}
     found = {}
     for name, nodes in places.items():
         if name not in parameters | declared | others and (made := _variable(context, nodes, handed)) is not None:
