@@ -13,9 +13,13 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind
 from chainer2torch.analysis.listing import kinds_of
-from chainer2torch.analysis.module_index import Project
+from chainer2torch.analysis.memory import Files, Memory, imported, key
+from chainer2torch.analysis.module_index import Apart, Project
+from chainer2torch.analysis.parts import parts
+from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.file_result import FileResult, of_plain, plain
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.native.imports import imported_by
@@ -27,40 +31,15 @@ from chainer2torch.plan.outcome.mentions import mentions
 from chainer2torch.plan.pipeline import decide
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project.worker_pool import Failed, spread
+from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread
 from chainer2torch.rules.table import Rules, load_rules
-from chainer2torch.vendor.compat_file import NATIVE, helper_names, is_helper_module
+from chainer2torch.vendor.compat_file import NATIVE, helper_names, is_helper_module, names_used_in, top_modules
 
 Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
 _ATTEMPTS = 4
 _TOO_DEEP = "left as it is: expressions are nested too deeply"
 _MENTIONS = re.compile(rb"chainer|cupy")
-
-
-@dataclasses.dataclass
-class FileResult:
-    """What became of one file."""
-
-    path: str
-    source: str
-    code: str
-    sites: list[Site] = dataclasses.field(default_factory=list)
-    helpers: frozenset[str] = frozenset()
-    root: str = ""
-    left: int = 0
-    error: str | None = None
-    defect: bool = False  # the error is ours: the work on this file failed, or the process that did it
-    kinds: list[str] = dataclasses.field(default_factory=list)
-    mentions: list[Mention] = dataclasses.field(default_factory=list)
-    kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
-    python2: bool = False  # the file was Python 2, and was converted first
-    imports: frozenset[str] = frozenset()  # the project's files that it imports
-
-    @property
-    def changed(self) -> bool:
-        """Whether the text is another one."""
-        return self.code != self.source
 
 
 def mentions_chainer(data: bytes) -> bool:
@@ -103,49 +82,158 @@ def migrate_sources(
     rewrite: bool = True,
     jobs: int = 1,
     progress: Progress | None = None,
+    memory: Memory | None = None,
 ) -> dict[str, FileResult]:
     """Migrates the files of one project together; paths are relative, with ``/``.
 
     A file that cannot be parsed has its message in ``error`` and its text unchanged; the others are still done. So has
     one on which the tool itself fails (``defect``): what became of the others was decided with it in the project.
-    With ``rewrite=False`` only the sites are found (for ``check``). After the analysis of the whole the files are
-    divided among ``jobs`` processes (0: as many as are worth it): the result is the same. ``progress`` is called with
-    the number of files that are done and the number of all.
+    With ``rewrite=False`` only the sites are found (for ``check``). The files are divided among ``jobs`` processes (0:
+    as many as are worth it): the result is the same. ``progress`` is called with the number of files that are done and
+    the number of all. What is in the ``memory`` of earlier runs is not worked out again.
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
     chosen = options or Options()
     rules = rules or load_rules(lazy=True, style=chosen.style)
     chosen = dataclasses.replace(chosen, style=rules.style)
-    analysis = _analyse(sources, results, rules, hints, chosen.pinned)
-    if analysis is None:
+    files = _read(sources, results, memory)
+    if not files.outlines:
         return results
-    for path in analysis.too_deep:
-        results[path].error = _TOO_DEEP
-    modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
-    ledgers: dict[str, Ledger] = {}
-    taken: Mapping[str, frozenset[str]] = {}
-    if rewrite:  # which imports go depends on what the other files go on using
-        for path, module in modules.items():
-            try:
-                ledgers[path] = decide(analysis, module, chosen)
-            except Exception as error:
-                _fail(results[path], f"{type(error).__name__}: {error}")
-        modules = {path: modules[path] for path in ledgers}
-        taken = exports.taken(analysis, ledgers)
-
-    def work(path: str) -> FileResult:
-        ledger = ledgers.pop(path) if rewrite else decide(analysis, modules[path], chosen)
-        return _migrate_file(ledger, sources[path], taken.get(path, frozenset()) if rewrite else None)
-
-    sizes = {path: len(sources[path]) for path in modules}
-    for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
-        if isinstance(result, Failed):
-            _fail(results[path], result.reason)
-        else:
-            results[path] = result
-        if progress is not None:
-            progress(done, len(sizes))
+    tops = imported(files.outlines.values())
+    # half way, and with hints about the whole, the files are one; so they are where each looks for its own imports only
+    apart = chosen.style == "native" and not chosen.only and not hints
+    for divided in (True, False) if apart else (False,):
+        whole = Places(files.outlines, chosen.pinned)
+        work = _Work(files, whole, rules, tops, hints, chosen, rewrite, None if hints else memory)
+        try:
+            results.update(_done(work, parts(whole) if divided else [list(files.outlines)], jobs, progress))
+            break
+        except Apart:  # a name was looked up in another part: no import statement tells
+            continue
     return results
+
+
+def _done(work: _Work, groups: list[list[str]], jobs: int, progress: Progress | None) -> dict[str, FileResult]:
+    """The results for all parts: those of the memory, then large parts one by one, then small ones side by side."""
+    results: dict[str, FileResult] = {}
+    count = sum(len(group) for group in groups)
+
+    def add(found: Mapping[str, FileResult], together: bool = True) -> None:
+        results.update(found)
+        if progress is not None:
+            progress(len(results), count)
+
+    missing: dict[str, list[str]] = {}
+    for group in groups:
+        known = work.remembered(group)
+        if known is None:
+            missing[group[0]] = group
+        else:
+            add(known)
+    sizes = {name: sum(len(work.files.texts[path]) for path in group) for name, group in missing.items()}
+    total = sum(sizes.values())
+    jobs = jobs or sensible_jobs(total)
+    large = [name for name in missing if jobs == 1 or len(missing) == 1 or sizes[name] * jobs > total]
+    for name in large:
+        add(work.part(missing[name], jobs, lambda done: progress and progress(len(results) + done, count)))
+    small = {name: size for name, size in sizes.items() if name not in large}
+    for name, found in spread(lambda name: work.part(missing[name], 1), small, jobs):
+        # in this process the reason shows: it is an exception that says what has to be done
+        add(work.part(missing[name], 1) if isinstance(found, Failed) else found)
+    return results
+
+
+class _Work:
+    """Files that are migrated part by part, with the choices that are the same for all of them."""
+
+    def __init__(
+        self,
+        files: Files,
+        whole: Places,
+        rules: Rules,
+        tops: frozenset[str],
+        hints: Mapping[str, str] | None,
+        options: Options,
+        rewrite: bool,
+        memory: Memory | None,
+    ):
+        self.files, self.whole, self.rules, self.hints = files, whole, rules.with_packs(tops), hints
+        self.packs = sorted(tops & rules.packs.keys())
+        self.options, self.rewrite, self.memory = options, rewrite, memory
+
+    def remembered(self, paths: list[str]) -> dict[str, FileResult] | None:
+        """What an earlier run has found for a part, when nothing of all that it was decided from has changed."""
+        kept = self.memory.get(self._key(paths)) if self.memory is not None else None
+        try:
+            return (
+                None if kept is None else {path: of_plain(path, self.files.texts[path], kept[path]) for path in paths}
+            )
+        except (KeyError, TypeError, ValueError):  # nothing that we have written
+            return None
+
+    def part(
+        self, paths: list[str], jobs: int, progress: Callable[[int], object] | None = None
+    ) -> dict[str, FileResult]:
+        """The results for the files of one part."""
+        results = self._part(paths, jobs, progress)
+        if self.memory is not None and not any(r.defect or r.error == _TOO_DEEP for r in results.values()):
+            self.memory.put(self._key(paths), {path: plain(result) for path, result in results.items()})
+        return results
+
+    def _key(self, paths: list[str]) -> str:
+        """All that the results of a part are decided from, the tool itself and its rules excepted."""
+        whole = self.whole
+        return key(
+            "part",
+            dataclasses.asdict(self.options) | {"only": sorted(self.options.only)},
+            self.rewrite,
+            self.packs,
+            # where imports lead
+            list(whole.files),
+            sorted((path, sorted(found)) for path, found in whole.import_folders.items()),
+            sorted((path, sorted(found)) for path, found in whole.packages_of.items()),
+            [
+                [path, self.files.digest(path), whole.eras[path], dataclasses.astuple(whole.helper_home(path))]
+                for path in paths
+            ],
+        )
+
+    def _part(self, paths: list[str], jobs: int, progress: Callable[[int], object] | None) -> dict[str, FileResult]:
+        texts, rewrite = self.files.texts, self.rewrite
+        results = {path: FileResult(path, texts[path], texts[path]) for path in paths}
+        trees = {path: self.files.source(path) for path in paths}
+        analysis = Analysis(Project(trees, whole=self.whole), self.rules, self.hints).run()
+        for path in analysis.too_deep:
+            results[path].error = _TOO_DEEP
+        modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
+        ledgers: dict[str, Ledger] = {}
+        taken: Mapping[str, frozenset[str]] = {}
+        if rewrite:  # which imports go depends on what the other files go on using
+            for path, module in modules.items():
+                try:
+                    ledgers[path] = decide(analysis, module, self.options)
+                except Apart:
+                    raise
+                except Exception as error:
+                    _fail(results[path], f"{type(error).__name__}: {error}")
+            modules = {path: modules[path] for path in ledgers}
+            taken = exports.taken(analysis, ledgers)
+
+        def work(path: str) -> FileResult:
+            ledger = ledgers.pop(path) if rewrite else decide(analysis, modules[path], self.options)
+            return _migrate_file(ledger, texts[path], taken.get(path, frozenset()) if rewrite else None)
+
+        sizes = {path: len(texts[path]) for path in modules}
+        for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
+            if isinstance(result, Failed):
+                if result.reason.startswith(f"{Apart.__name__}:"):
+                    raise Apart(path)
+                _fail(results[path], result.reason)
+            else:
+                results[path] = result
+            if progress is not None:
+                progress(done)
+        return results
 
 
 def _fail(result: FileResult, reason: str) -> None:
@@ -161,7 +249,10 @@ def facts(
     """
     results = {path: FileResult(path, text, text) for path, text in sources.items()}
     with _without_collector():
-        analysis = _analyse(sources, results, rules or load_rules(lazy=True), None, pinned)
+        files = _read(sources, results, None)
+        known = (rules or load_rules(lazy=True)).with_packs(imported(files.outlines.values()))
+        trees = {path: files.source(path) for path in files.outlines}
+        analysis = Analysis(Project(trees, pinned), known).run() if trees else None
 
     def of(path: str) -> tuple[Source, Callable[[ast.AST], Kind]] | None:
         module = analysis.project.modules.get(path) if analysis is not None else None
@@ -170,43 +261,15 @@ def facts(
     return of
 
 
-def _analyse(
-    sources: Mapping[str, str],
-    results: Mapping[str, FileResult],
-    rules: Rules,
-    hints: Mapping[str, str] | None,
-    pinned: int | None,
-) -> Analysis | None:
-    """The analysis of the files that have to do with Chainer (None: there are none); errors go to the results."""
+def _read(sources: Mapping[str, str], results: Mapping[str, FileResult], memory: Memory | None) -> Files:
+    """The files that have to do with Chainer (there may be none); those that cannot be parsed have their error."""
     own = {path: text for path, text in sources.items() if not is_helper_module(path, text)}
     start = {path for path, text in own.items() if mentions_chainer(text.encode("utf-8", "surrogatepass"))}
-    if not start:
-        return None
-    trees: dict[str, Source] = {}
-    for path in related(own, start):
-        text = sources[path]
-        try:
-            trees[path] = Source(text, ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            if path in start:
-                results[path].error = _syntax_message(error, text)
-    return Analysis(Project(trees, pinned), rules.with_packs(_imported(trees)), hints).run()
-
-
-def _imported(trees: Mapping[str, Source]) -> frozenset[str]:
-    """The top-level modules that some file imports: the rules of libraries on Chainer are loaded for these."""
-    return frozenset(
-        name.split(".", 1)[0]
-        for source in trees.values()
-        for node in source.of(ast.Import, ast.ImportFrom)
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if not node.level
-            else ()
-        )
-    )
+    files = Files.read({path: sources[path] for path in related(own, start)} if start else {}, memory)
+    for path, error in files.errors.items():
+        if path in start:
+            results[path].error = error
+    return files
 
 
 def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> FileResult:
@@ -217,15 +280,18 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     result.imports = frozenset(other.path for other in imported_by(analysis.project, module))
     if context.choices.kinds:
         result.kinds = list(kinds_of(analysis, module))
+    nodes = context.source.nodes
     if taken is not None:
-        _rewrite(ledger, taken, result)
+        nodes = _rewrite(ledger, taken, result)
+    result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.mentions = mentions(context, ledger.sites)
     return result
 
 
-def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
+def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[ast.AST]:
+    """Sets the new text; gives its nodes."""
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
@@ -241,7 +307,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
     edits = ledger.live(imports.edits())
     if not edits:
         result.left = _left(ledger, source.nodes)
-        return
+        return source.nodes
     try:
         for _ in range(_ATTEMPTS):
             names = Names.of(source, imports.names, helpers)
@@ -260,17 +326,18 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> None:
                 applied, output = again, nodes_of(ast.parse(again.code))
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
-        return
+        return source.nodes
     except (SyntaxError, RecursionError) as error:
         result.error = (
             f"left as it is: the rewritten text would not be valid Python ({error})"
             if isinstance(error, SyntaxError)
             else _TOO_DEEP
         )
-        return
+        return source.nodes
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
+    return output
 
 
 def _left(ledger: Ledger, nodes: list[ast.AST]) -> int:
@@ -286,12 +353,6 @@ def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
     return {
         n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias
     }
-
-
-def _syntax_message(error: BaseException, text: str) -> str:
-    if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}" if error.lineno is not None else error.msg
-    return f"cannot be parsed: {error or type(error).__name__}"
 
 
 __all__ = ["HARD_CASES", "FileResult", "Mention", "Options", "Site", "facts", "migrate_source", "migrate_sources"]

@@ -6,6 +6,8 @@ import warnings
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# what one test has found is not what another one finds, and nothing is kept in the folders of who runs the tests
+os.environ["CHAINER2TORCH_CACHE_DIR"] = ""
 
 from chainer2torch.verify.worker import chainer_patches  # noqa: E402
 

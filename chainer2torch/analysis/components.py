@@ -2,61 +2,85 @@
 
 from __future__ import annotations
 
-import ast
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.module_index import ModuleInfo, Project
-
-_DYNAMIC = ("importlib", "__import__", "load_source", "runpy")
+from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.places import FileInfo, Places
 
 
 def components(analysis: Facts) -> Mapping[ModuleInfo, frozenset[ModuleInfo]]:
-    """The component of each file. Ask it with ``analysis.once``.
+    """The component of each file. Ask it with ``analysis.once``."""
+    modules = analysis.project.modules
+    result: dict[ModuleInfo, frozenset[ModuleInfo]] = {}
+    whole = analysis.project.whole
+    for group in groups(neighbours(whole, modules)):
+        together = frozenset(modules[path] for path in group)
+        result.update(dict.fromkeys(together, together))
+    return result
+
+
+def neighbours(
+    places: Places, paths: Mapping[str, object], inside: Mapping[str, Collection[str]] | None = None
+) -> dict[str, set[str]]:
+    """The files that each of some files may run, or that may run it.
+
+    With ``inside``, the files by their folders, also those that lie in the packages and folders that it imports.
 
     An import that is not resolved counts as one of every file of that name; a file that imports what a computed name
     says is together with all others.
     """
-    project = analysis.project
-    modules = list(project.modules.values())
-    stems: dict[str, list[ModuleInfo]] = {}
-    for module in modules:
-        stems.setdefault(_stem(module.path), []).append(module)
-    neighbours: dict[ModuleInfo, set[ModuleInfo]] = {module: set() for module in modules}
-    for module in modules:
-        found = set(modules) if any(word in module.source.text for word in _DYNAMIC) else set()
-        for name, level in _imported(module):
-            found |= set(_resolved(project, module, name, level)) or set(stems.get(name.split(".")[0], ()))
-        for other in found:
-            neighbours[module].add(other)
-            neighbours[other].add(module)
-    result: dict[ModuleInfo, frozenset[ModuleInfo]] = {}
-    for module in modules:
-        if module not in result:
-            together = _reached(module, neighbours)
-            result.update(dict.fromkeys(together, together))
-    return result
+    stems: dict[str, list[str]] = {}
+    for path in paths:
+        stems.setdefault(_stem(path), []).append(path)
+    found: dict[str, set[str]] = {path: set() for path in paths}
+    for path in paths:
+        file = places.files[path]
+        others = set(paths) if file.outline.dynamic else set[str]()
+        for statement in file.outline.imports:
+            for name in statement.dotted():
+                found_here = list(_resolved(places, file, name, statement.level or 0))
+                resolved = {one.path for one in found_here if isinstance(one, FileInfo)} & paths.keys()
+                for one in found_here if inside else ():
+                    others.update(_beside(one, inside or {}))
+                others |= resolved or set(stems.get(name.split(".")[0], ()))
+        for other in others:
+            found[path].add(other)
+            found[other].add(path)
+    return found
 
 
-def _imported(module: ModuleInfo) -> Iterator[tuple[str, int]]:
-    """The dotted names that a file imports, each with the number of its dots: modules, and what is taken from them."""
-    for node in module.source.of(ast.Import, ast.ImportFrom):
-        for alias in node.names:
-            if isinstance(node, ast.Import):
-                yield alias.name, 0
-            else:
-                yield node.module or "", node.level
-                yield f"{node.module}.{alias.name}" if node.module else alias.name, node.level
+def groups(connected: Mapping[str, set[str]]) -> list[list[str]]:
+    """The files that are connected, directly or through others, in the order in which they are given."""
+    groups: dict[str, list[str]] = {}
+    root_of: dict[str, str] = {}
+    for path in connected:
+        if path not in root_of:
+            pending = [path]
+            while pending:
+                one = pending.pop()
+                if one not in root_of:
+                    root_of[one] = path
+                    pending += connected[one]
+        groups.setdefault(root_of[path], []).append(path)
+    return list(groups.values())
 
 
-def _resolved(project: Project, module: ModuleInfo, name: str, level: int) -> Iterator[ModuleInfo]:
-    """The files of the project that an import of a name runs: the module, and the packages that it lies in."""
+def _beside(found: FileInfo | str, inside: Mapping[str, Collection[str]]) -> Collection[str]:
+    """What is an attribute of a package or a folder: the modules in it."""
+    if isinstance(found, FileInfo):
+        return inside[found.directory] if found.path.endswith("__init__.py") else ()
+    return inside.get(found, ()) if found else ()
+
+
+def _resolved(places: Places, file: FileInfo, name: str, level: int) -> Iterator[FileInfo | str]:
+    """What an import of a name runs: the module, and the packages and folders of the project that it lies in."""
     parts = name.split(".") if name else []
     for length in range(0 if level else 1, len(parts) + 1):
         dotted = ".".join(parts[:length])
-        found = project.find_relative(level, dotted, module) if level else project.find(dotted, module)
-        if isinstance(found, ModuleInfo):
+        found = places.find_relative(level, dotted, file) if level else places.find(dotted, file)
+        if found is not None:
             yield found
 
 
@@ -65,13 +89,4 @@ def _stem(path: str) -> str:
     return posixpath.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 
 
-def _reached(start: ModuleInfo, neighbours: Mapping[ModuleInfo, set[ModuleInfo]]) -> frozenset[ModuleInfo]:
-    found, pending = {start}, [start]
-    while pending:
-        new = neighbours[pending.pop()] - found
-        found |= new
-        pending += new
-    return frozenset(found)
-
-
-__all__ = ["components"]
+__all__ = ["components", "groups", "neighbours"]

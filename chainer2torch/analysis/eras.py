@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from chainer2torch.analysis.source import Source
 
@@ -35,27 +35,37 @@ _DOUBTED = re.compile(r"^[ \t]*# TODO\(chainer2torch C2T\d+\):.*\bversion 1 of C
 
 
 def eras(sources: Mapping[str, Source], pinned: int | None = None) -> dict[str, int | None]:
-    """By path: 1 for files of version 1, 2 for later ones, None where nothing tells.
+    """By path: 1 for files of version 1, 2 for later ones, None where nothing tells."""
+    in_doubt = {path for path, source in sources.items() if doubted(source)}
+    return eras_of({path: signs(source) for path, source in sources.items()}, in_doubt, pinned)
+
+
+def eras_of(
+    signs: Mapping[str, tuple[bool, bool]], in_doubt: Collection[str], pinned: int | None
+) -> dict[str, int | None]:
+    """The same, with what :func:`signs` and :func:`doubted` say of the files.
 
     A file without a sign is of the era of the other files of its project when those agree, and of the major version
     that the project's requirements have ``pinned`` when it does not contradict them.
     """
-    signs = {
-        path: (_says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS))
-        for path, source in sources.items()
-    }
     found = {own for own in signs.values() if any(own)}
     common = {(True, False): 1, (False, True): 2}.get(next(iter(found))) if len(found) == 1 else None
     wanted = {common, min(pinned, 2) if pinned is not None else None} - {None}
     unsigned = wanted.pop() if len(wanted) == 1 else None
-    doubted = {path for path, source in sources.items() if pinned is None and _doubted(source)}
+    left = in_doubt if pinned is None else ()
     return {
-        path: None if all(own) or path in doubted else unsigned if not any(own) else 1 if own[0] else 2
+        path: None if all(own) or path in left else unsigned if not any(own) else 1 if own[0] else 2
         for path, own in signs.items()
     }
 
 
-def _doubted(source: Source) -> bool:
+def signs(source: Source) -> tuple[bool, bool]:
+    """Whether the words of a file are those of version 1, and whether they are those of a later one."""
+    return _says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS)
+
+
+def doubted(source: Source) -> bool:
+    """Whether an earlier run was in doubt about the version of a file."""
     return "version 1 of Chainer" in source.text and _DOUBTED.search(source.text) is not None
 
 

@@ -29,7 +29,7 @@ class Facts:
     def __init__(self, project: Project, rules: Rules):
         self.project = project
         self.rules = rules
-        self.libraries = Libraries.of(rules.libraries, project.modules)
+        self.libraries = Libraries.of(rules.libraries, project.whole.files)
         # the kind of every expression that was visited
         self.facts: dict[ast.AST, Kind] = {}
         # what each alias of an import statement binds

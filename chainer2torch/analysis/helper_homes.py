@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import math
@@ -11,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from chainer2torch.analysis.libraries import HELPERS
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.outlines import Outline, Statement
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,18 +26,19 @@ class HelperHome:
     behind: int = 0
 
 
-class Module(Protocol):
+class File(Protocol):
     """A file of the project, as far as it matters here."""
 
-    path: str
-    source: Source
+    @property
+    def outline(self) -> Outline:
+        """What the others know of it."""
 
 
 class Files(Protocol):
-    """What is asked of a project. ``importer`` is one of its modules."""
+    """What is asked of a project. ``importer`` is one of its files."""
 
     @property
-    def modules(self) -> Mapping[str, Module]:
+    def files(self) -> Mapping[str, File]:
         """The files by their paths."""
 
     packages_of: dict[str, set[str]]
@@ -80,7 +79,7 @@ class HelperHomes:
         """Where the helpers of a file lie."""
         root = self.project.import_root(path)
         behind = self._reached.get(path, {})
-        if not _changes_its_path(self.project.modules[path]):  # there, what is found depends on where the import stands
+        if not self._changes_its_path(path):  # there, what is found depends on where the import stands
             home = self._in_library(path, root)
             if home is not None:
                 return dataclasses.replace(home, behind=behind.get(self.project.package_root(home.folder), 0))
@@ -115,8 +114,7 @@ class HelperHomes:
             top
             for path, tops in self.project.packages_of.items()
             for top in tops
-            if self.project.import_root(path) != self.project.package_root(top)
-            and not _changes_its_path(self.project.modules[path])
+            if self.project.import_root(path) != self.project.package_root(top) and not self._changes_its_path(path)
         )
 
     @functools.cached_property
@@ -140,8 +138,8 @@ class HelperHomes:
     @functools.cached_property
     def _reached(self) -> dict[str, dict[str, int]]:
         """The folders from which a file can import behind a line of its head; 0: when it is imported itself."""
-        changes = {path for path, module in self.project.modules.items() if _changes_its_path(module)}
-        found: dict[str, dict[str, int]] = {path: {} for path in self.project.modules}
+        changes = {path for path, file in self.project.files.items() if file.outline.changes_path}
+        found: dict[str, dict[str, int]] = {path: {} for path in self.project.files}
         if not changes:
             return found
         imports = {path: self._imports(path) for path in found}
@@ -163,7 +161,7 @@ class HelperHomes:
                         if reached.get(top, line) != 0:
                             reached[top] = line
             for path, ways in entered.items():  # a module that is imported only where a folder is known
-                if not _is_script(self.project.modules[path]):
+                if not self.project.files[path].outline.is_script:
                     for top in set.intersection(*ways):
                         found[path].setdefault(top, 0)  # its own import is surer than those of others
             if found == before:
@@ -171,61 +169,29 @@ class HelperHomes:
         return found
 
     def _imports(self, path: str) -> list[tuple[int, list[_Import]]]:
-        """What each import statement takes from the project, with its line; 0 for those that are not in the head.
-
-        The head of a file ends where something needs Chainer, and so perhaps the helpers. What stands in functions
-        and blocks runs behind it, or may not run at all.
-        """
-        module = self.project.modules[path]
-        chainer = _names_of_chainer(module.source)
-        head: set[ast.AST] = set()
-        for node in module.source.tree.body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                head.add(node)
-            elif any(isinstance(part, ast.Name) and part.id in chainer for part in ast.walk(node)):
-                break
-        found = [
-            (node.end_lineno or node.lineno if node in head else 0, list(self._taken(node, module)))
-            for node in module.source.of(ast.Import, ast.ImportFrom)
-        ]
+        """What each import statement takes from the project, with its line; 0 for those that are not in the head."""
+        file = self.project.files[path]
+        found = [(statement.line, list(self._taken(statement, file))) for statement in file.outline.imports]
         return sorted((entry for entry in found if entry[1]), key=lambda entry: entry[0] or math.inf)
 
-    def _taken(self, node: ast.Import | ast.ImportFrom, module: Module) -> Iterator[_Import]:
-        for alias in node.names:
-            if isinstance(node, ast.Import):
-                names = [alias.name]
+    def _taken(self, statement: Statement, file: File) -> Iterator[_Import]:
+        for alias in statement.names:
+            if statement.level is None:
+                names = [alias]
             else:
-                names = [f"{node.module}.{alias.name}" if node.module else alias.name, node.module or ""]
+                names = [f"{statement.module}.{alias}" if statement.module else alias, statement.module]
             for name in names:
-                if isinstance(node, ast.ImportFrom) and node.level:
-                    found, root = self.project.find_relative(node.level, name, module), ""
+                if statement.level:
+                    found, root = self.project.find_relative(statement.level, name, file), ""
                 else:
-                    found, root = self.project.find_with_root(name, module)
+                    found, root = self.project.find_with_root(name, file)
                 if found is not None:
                     path = None if isinstance(found, str) else found.path
-                    yield path, self.project.import_root(path) if path and getattr(node, "level", 0) else root
+                    yield path, self.project.import_root(path) if path and statement.level else root
+
+    def _changes_its_path(self, path: str) -> bool:
+        return self.project.files[path].outline.changes_path
 
 
 def _is_above(folder: str, other: str) -> bool:
     return folder != other and (not folder or other.startswith(folder + "/"))
-
-
-def _names_of_chainer(source: Source) -> set[str]:
-    """The names that a file takes from Chainer and what is built on it, or from helpers."""
-    found: set[str] = set()
-    for node in source.of(ast.Import, ast.ImportFrom):
-        for alias in node.names:
-            module = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
-            if module.startswith(("chainer", "cupy")) or HELPERS in module:
-                found.add(alias.asname or alias.name.split(".")[0])
-    return found
-
-
-def _changes_its_path(module: Module) -> bool:
-    """Whether a file changes where Python looks for modules."""
-    return "sys.path" in module.source.text
-
-
-def _is_script(module: Module) -> bool:
-    """Whether a file is made to be run."""
-    return "__main__" in module.source.text

@@ -8,14 +8,14 @@ import functools
 import posixpath
 from collections.abc import Mapping
 
-from chainer2torch.analysis.eras import eras
-from chainer2torch.analysis.helper_homes import HelperHome, HelperHomes
+from chainer2torch.analysis.helper_homes import HelperHome
 from chainer2torch.analysis.kind_base import Kind
+from chainer2torch.analysis.outlines import outline_of
+from chainer2torch.analysis.places import FileInfo, Places
 from chainer2torch.analysis.source import Source, nodes_of
 
 
 _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
-_LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -103,108 +103,54 @@ class ClassInfo:
         return f"ClassInfo({self.name!r}, {self.module!r})"
 
 
+class Apart(Exception):
+    """A file was asked for that is analysed apart from those that ask: they have to be analysed together."""
+
+
 class Project:
-    """All modules of one analysis, found by the rules of Python's import system."""
+    """The modules of one analysis: all files of a project, or a part of it that nothing connects with the others.
 
-    def __init__(self, sources: Mapping[str, Source], pinned: int | None = None):
+    Where imports find a file is decided by the ``whole`` project.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], pinned: int | None = None, whole: Places | None = None):
         self.modules = {path: ModuleInfo(path, source) for path, source in sources.items()}
-        self._pinned = pinned  # the major version of Chainer that its requirements ask for
-        self._folders = {posixpath.dirname(path) for path in self.modules}
-        for folder in list(self._folders):
-            while folder:
-                folder = posixpath.dirname(folder)
-                self._folders.add(folder)
-        # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
-        self.import_folders: dict[str, set[str]] = {}
-        # the top-level packages that a file imports, as folders, by the file
-        self.packages_of: dict[str, set[str]] = {}
+        self.whole = whole or Places({path: outline_of(source) for path, source in sources.items()}, pinned)
 
-    @functools.cached_property
+    @property
     def eras(self) -> dict[str, int | None]:
         """For which version of Chainer each file was written: 1, 2 (or later) or None."""
-        return eras({path: module.source for path, module in self.modules.items()}, self._pinned)
+        return self.whole.eras
+
+    @property
+    def import_folders(self) -> dict[str, set[str]]:
+        """The folders from which absolute imports of a file were seen to resolve, by the file that is imported."""
+        return self.whole.import_folders
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an ``__init__.py`` in this project."""
-        return _init_of(folder) in self.modules
-
-    def package_root(self, folder: str) -> str:
-        """The first folder above that is not a package: where absolute imports of a package start."""
-        while folder and self.is_package(folder):
-            folder = posixpath.dirname(folder)
-        return folder
-
-    def import_root(self, path: str) -> str:
-        """The folder in which the helpers of ``path`` belong, so that ``import chainer_compat`` finds them."""
-        if path.endswith(".ipynb"):  # a notebook runs in its own folder, whatever package that is
-            return posixpath.dirname(path)
-        own = self.package_root(posixpath.dirname(path))
-        # A folder without __init__.py that a script imports as `models.net` has the script's folder as its root.
-        outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
-        return min(outer, key=len) if outer else own
+        return self.whole.is_package(folder)
 
     def helper_home(self, path: str) -> HelperHome:
         """Where the helpers of a file lie, and how it imports them."""
-        return self._homes.of(path)
-
-    @functools.cached_property
-    def _homes(self) -> HelperHomes:
-        return HelperHomes(self)
+        return self.whole.helper_home(path)
 
     def find(self, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module (or the folder of a namespace package) that an absolute import finds; None: not ours."""
-        return self.find_with_root(dotted, importer)[0]
-
-    def find_with_root(self, dotted: str, importer: ModuleInfo) -> tuple[ModuleInfo | str | None, str]:
-        """The module that an absolute import finds, and the folder from which it is found."""
-        first = dotted.split(".")[0]
-        for root in self._roots(importer):
-            found = self._at(root, dotted)
-            # A plain folder called `chainer` or `numpy` does not hide the library of that name, whatever it holds.
-            if found is not None and not (first in _LIBRARIES and isinstance(self._at(root, first), str)):
-                if isinstance(found, ModuleInfo):
-                    self.import_folders.setdefault(found.path, set()).add(root)
-                    top = posixpath.join(root, first)
-                    if self.is_package(top):
-                        self.packages_of.setdefault(importer.path, set()).add(top)
-                return found, root
-        return None, ""
+        return self._own(self.whole.find(dotted, importer))
 
     def find_relative(self, level: int, dotted: str, importer: ModuleInfo) -> ModuleInfo | str | None:
         """The module that ``from ..x import`` finds."""
-        folder = importer.directory
-        for _ in range(level - 1):
-            folder = posixpath.dirname(folder)
-        return self._at(folder, dotted) if dotted else self._package(folder)
+        return self._own(self.whole.find_relative(level, dotted, importer))
 
     def submodule(self, parent: ModuleInfo | str, name: str) -> ModuleInfo | str | None:
         """A module below a package or namespace folder."""
-        if isinstance(parent, ModuleInfo):
-            if posixpath.basename(parent.path) != "__init__.py":
-                return None
-            parent = parent.directory
-        return self._at(parent, name)
+        return self._own(self.whole.submodule(parent, name))
 
-    def _roots(self, importer: ModuleInfo) -> list[str]:
-        folder = importer.directory
-        roots = [self.package_root(folder)]
-        if not self.is_package(folder) or importer.path.endswith(".ipynb"):
-            roots.append(folder)
-        while folder:
-            folder = posixpath.dirname(folder)
-            roots.append(folder)
-        return list(dict.fromkeys(roots))
-
-    def _at(self, root: str, dotted: str) -> ModuleInfo | str | None:
-        base = f"{root}/{dotted.replace('.', '/')}" if root else dotted.replace(".", "/")
-        return self.modules.get(base + ".py") or self._package(base)
-
-    def _package(self, folder: str) -> ModuleInfo | str | None:
-        init = self.modules.get(_init_of(folder))
-        if init is not None:
-            return init
-        return folder if folder in self._folders else None
-
-
-def _init_of(folder: str) -> str:
-    return f"{folder}/__init__.py" if folder else "__init__.py"
+    def _own(self, found: FileInfo | str | None) -> ModuleInfo | str | None:
+        if not isinstance(found, FileInfo):
+            return found
+        module = self.modules.get(found.path)
+        if module is None:
+            raise Apart(found.path)
+        return module

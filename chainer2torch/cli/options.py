@@ -50,6 +50,8 @@ def sources(command: Function) -> Function:
         jobs: int | None,
         chainer_version: tuple[int, int | None] | None,
         style: str | None,
+        no_cache: bool,
+        cache_dir: Path | None,
         **rest: Any,
     ) -> Any:
         chosen = settings.settings(paths, rules, select, ignore, exclude, quiet, not no_gitignore, stdin_filename)
@@ -58,6 +60,8 @@ def sources(command: Function) -> Function:
             **settings.version_fields(chainer_version),
             style=style or chosen.style,
             jobs=chosen.jobs if jobs is None else jobs,
+            cache=not no_cache,
+            cache_dir=cache_dir,
         )
         return command(paths=paths, settings=chosen, **rest)
 
@@ -88,6 +92,13 @@ def sources(command: Function) -> Function:
             type=click.Choice(STYLES),
             help="native (the default): plain PyTorch, with few short helpers and declared differences; faithful: "
             "Chainer's own interfaces over PyTorch (always so with --only).",
+        ),
+        click.option("--no-cache", is_flag=True, help="Work everything out anew, and keep nothing for the next run."),
+        click.option(
+            "--cache-dir",
+            type=PATH,
+            metavar="DIR",
+            help="Where results are kept for the next run (default: chainer2torch in your folder for caches).",
         ),
         click.option("--no-gitignore", is_flag=True, help="Look at files that git ignores, too."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore)."),

@@ -93,6 +93,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
     """The engine with these options; ``known`` are all files of the project, also those that are not read."""
     from chainer2torch import engine as room
     from chainer2torch.python2 import engine as python2
+    from chainer2torch.python2 import suspects
 
     rules = _rules(options.rules, options.style)
     if options.trace is not None:
@@ -100,12 +101,15 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
 
         hints = trace.hints(trace.read(options.trace))
 
+    memory = _memory(options)
+
     def engine(texts: Mapping[str, str], pinned: int | None) -> Mapping[str, Any]:
         settings: dict[str, Any] = {
             "rules": rules,
             "rewrite": rewrite,
             "jobs": options.jobs,
             "progress": progress,
+            "memory": memory,
             "options": room.Options(
                 options.init,
                 chainer_version=options.chainer_version,
@@ -126,7 +130,8 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
 
         if not options.modernize:
             return run(texts)
-        return python2.migrate(texts, run, functools.partial(room.facts, rules=rules, pinned=pinned), known)
+        parses = functools.partial(_parses, memory) if memory is not None else suspects.parses
+        return python2.migrate(texts, run, functools.partial(room.facts, rules=rules, pinned=pinned), known, parses)
 
     return engine
 
@@ -160,6 +165,36 @@ def asks_nothing(options: Settings, style: str, symbol: str) -> bool:
     """Whether a place for review asks a person nothing: it was not executed, and has no comment in the file."""
     row = _rules(options.rules, style).find(symbol)
     return row is not None and row.quiet
+
+
+def _parses(memory: Any, text: str) -> bool:
+    """Whether Python 3 parses a text; the answer is kept."""
+    from chainer2torch.analysis.memory import key
+    from chainer2torch.python2 import suspects
+
+    place = key("parses", text)
+    found = memory.get(place)
+    if not isinstance(found, bool):
+        found = suspects.parses(text)
+        memory.put(place, found)
+    return found
+
+
+def _memory(options: Settings) -> Any:
+    """What earlier runs have found; None where nothing is kept."""
+    from chainer2torch.project import result_cache
+
+    folder = options.cache_dir or result_cache.default_folder()
+    if not options.cache or folder is None or options.trace is not None:
+        return None
+    return result_cache.ResultCache(folder, _version_of_all(options.rules))
+
+
+@functools.lru_cache(maxsize=1)
+def _version_of_all(rule_dirs: tuple[Path, ...]) -> str:
+    from chainer2torch.project import result_cache
+
+    return result_cache.version_of_all(rule_dirs)
 
 
 @functools.lru_cache(maxsize=1)

@@ -49,6 +49,8 @@ class Settings:
     parallel_updater: str = "ddp"
     modernize: bool = True
     self_check: bool = True
+    cache: bool = True
+    cache_dir: Path | None = None
     goal: Goal = Goal()
 
 

@@ -44,6 +44,8 @@ class ResultLike(Protocol):
     kinds: list[str]
     python2: bool
     imports: frozenset[str]
+    modules: frozenset[str] | None
+    uses: frozenset[str]
 
     @property
     def changed(self) -> bool: ...

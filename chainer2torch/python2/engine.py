@@ -19,6 +19,7 @@ from chainer2torch.python2.questions import Question
 
 # texts by path -> for each path what is known of its expressions; None where the file was not analysed
 Kinds = Callable[[Mapping[str, str]], Callable[[str], "tuple[Source, Callable[[ast.AST], Kind]] | None"]]
+Parses = Callable[[str], bool]
 Migrate = Callable[[Mapping[str, str]], Mapping[str, Any]]
 _BETWEEN_CELLS = re.compile(r"^__c2t_\w+\(\d+\)$", re.MULTILINE)
 _MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
@@ -33,13 +34,20 @@ class Modern:
     lines: Lines
 
 
-def migrate(texts: Mapping[str, str], run: Migrate, kinds: Kinds, known: Collection[str] = ()) -> dict[str, Any]:
+def migrate(
+    texts: Mapping[str, str],
+    run: Migrate,
+    kinds: Kinds,
+    known: Collection[str] = (),
+    parses: Parses = suspects.parses,
+) -> dict[str, Any]:
     """What ``run`` makes of the texts when those of Python 2 are converted first.
 
     Their sites and mentions have the lines of the old files; ``FileResult.python2`` says that one was converted.
-    ``known`` are the files of the project, with which imports of Python 2 are understood.
+    ``known`` are the files of the project, with which imports of Python 2 are understood; ``parses`` says whether
+    Python 3 parses a text.
     """
-    modern = modernised(texts, kinds, known)
+    modern = modernised(texts, kinds, known, parses)
     if not modern:
         return dict(run(texts))
     results = run({path: modern[path].text if path in modern else text for path, text in texts.items()})
@@ -49,18 +57,20 @@ def migrate(texts: Mapping[str, str], run: Migrate, kinds: Kinds, known: Collect
     }
 
 
-def modernised(texts: Mapping[str, str], kinds: Kinds, known: Collection[str] = ()) -> dict[str, Modern]:
+def modernised(
+    texts: Mapping[str, str], kinds: Kinds, known: Collection[str] = (), parses: Parses = suspects.parses
+) -> dict[str, Modern]:
     """The files among the texts that only Python 2 runs, as Python 3."""
     known = {*known, *texts}
     plain: dict[str, str] = {}
     warned: dict[str, tuple[tuple[int, str], ...]] = {}
     run_today: set[str] = set()
     for path, text in texts.items():
-        if suspects.may_be_python2(text) and not suspects.parses(text):
+        if suspects.may_be_python2(text) and not parses(text):
             found = convert.convert(text, _siblings(path, known, texts))
             if found is not None and _fits(path, text, found.text):
                 plain[path], warned[path] = found.text, found.warnings
-        elif names.WORDS.search(text) and suspects.parses(text):
+        elif names.WORDS.search(text) and parses(text):
             new, only = names.names_of_today(Source(text, ast.parse(text)))
             if only:
                 plain[path] = new
@@ -128,7 +138,7 @@ def _modern(old: str, source: Source, asked: list[Question], warned: tuple[tuple
 def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
     """A result as one of the old file."""
     if result.error is not None:
-        return dataclasses.replace(result, source=old, code=old)
+        return dataclasses.replace(result, source=old, code=old, modules=None, uses=frozenset())
     sites = [modern.lines.site(site) for site in result.sites] + list(modern.sites)
     mentions: list[Mention] = [
         dataclasses.replace(found, line=modern.lines.old(found.line)) for found in result.mentions

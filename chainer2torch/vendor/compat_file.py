@@ -11,9 +11,10 @@ import dataclasses
 import functools
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.version import __version__
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
 from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
@@ -41,6 +42,8 @@ __all__ = [
     "helper_names",
     "is_ours",
     "names_used",
+    "names_used_in",
+    "top_modules",
 ]
 
 
@@ -98,19 +101,37 @@ def names_used(text: str, style: str = "faithful") -> frozenset[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return frozenset()
+    return names_used_in(nodes_of(tree), style)
+
+
+def names_used_in(nodes: Sequence[ast.AST], style: str = "faithful") -> frozenset[str]:
+    """The same of the nodes of a file."""
     aliases: set[str] = set()
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == MODULE_NAME:
             found.update(item.name for item in node.names)
         elif isinstance(node, ast.ImportFrom):
             aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
-    for node in ast.walk(tree):
+    if not aliases and not found:
+        return frozenset()
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
             found.add(node.attr)
     return frozenset(found & helper_names(style=style))
+
+
+def top_modules(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The top-level modules that a file imports, from its nodes."""
+    names: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.append(node.module or "")
+    return frozenset(name.split(".")[0] for name in names)
 
 
 @functools.lru_cache(maxsize=8)

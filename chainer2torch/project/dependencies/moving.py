@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.project import files
 from chainer2torch.vendor import compat_file
 from chainer2torch.project.dependencies import requirement_places, python_places
@@ -165,9 +166,12 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
             continue
         if compat_file.is_helper_module(name, result.code):
             continue  # what it has to hold is told by those who use it
-        found = _imports(result.code)
+        if result.modules is None:  # it was not analysed
+            found, used = _imports(result.code), compat_file.names_used(result.code, tree.style)
+        else:
+            found, used = result.modules, result.uses
         imports |= found
-        helpers |= compat_file.names_used(result.code, tree.style) | (result.helpers if rewrite else set())
+        helpers |= used | (result.helpers if rewrite else set())
         kept = kept or any(True for _ in result.kept)
         left += result.left
         migrated = migrated or result.changed or "torch" in found or (not rewrite and any(True for _ in result.sites))
@@ -188,13 +192,7 @@ def _imports(code: str) -> frozenset[str]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.append(node.module or "")
-    return frozenset(name.split(".")[0] for name in names)
+    return compat_file.top_modules(nodes_of(tree))
 
 
 def _ours(package: str, libraries: Mapping[str, Library]) -> bool:

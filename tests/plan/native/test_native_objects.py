@@ -1,8 +1,12 @@
 """Which training objects become native: all uses have to be understood, and objects that meet go together."""
 
+import ast
+
 import pytest
 
-from chainer2torch import engine
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import Project
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan.native.concerns import CONCERNS
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.rules.table import Rules, load_rules
@@ -22,10 +26,8 @@ def rules() -> Rules:
 
 def objects(rules: Rules, body: str, **others: str) -> Objects:
     texts = {"main.py": HEAD + body, **{f"{name}.py": text for name, text in others.items()}}
-    results = {path: engine.FileResult(path, text, text) for path, text in texts.items()}
-    analysis = engine._analyse(texts, results, rules, None, None)
-    assert analysis is not None
-    return Objects(analysis, CONCERNS)
+    sources = {path: Source(text, ast.parse(text)) for path, text in texts.items()}
+    return Objects(Analysis(Project(sources), rules).run(), CONCERNS)
 
 
 def reasons(rules: Rules, body: str, **others: str) -> list[str]:

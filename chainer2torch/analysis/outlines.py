@@ -1,0 +1,123 @@
+"""What the rest of a project has to know of a file before it is analysed: its imports, and a few of its words.
+
+An outline is plain data that follows from the text of its file alone, so it can be kept from one run to the next.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Any
+
+from chainer2torch.analysis.eras import doubted, signs
+from chainer2torch.analysis.libraries import HELPERS
+from chainer2torch.analysis.source import Source, nodes_of
+
+# with these a file imports what is computed at run time
+_DYNAMIC = ("importlib", "__import__", "load_source", "runpy")
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """An import statement: ``import names`` (``level`` is None), or ``from module import names``.
+
+    ``line`` is its last line where it stands in the head of the file, else 0.
+    """
+
+    names: tuple[str, ...]
+    module: str = ""
+    level: int | None = None
+    line: int = 0
+
+    def dotted(self) -> list[str]:
+        """The names of what it may run: modules, and what is taken from them."""
+        if self.level is None:
+            return list(self.names)
+        taken = [f"{self.module}.{name}" if self.module else name for name in self.names]
+        return [name for one in taken for name in (self.module, one)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outline:
+    """The imports of a file in the order of ``Source.nodes``, and what its words say of it."""
+
+    imports: tuple[Statement, ...] = ()
+    dynamic: bool = False  # it imports what a computed name says
+    changes_path: bool = False  # it changes where Python looks for modules
+    is_script: bool = False  # it is made to be run
+    own_protocol: bool = False  # a class says itself what is saved of it
+    signs: tuple[bool, bool] = (False, False)  # words of version 1 of Chainer, and of later ones
+    doubted: bool = False  # an earlier run was in doubt about the version
+
+    def plain(self) -> list[Any]:
+        """The outline as JSON can hold it."""
+        return [
+            [[list(s.names), s.module, s.level, s.line] for s in self.imports],
+            *(getattr(self, field.name) for field in dataclasses.fields(self)[1:]),
+        ]
+
+    @classmethod
+    def of_plain(cls, plain: list[Any]) -> Outline:
+        """The outline that ``plain`` gave."""
+        imports, dynamic, path, script, protocol, said, in_doubt = plain
+        one, later = said
+        return cls(
+            tuple(Statement(tuple(names), module, level, line) for names, module, level, line in imports),
+            bool(dynamic),
+            bool(path),
+            bool(script),
+            bool(protocol),
+            (bool(one), bool(later)),
+            bool(in_doubt),
+        )
+
+
+def outline_of(source: Source) -> Outline:
+    """The outline of a file."""
+    head = _head(source)
+    return Outline(
+        tuple(
+            Statement(
+                tuple(alias.name for alias in node.names),
+                (node.module or "") if isinstance(node, ast.ImportFrom) else "",
+                node.level if isinstance(node, ast.ImportFrom) else None,
+                (node.end_lineno or node.lineno) if node in head else 0,
+            )
+            for node in source.of(ast.Import, ast.ImportFrom)
+        ),
+        dynamic=any(word in source.text for word in _DYNAMIC),
+        changes_path="sys.path" in source.text,
+        is_script="__main__" in source.text,
+        own_protocol=any(node.name == "serialize" for node in source.of(ast.FunctionDef, ast.AsyncFunctionDef)),
+        signs=signs(source),
+        doubted=doubted(source),
+    )
+
+
+def _head(source: Source) -> set[ast.AST]:
+    """The import statements of the head: it ends where something needs Chainer, and so perhaps the helpers.
+
+    What stands in functions and blocks runs behind it, or may not run at all.
+    """
+    chainer = _names_of_chainer(source)
+    head: set[ast.AST] = set()
+    for node in source.tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            head.add(node)
+        elif any(isinstance(part, ast.Name) and part.id in chainer for part in nodes_of(node)):
+            break
+    return head
+
+
+def _names_of_chainer(source: Source) -> set[str]:
+    """The names that a file takes from Chainer and what is built on it, or from helpers."""
+    found: set[str] = set()
+    for node in source.of(ast.Import, ast.ImportFrom):
+        for alias in node.names:
+            module = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+            if module.startswith(("chainer", "cupy")) or HELPERS in module:
+                found.add(alias.asname or alias.name.split(".")[0])
+    return found
+
+
+__all__ = ["Outline", "Statement", "outline_of"]

@@ -1,0 +1,158 @@
+"""Where an import statement finds a file of the project, by the rules of Python's import system."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import posixpath
+from collections.abc import Mapping
+from typing import Protocol
+
+from chainer2torch.analysis.eras import eras_of
+from chainer2torch.analysis.helper_homes import HelperHome, HelperHomes
+from chainer2torch.analysis.outlines import Outline
+
+_LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
+
+
+class Importer(Protocol):
+    """A file, as far as it matters here: where it lies."""
+
+    @property
+    def path(self) -> str:
+        """Its path from the top of the tree."""
+
+    @property
+    def directory(self) -> str:
+        """Its folder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FileInfo:
+    """One source file of a project."""
+
+    path: str
+    outline: Outline
+
+    @property
+    def directory(self) -> str:
+        """The folder of the file, '' for the top of the tree."""
+        return posixpath.dirname(self.path)
+
+
+class Places:
+    """All files of one project, with their outlines."""
+
+    def __init__(self, outlines: Mapping[str, Outline], pinned: int | None = None):
+        self.files = {path: FileInfo(path, outline) for path, outline in outlines.items()}
+        self._pinned = pinned  # the major version of Chainer that its requirements ask for
+        self._folders = {posixpath.dirname(path) for path in self.files}
+        for folder in list(self._folders):
+            while folder:
+                folder = posixpath.dirname(folder)
+                self._folders.add(folder)
+        # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
+        self.import_folders: dict[str, set[str]] = {}
+        # the top-level packages that a file imports, as folders, by the file
+        self.packages_of: dict[str, set[str]] = {}
+
+    @functools.cached_property
+    def eras(self) -> dict[str, int | None]:
+        """For which version of Chainer each file was written: 1, 2 (or later) or None."""
+        signs = {path: file.outline.signs for path, file in self.files.items()}
+        return eras_of(signs, {path for path, file in self.files.items() if file.outline.doubted}, self._pinned)
+
+    def is_package(self, folder: str) -> bool:
+        """Whether the folder has an ``__init__.py`` in this project."""
+        return _init_of(folder) in self.files
+
+    def package_root(self, folder: str) -> str:
+        """The first folder above that is not a package: where absolute imports of a package start."""
+        while folder and self.is_package(folder):
+            folder = posixpath.dirname(folder)
+        return folder
+
+    def import_root(self, path: str) -> str:
+        """The folder in which the helpers of ``path`` belong, so that ``import chainer_compat`` finds them."""
+        if path.endswith(".ipynb"):  # a notebook runs in its own folder, whatever package that is
+            return posixpath.dirname(path)
+        own = self.package_root(posixpath.dirname(path))
+        # A folder without __init__.py that a script imports as `models.net` has the script's folder as its root.
+        outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
+        return min(outer, key=len) if outer else own
+
+    def helper_home(self, path: str) -> HelperHome:
+        """Where the helpers of a file lie, and how it imports them."""
+        return self._homes.of(path)
+
+    @functools.cached_property
+    def _homes(self) -> HelperHomes:
+        return HelperHomes(self)
+
+    def find(self, dotted: str, importer: Importer) -> FileInfo | str | None:
+        """The file (or the folder of a namespace package) that an absolute import finds; None: not ours."""
+        return self.find_with_root(dotted, importer)[0]
+
+    def find_with_root(self, dotted: str, importer: Importer) -> tuple[FileInfo | str | None, str]:
+        """The file that an absolute import finds, and the folder from which it is found."""
+        first = dotted.split(".")[0]
+        for root in self._roots(importer):
+            found = self._at(root, dotted)
+            # A plain folder called `chainer` or `numpy` does not hide the library of that name, whatever it holds.
+            if found is not None and not (first in _LIBRARIES and isinstance(self._at(root, first), str)):
+                if isinstance(found, FileInfo):
+                    self.import_folders.setdefault(found.path, set()).add(root)
+                    top = posixpath.join(root, first)
+                    if self.is_package(top):
+                        self.packages_of.setdefault(importer.path, set()).add(top)
+                return found, root
+        return None, ""
+
+    def find_relative(self, level: int, dotted: str, importer: Importer) -> FileInfo | str | None:
+        """The file that ``from ..x import`` finds."""
+        folder = importer.directory
+        for _ in range(level - 1):
+            folder = posixpath.dirname(folder)
+        return self._at(folder, dotted) if dotted else self._package(folder)
+
+    def submodule(self, parent: Importer | str, name: str) -> FileInfo | str | None:
+        """A file below a package or namespace folder."""
+        if not isinstance(parent, str):
+            if posixpath.basename(parent.path) != "__init__.py":
+                return None
+            parent = parent.directory
+        return self._at(parent, name)
+
+    def _roots(self, importer: Importer) -> list[str]:
+        found = self._roots_of.get(importer.path)
+        if found is None:
+            folder = importer.directory
+            roots = [self.package_root(folder)]
+            if not self.is_package(folder) or importer.path.endswith(".ipynb"):
+                roots.append(folder)
+            while folder:
+                folder = posixpath.dirname(folder)
+                roots.append(folder)
+            found = self._roots_of[importer.path] = list(dict.fromkeys(roots))
+        return found
+
+    @functools.cached_property
+    def _roots_of(self) -> dict[str, list[str]]:
+        return {}
+
+    def _at(self, root: str, dotted: str) -> FileInfo | str | None:
+        base = f"{root}/{dotted.replace('.', '/')}" if root else dotted.replace(".", "/")
+        return self.files.get(base + ".py") or self._package(base)
+
+    def _package(self, folder: str) -> FileInfo | str | None:
+        init = self.files.get(_init_of(folder))
+        if init is not None:
+            return init
+        return folder if folder in self._folders else None
+
+
+def _init_of(folder: str) -> str:
+    return f"{folder}/__init__.py" if folder else "__init__.py"
+
+
+__all__ = ["FileInfo", "Importer", "Places"]
