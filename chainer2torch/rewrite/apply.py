@@ -36,7 +36,9 @@ from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
 from chainer2torch.rewrite.suite_lines import (
+    apart,
     comments_above,
+    has_block,
     is_marker_of,
     is_pass,
     keep_comments,
@@ -175,10 +177,21 @@ class _Rewriter:
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             self.in_class = outside
+        if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) and has_block(changes.get("body", ())):
+            return self._apart(node, changes["body"])
         updated = node.with_changes(**changes) if changes else node
         if changes and isinstance(node, cst.FormattedString):
             updated = self._in_braces(node, updated)
         return self._leave(node, updated)
+
+    def _apart(self, node: Any, body: list[Any]) -> Any:
+        lines = apart(node, body)
+        if isinstance(node, cst.SimpleStatementSuite):
+            return cst.IndentedBlock(lines)
+        start = self.located.statements.get(node)
+        edits = self.statements[start] if start is not None else []
+        comments = [edit for edit in edits if isinstance(edit, Comment)]
+        return mark_each(lines, comments, edits) if comments else lines
 
     def _in_braces(self, original: cst.FormattedString, updated: cst.FormattedString) -> cst.FormattedString:
         """An f-string, as it was where what its edits need cannot stand inside of one."""
@@ -252,12 +265,13 @@ class _Rewriter:
             elif isinstance(edit, ReplaceImport):
                 small = import_edits.replaced_small(node, edit.aliases, edit.statements)
             elif isinstance(edit, ReplaceStatement):
+                lines = [line for line in self._code(edit, edit.template, edit.training) if hasattr(line, "body")]
                 small = [
                     part
-                    for line in self._code(edit, edit.template, edit.training)
-                    for part in getattr(line, "body", ())
+                    for line in lines
+                    for part in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
                 ] or small
-        if small and small[-1] is not node:
+        if small and small[-1] is not node and isinstance(small[-1], cst.BaseSmallStatement):
             small[-1] = small[-1].with_changes(semicolon=node.semicolon)
         return small
 

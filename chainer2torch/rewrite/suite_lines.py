@@ -25,6 +25,25 @@ def line_of(original: Any, node: Any) -> list[Any]:
     return [node]
 
 
+def has_block(body: Sequence[Any]) -> bool:
+    """Whether a statement of a line has become a block, which cannot share its line."""
+    return any(isinstance(part, cst.BaseCompoundStatement) for part in body)
+
+
+def apart(line: Any, body: Sequence[Any]) -> list[Any]:
+    """The statements that a line, or what stands behind a colon, has become, each on its own."""
+    above = [*getattr(line, "leading_lines", ())]
+    if line.trailing_whitespace.comment is not None:
+        above.append(cst.EmptyLine(comment=line.trailing_whitespace.comment))
+    lines: list[Any] = [
+        part
+        if isinstance(part, cst.BaseCompoundStatement)
+        else cst.SimpleStatementLine([part.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+        for part in body
+    ]
+    return [lines[0].with_changes(leading_lines=[*above, *lines[0].leading_lines]), *lines[1:]]
+
+
 def without_self_assignments(original: Any, node: Any) -> Any:
     """A line without what has become ``x = x``: of ``x = Variable(x)`` nothing is left to do.
 
@@ -51,7 +70,7 @@ def comments_above(node: Any) -> list[cst.EmptyLine]:
 def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:
     """Markers above the statement; where it has become several, each above the one with the code that it is about."""
     split = [e for e in edits if isinstance(e, ReplaceStatement)]
-    parts = split[0].template.splitlines() if len(split) == 1 else []
+    parts = _statements(split[0].template) if len(split) == 1 else []
     if len(parts) != len(lines) or len(parts) < 2:
         return _mark(lines, [c.text for c in comments])
     of_line: dict[int, list[str]] = {}
@@ -60,6 +79,17 @@ def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[Sta
     for i in sorted(of_line):
         lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
     return lines
+
+
+def _statements(template: str) -> list[str]:
+    """The texts of the statements of a template: a line that is indented belongs to the one above."""
+    found: list[str] = []
+    for line in template.splitlines():
+        if found and line[:1].isspace():
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
 
 
 def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
@@ -80,6 +81,14 @@ def _library_link_keeps(context: Context, name: str) -> bool:
     return any(context.rules.is_subclass(name, base) for base in _KEEPING)
 
 
+def _is_plain_layer(context: Context, cls: ClassInfo, target: ast.Attribute) -> bool:
+    """Whether a layer of torch.nn is stored, which keeps nothing of what it computes."""
+    parent = cls.module.source.parents.get(target)
+    value = parent.value if isinstance(parent, ast.Assign) else None
+    callee = context.analysis.kind(value.func) if isinstance(value, ast.Call) else None
+    return isinstance(callee, Ref) and re.fullmatch(r"torch\.nn\.[A-Z]\w*", callee.name) is not None
+
+
 def _class_keeps(context: Context, cls: ClassInfo, seen: set[ClassInfo]) -> bool:
     """What methods store in it, and what it holds."""
     made = cls.methods.get("__init__")
@@ -89,6 +98,7 @@ def _class_keeps(context: Context, cls: ClassInfo, seen: set[ClassInfo]) -> bool
                 isinstance(node, ast.Attribute)
                 and isinstance(node.ctx, ast.Store)
                 and method is not made
+                and not _is_plain_layer(context, cls, node)
                 and any(may_hold_graph(k) for k in options(context.analysis.kind(node)))
             ):
                 return True

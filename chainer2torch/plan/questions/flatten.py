@@ -8,6 +8,7 @@ from collections.abc import Callable
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Tensor, options
 from chainer2torch.plan.context import Context
+from chainer2torch.rules.signature import BindError
 
 _LINEAR = "chainer.links.Linear"
 
@@ -30,8 +31,18 @@ def flattens(context: Context, site: int) -> bool:
         return False
     if not any(isinstance(k, Inst) and k.cls == _LINEAR for k in made) or site in analysis.called_inside:
         return False
+    if maker is not None and not _fits(context, maker):  # it stays Chainer's, which flattens by itself
+        return False
     may: Callable[[Analysis, ast.Call, int], bool] = _may_flatten_native if native else _may_flatten
     return all(may(analysis, call, site) for call in analysis.layer_calls.get(site, ()))
+
+
+def _fits(context: Context, maker: ast.Call) -> bool:
+    signature = context.rules.rows[_LINEAR].signature
+    try:
+        return signature is None or signature.bind(maker.args, maker.keywords) is not None
+    except BindError:
+        return False
 
 
 def flattened_axes(context: Context, call: ast.Call) -> int | None:
