@@ -143,9 +143,10 @@ def keep_comments(original: Any, updated: Any) -> Any:
 
 def missing_comments(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]) -> list[cst.EmptyLine]:
     """The comments of ``before`` that ``after`` has not, each on a line of its own."""
-    left = [c.value for node in after for c in _comments(node)]
+    comments = [c for node in before for c in _comments(node)]
+    left = [c.value for node in after for c in _comments(node)] if comments else []
     missing = []
-    for comment in (c for node in before for c in _comments(node)):
+    for comment in comments:
         if comment.value in left:
             left.remove(comment.value)
         else:

@@ -66,6 +66,7 @@ def build(
     return (module if said is None else module.trimmed(wanted, said)).render(wanted)
 
 
+@functools.lru_cache(maxsize=8)
 def helper_names(folder: Path | None = None, *, style: str = "faithful") -> frozenset[str]:
     """All public helpers that ``build`` knows."""
     replaced = {FAITHFUL + name for name in SHORT_FORMS}  # nothing that is written today names them

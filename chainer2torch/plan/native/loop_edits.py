@@ -34,7 +34,7 @@ def run(context: Context) -> Decisions:
     with decisions.group(_REASON):
         for uses in objects.uses.values():
             inst = uses[0].inst
-            if objects.concern(inst) is CONCERN and inst.site:
+            if objects.concern(inst) is CONCERN and inst.site and objects.is_in(inst, context.module):
                 iterator = light_form(objects, inst) if objects.reason(inst) else form_of(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
@@ -22,6 +23,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import flows, imports
 from chainer2torch.plan.options import Options
 
+Answer = TypeVar("Answer")
 Key: TypeAlias = int | tuple[str, int]
 """A construction site; for objects whose site is not known the name of their concern, and a group of files."""
 _UNKNOWN_SITE = "made at a place that is not known"
@@ -36,18 +38,18 @@ class Use:
     inst: Inst
     context: Context
 
-    @property
+    @functools.cached_property
     def parent(self) -> ast.AST:
         """What the expression stands in."""
         return self.context.source.parents[self.node]
 
-    @property
+    @functools.cached_property
     def member(self) -> str:
         """The name in ``object.name``; "" where the object is used otherwise."""
         parent = self.parent
         return parent.attr if isinstance(parent, ast.Attribute) else ""
 
-    @property
+    @functools.cached_property
     def call(self) -> ast.Call | None:
         """The call in ``object.name(...)``."""
         outer = self.context.source.parents.get(self.parent)
@@ -85,6 +87,7 @@ class Objects:
         self.forms: dict[Inst, object] = {}  # what a concern has found out about an object
         self.light_forms: dict[Inst, object] = {}  # what becomes of it where it is not native with those that take it
         self._parents: dict[Key, Key] = {}
+        self._answers: dict[Callable[..., Any], Any] = {}
         self._concerns: dict[object, Concern | None] = {}
         self._contexts: dict[ModuleInfo, Context] = {}
         self._files = imports.groups(analysis.project)
@@ -95,6 +98,13 @@ class Objects:
         self._judge()
 
     # -- asking ----------------------------------------------------------------------------------------------------
+
+    def once(self, question: Callable[[Objects], Answer]) -> Answer:
+        """The answer to a question about all objects. It is worked out once, however many files ask; after judging."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        answer: Answer = self._answers[question]
+        return answer
 
     def context(self, module: ModuleInfo) -> Context:
         """What may be asked about a file of the project."""
@@ -148,6 +158,14 @@ class Objects:
     def uses_of(self, inst: Inst) -> list[Use]:
         """All uses of an object, in the order of the files and of the places in them."""
         return self.uses.get(inst.site, []) if inst.site else []
+
+    def uses_in(self, module: ModuleInfo) -> list[Use]:
+        """All uses in a file."""
+        return self.once(_by_module).get(module, [])
+
+    def is_in(self, inst: Inst, module: ModuleInfo) -> bool:
+        """Whether a file makes or uses an object."""
+        return inst.site in self.once(_sites_in).get(module, ())
 
     def unknown_sites(self) -> list[Use]:
         """The uses of objects whose site is not known, such as ``updater.get_optimizer('main')``."""
@@ -327,6 +345,26 @@ class Objects:
                 self.meet(own, key)
                 reasons.append(reason)
         return next(filter(None, reasons), "")
+
+
+def _by_module(objects: Objects) -> dict[ModuleInfo, list[Use]]:
+    found: dict[ModuleInfo, list[Use]] = {}
+    for uses in objects.uses.values():
+        for use in uses:
+            found.setdefault(use.context.module, []).append(use)
+    return found
+
+
+def _sites_in(objects: Objects) -> dict[ModuleInfo, set[int]]:
+    found: dict[ModuleInfo, set[int]] = {}
+    for key, uses in objects.uses.items():
+        if isinstance(key, int):
+            modules = {use.context.module for use in uses}
+            maker = objects.analysis.makers.get(key)
+            made = objects.analysis.module_of(maker) if maker is not None else None
+            for module in modules | ({made} if made is not None else set()):
+                found.setdefault(module, set()).add(key)
+    return found
 
 
 def _is_test(parent: ast.AST, node: ast.expr) -> bool:

@@ -40,7 +40,9 @@ def run(context: Context) -> Decisions:
     """The decisions for all optimizers of the file that become native."""
     decisions = Decisions(context)
     objects = native_objects(context)
-    for family in _families(objects, context):
+    for family in objects.once(_families):
+        if not any(objects.is_in(inst, context.module) for inst in family):
+            continue
         with decisions.group(_REASON):
             _Writer(context, objects, decisions, family).write()
     handed = [use for use in objects.unknown_sites() if objects.concern(use.inst) is CONCERN]
@@ -48,8 +50,8 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
-def _families(objects: Objects, context: Context) -> list[list[Inst]]:
-    """The native optimizers that a file uses; those that share a ``setup`` (one of several is made) stand together."""
+def _families(objects: Objects) -> list[list[Inst]]:
+    """The native optimizers; those that share a ``setup`` (one of several is made) stand together."""
     by_setup: dict[ast.Call, list[Inst]] = {}
     for uses in objects.uses.values():
         inst = uses[0].inst
@@ -57,14 +59,7 @@ def _families(objects: Objects, context: Context) -> list[list[Inst]]:
             found = placement(objects, inst)
             assert isinstance(found, Placement)
             by_setup.setdefault(found.setup, []).append(inst)
-    return [family for family in by_setup.values() if any(_is_in(objects, inst, context) for inst in family)]
-
-
-def _is_in(objects: Objects, inst: Inst, context: Context) -> bool:
-    """Whether a file makes or uses an optimizer."""
-    if objects.analysis.makers[inst.site] in context.source.parents:
-        return True
-    return any(use.context.module is context.module for use in objects.uses_of(inst))
+    return list(by_setup.values())
 
 
 class _Writer:

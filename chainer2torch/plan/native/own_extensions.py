@@ -60,7 +60,7 @@ def _knows_its_trainer(objects: Objects, info: FuncInfo, bound: bool) -> bool:
 
 def emit(objects: Objects, context: Context, decisions: Decisions) -> None:
     """The decorators and bases of this file whose extensions a native Trainer gets."""
-    extended = list(_extended(objects))
+    extended = objects.once(_extended)
     for node in context.source.of(ast.FunctionDef):
         info = context.analysis.functions.get(node)
         decorator = _decorator(info) if info is not None else None

@@ -95,7 +95,7 @@ def run(context: Context) -> Decisions:
     own_extensions.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
-    for use in _uses(objects, context):
+    for use in objects.uses_in(context.module):
         if objects.reason_at(use) == "":
             _used(objects, context, decisions, use)
         else:
@@ -106,10 +106,6 @@ def run(context: Context) -> Decisions:
     if group is not None:
         manager_edits.emit(context, decisions, group)
     return decisions
-
-
-def _uses(objects: Objects, context: Context) -> list[Use]:
-    return [use for uses in objects.uses.values() for use in uses if use.context.module is context.module]
 
 
 def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
