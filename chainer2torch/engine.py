@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import functools
 import gc
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -180,20 +181,26 @@ class _Work:
             self.memory.put(self._key(paths), {path: plain(result) for path, result in results.items()})
         return results
 
-    def _key(self, paths: list[str]) -> str:
-        """All that the results of a part are decided from, the tool itself and its rules excepted."""
-        whole = self.whole
+    @functools.cached_property
+    def _around(self) -> str:
+        """What the results of all parts are decided from: the choices, and where imports lead."""
         return key(
             "part",
             dataclasses.asdict(self.options) | {"only": sorted(self.options.only)},
             self.rewrite,
             self.packs,
-            # where imports lead
-            list(whole.files),
-            sorted((path, sorted(found)) for path, found in whole.import_folders.items()),
-            sorted((path, sorted(found)) for path, found in whole.packages_of.items()),
+            list(self.whole.files),
+            sorted((path, sorted(found)) for path, found in self.whole.import_folders.items()),
+            sorted((path, sorted(found)) for path, found in self.whole.packages_of.items()),
+        )
+
+    def _key(self, paths: list[str]) -> str:
+        """All that the results of a part are decided from, the tool itself and its rules excepted."""
+        homes = {path: self.whole.helper_home(path) for path in paths}
+        return key(
+            self._around,
             [
-                [path, self.files.digest(path), whole.eras[path], dataclasses.astuple(whole.helper_home(path))]
+                [path, self.files.digest(path), self.whole.eras[path], list(vars(homes[path]).values())]
                 for path in paths
             ],
         )

@@ -74,11 +74,23 @@ def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[Sta
     if len(parts) != len(lines) or len(parts) < 2:
         return _mark(lines, [c.text for c in comments])
     of_line: dict[int, list[str]] = {}
+    said: set[str] = set()
+    looped = len(parts) < len(split[0].template.splitlines())
     for comment in comments:
-        of_line.setdefault(_part_with(comment, parts, split[0]), []).append(comment.text)
+        at = _part_with(comment, parts, split[0])
+        # of layers that are alike the first says it, and whatever is left as it was
+        if not looped or comment.text not in said or _names(lines[at], comment.text.split(": ")[1]):
+            of_line.setdefault(at, []).append(comment.text)
+        said.add(comment.text)
     for i in sorted(of_line):
         lines[i : i + 1] = _mark(lines[i : i + 1], of_line[i])
     return lines
+
+
+def _names(line: Any, symbol: str) -> bool:
+    """Whether a line still has the last name of a symbol."""
+    last = re.escape(symbol.rpartition(".")[2])
+    return re.search(rf"\b{last}\b", cst.Module([]).code_for_node(line)) is not None
 
 
 def _statements(template: str) -> list[str]:
