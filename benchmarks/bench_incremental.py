@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=50)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        tree, cache = Path(folder, "tree"), ["--cache-dir", str(Path(folder, "cache"))]
+        tree = Path(folder, "tree")
         if args.tree is not None:
             shutil.copytree(args.tree, tree, ignore=shutil.ignore_patterns(".git"))
         else:
@@ -53,6 +53,7 @@ def main() -> None:
         print("| command | first, s | unchanged, s | one file changed, s |\n|---|---|---|---|")
         for command in COMMANDS:
             changed.write_bytes(text)
+            cache = ["--cache-dir", str(Path(folder, command[0]))]
             first = run(command, tree, cache)
             same = run(command, tree, cache)
             changed.write_bytes(text + b"\n\nimport chainer.functions as F_\nprint(F_.relu)\n")

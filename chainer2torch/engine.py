@@ -284,13 +284,13 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     context = ledger.context
     module, analysis = context.module, context.analysis
     result = FileResult(module.path, text, text, root=analysis.project.helper_home(module.path).folder)
-    result.reads = frozenset(other.path for other in imported_by(analysis.project, module))
+    result.imports = frozenset(other.path for other in imported_by(analysis.project, module))
     if context.choices.kinds:
         result.kinds = list(kinds_of(analysis, module))
     nodes = context.source.nodes
     if taken is not None:
         nodes = _rewrite(ledger, taken, result)
-    result.imports, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
+    result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.mentions = mentions(context, ledger.sites)

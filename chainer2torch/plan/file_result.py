@@ -25,9 +25,9 @@ class FileResult:
     kinds: list[str] = dataclasses.field(default_factory=list)
     mentions: list[Mention] = dataclasses.field(default_factory=list)
     kept: list[Site] = dataclasses.field(default_factory=list)  # what another stage migrates
-    imports: frozenset[str] | None = None  # the top-level modules that the new text imports; None: not looked for
+    imports: frozenset[str] = frozenset()  # the project's files that it imports
+    modules: frozenset[str] | None = None  # the top-level modules that the new text imports; None: not looked for
     uses: frozenset[str] = frozenset()  # the helpers that it takes, also those of an earlier run
-    reads: frozenset[str] = frozenset()  # the project's files that it imports
     python2: bool = False  # the file was Python 2, and was converted first
 
     @property
@@ -36,7 +36,7 @@ class FileResult:
         return self.code != self.source
 
 
-_SETS = ("helpers", "imports", "uses", "reads")
+_SETS = ("helpers", "imports", "modules", "uses")
 _KEPT = ("root", "left", "error", "kinds")
 
 

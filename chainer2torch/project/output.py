@@ -149,7 +149,7 @@ def _loaded_from(tree: Tree, folder: str) -> set[str]:
     todo = list(found)
     while todo:
         result = tree.results.get(todo.pop())
-        new = result.reads - found if result is not None else set()
+        new = result.imports - found if result is not None else set()
         found |= new
         todo += new
     return found

@@ -43,9 +43,9 @@ class ResultLike(Protocol):
     defect: bool
     kinds: list[str]
     python2: bool
-    imports: frozenset[str] | None
+    imports: frozenset[str]
+    modules: frozenset[str] | None
     uses: frozenset[str]
-    reads: frozenset[str]
 
     @property
     def changed(self) -> bool: ...

@@ -18,8 +18,8 @@ class Result:
     mentions: tuple = ()
     kept: tuple = ()
     python2: bool = False
-    imports: frozenset | None = None
-    reads: frozenset = frozenset()
+    imports: frozenset = frozenset()
+    modules: frozenset | None = None
 
     @property
     def changed(self):

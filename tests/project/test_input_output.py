@@ -607,7 +607,7 @@ def test_a_folder_in_another_one_has_its_own_helpers_and_those_of_what_it_import
                     code=result.code + "# new\n",
                     helpers=frozenset([helpers[path]] if path in helpers else ()),
                     root="data" if path.startswith("data") else "",
-                    reads=frozenset(["top.py"] if path == "data/script.py" else ()),
+                    imports=frozenset(["top.py"] if path == "data/script.py" else ()),
                 )
                 for path, result in super().__call__(texts).items()
             }

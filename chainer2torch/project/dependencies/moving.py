@@ -166,10 +166,10 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
             continue
         if compat_file.is_helper_module(name, result.code):
             continue  # what it has to hold is told by those who use it
-        if result.imports is None:  # it was not analysed
+        if result.modules is None:  # it was not analysed
             found, used = _imports(result.code), compat_file.names_used(result.code, tree.style)
         else:
-            found, used = result.imports, result.uses
+            found, used = result.modules, result.uses
         imports |= found
         helpers |= used | (result.helpers if rewrite else set())
         kept = kept or any(True for _ in result.kept)
