@@ -30,13 +30,12 @@ class Evaluator(extensions.Evaluator):
         target: Any,
         converter: Any = collate_to,
         device: Any = None,
-        eval_hook: Any = None,  # where: eval_hook
+        eval_hook: Any = None,
         eval_func: Any = None,
     ):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         targets = target if isinstance(target, dict) else {"main": target}
-        super().__init__(iterators, targets, eval_func=eval_func)
-        self.eval_hook = eval_hook  # where: eval_hook
+        super().__init__(iterators, targets, eval_hook, eval_func)
         self.converter = converter
         self.device = None if device is None else get_device(device)
 
@@ -53,7 +52,7 @@ class Evaluator(extensions.Evaluator):
 
     def evaluate(self) -> Any:
         iterator, summary = self._iterators["main"], reporting.DictSummary()
-        if self.eval_hook:  # where: eval_hook
+        if self.eval_hook:
             self.eval_hook(self)
         if hasattr(iterator, "reset"):
             iterator.reset()

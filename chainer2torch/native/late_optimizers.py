@@ -63,9 +63,9 @@ class LateOptimizer(torch.optim.Optimizer):
     def __init__(self, **options: Any):
         start: Any = [{"params": [], "t": 0, "epoch": 0}]
         super().__init__(start, **options)
-        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}  # where: add_hook
+        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}  # where: add_hook, call_hooks, remove_hook
         self.register_step_pre_hook(_before_step)
-        self.register_step_post_hook(_after_step)  # where: add_hook, freeze
+        self.register_step_post_hook(_after_step)  # where: add_hook, call_hooks, remove_hook, freeze
 
     def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, save, multiprocessing, Process
         return vars(self)
@@ -83,7 +83,7 @@ class LateOptimizer(torch.optim.Optimizer):
             vars(param).pop("is_frozen", None)  # where: freeze
             vars(param).pop("update_hooks", None)  # where: hook_parameter
         self.state.clear()
-        self.hooks.clear()  # where: add_hook
+        self.hooks.clear()  # where: add_hook, call_hooks, remove_hook
         return self
 
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
@@ -148,7 +148,7 @@ class LateOptimizer(torch.optim.Optimizer):
 @torch.no_grad()
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     fill_missing_gradients(optimizer)
-    optimizer.call_hooks()  # where: add_hook
+    optimizer.call_hooks()  # where: add_hook, call_hooks, remove_hook
     optimizer.t += 1
     for param in optimizer.target.parameters():  # where: hook_parameter
         if param.grad is not None and not hasattr(param, "is_frozen"):
@@ -163,7 +163,7 @@ def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     for param, grad in optimizer.withheld:  # where: freeze
         param.grad = grad
-    optimizer.call_hooks("post")  # where: add_hook
+    optimizer.call_hooks("post")  # where: add_hook, call_hooks, remove_hook
 
 
 def freeze(params: Iterable[Any]) -> None:

@@ -1,7 +1,8 @@
 """Parts of helpers that only some projects need: ``# where: add_hook, remove_hook`` behind a statement or a parameter.
 
 Such a part stays where one of these names is said. The mark stands in the first row of a block, in the last row of a
-statement of several rows, or in the row of a parameter.
+statement of several rows, or in the row of a parameter: the last one only, as an argument by position must not become
+that of another parameter.
 """
 
 from __future__ import annotations

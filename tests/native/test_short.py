@@ -34,7 +34,7 @@ LONGER = {
     "Communicator": (60, 5),
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
-    "Updater": (108, 6),  # a converter, the device that its batches go to, and how a loader is read
+    "Updater": (111, 6),  # a converter, the device that its batches go to, and how a loader is read
     "StandardUpdater": (150, 11),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
@@ -42,8 +42,8 @@ LONGER = {
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 14),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ParallelUpdater": (208, 16),
-    "MultiprocessParallelUpdater": (212, 17),
+    "ParallelUpdater": (210, 16),
+    "MultiprocessParallelUpdater": (214, 17),
     "MultithreadIterator": (65, 2),
     "MultiprocessIterator": (100, 2),
 }
@@ -58,7 +58,7 @@ INTERFACES = {
     "Batches": 41,
     "UpdateRule": 30,
     "SerialIterator": 55,
-    "Updater": 36,
+    "Updater": 39,
     "MultiprocessIterator": 35,
     "ParallelUpdater": 36,
     "MultiprocessParallelUpdater": 42,

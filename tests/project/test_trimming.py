@@ -199,3 +199,14 @@ def test_without_words_all_marked_parts_stay(tmp_path: Path) -> None:
     (tmp_path / "room.py").write_text(MARKED, encoding="utf-8")
     text = compat_file.build(["Base"], tmp_path)
     assert "sum(" in text and "size=3" in text and "hooks=()" in text and "where:" not in text
+
+
+def test_only_the_last_parameters_of_a_helper_are_marked() -> None:
+    """An argument by position would become that of the next parameter."""
+    for room in sorted(compat_file.NATIVE.glob("*.py")):
+        lines = room.read_text(encoding="utf-8").split("\n")
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.arguments):
+                marks = ["# where:" in lines[arg.lineno - 1] for arg in node.args if len(lines) > 1]
+                several = len({arg.lineno for arg in node.args}) == len(node.args) > 1
+                assert not several or marks == sorted(marks), f"{room.name}: {[arg.arg for arg in node.args]}"
