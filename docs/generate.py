@@ -25,7 +25,8 @@ MARKS = "<!-- coverage: made by docs/generate.py -->", "<!-- end of coverage -->
 # what other programs may call
 API = {
     "chainer2torch": ("engine.py", ("migrate_source",)),
-    "chainer2torch.engine": ("engine.py", ("migrate_sources", "FileResult")),
+    "chainer2torch.engine": ("engine.py", ("migrate_sources",)),
+    "chainer2torch.plan.file_result": ("plan/file_result.py", ("FileResult",)),
     "chainer2torch.plan.options": ("plan/options.py", ("Options",)),
     "chainer2torch.verify, models": ("verify/models/verify_models.py", ("verify_models",)),
     "chainer2torch.verify, scripts": ("verify/script/verify_script.py", ("verify_script",)),

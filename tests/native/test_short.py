@@ -20,8 +20,8 @@ LONGER = {
     "WarmupShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
     "StatelessLSTM": (80, 12),
-    "Convolution2D": (62, 8),  # its first values, those of a lazy one as well
-    "DilatedConvolution2D": (75, 9),
+    "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
+    "DilatedConvolution2D": (80, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
     "params": (50, 6),  # the walk, and how a Sequential counts
