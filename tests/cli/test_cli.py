@@ -21,7 +21,7 @@ def run(*arguments, cwd=None, code=None):
         capture_output=True,
         text=True,
         timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "CHAINER2TORCH_CACHE_DIR": ""},
     )
 
 

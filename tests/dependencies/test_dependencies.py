@@ -31,7 +31,7 @@ def run(*arguments, cwd):
         capture_output=True,
         text=True,
         timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "CHAINER2TORCH_CACHE_DIR": ""},
     )
 
 

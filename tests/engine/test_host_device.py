@@ -33,7 +33,8 @@ def test_how_chainer_computes_is_no_matter_to_torch():
     result = _migrated(["with chainer.using_config('use_static_graph', False):", "    print(x)"])
     assert "import contextlib" in result.code and "with contextlib.nullcontext():" in result.code
     result = _migrated(["with chainer.using_config('compute_mode', 'cudnn_fast'):", "    print(x)"])
-    assert [site.state for site in result.sites] == ["manual"]
+    assert [site.state for site in result.sites] == ["exact"]
+    assert "with contextlib.nullcontext():" in result.code
 
 
 def test_a_table_of_many_classes():

@@ -11,7 +11,8 @@ import numpy as np
 from chainer2torch.verify.worker import chainer_double
 from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.outcome import PASSED
-from tests.support import model_batch, synthetic_data
+from chainer2torch.verify.script import synthetic_data
+from tests.support import model_batch
 
 HERE = Path(__file__).resolve().parents[2]
 

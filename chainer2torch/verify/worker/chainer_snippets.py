@@ -76,12 +76,26 @@ def config(case, defaults):
         if not hasattr(chainer, "using_config"):  # version 1: modes are arguments
             yield orders
             return
+        stack.callback(_settings_again())
         if case.get("unchecked"):
             stack.enter_context(chainer.using_config("type_check", False))
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))
         if hasattr(chainer.config, "dtype"):
             stack.enter_context(chainer.using_config("dtype", numpy.dtype(case["dtype"])))
         yield orders
+
+
+def _settings_again():
+    """What puts Chainer's settings back: an example may change one of them, and the next one must not find that."""
+    places = [vars(chainer.global_config), vars(chainer.config._local)]
+    saved = [dict(place) for place in places]
+
+    def again():
+        for place, values in zip(places, saved):
+            place.clear()
+            place.update(values)
+
+    return again
 
 
 def execute(case):

@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -74,10 +74,23 @@ def config(case: dict[str, Any]) -> Iterator[batch_order.Orders | None]:
     torch.set_default_dtype(getattr(torch, case["dtype"]))
     try:
         with contextlib.ExitStack() as stack:
+            stack.callback(_settings_again())
             stack.enter_context(compat_module.mode(case.get("mode", "train") == "train"))
             yield stack.enter_context(torch_loaders.in_order(case["seed"])) if case.get("loaders") else None
     finally:
         torch.set_default_dtype(before)
+
+
+def _settings_again() -> Callable[[], None]:
+    """What puts the settings of PyTorch back that an example may change."""
+    cudnn = torch.backends.cudnn
+    saved = cudnn.benchmark, cudnn.deterministic, cudnn.enabled, torch.are_deterministic_algorithms_enabled()
+
+    def again() -> None:
+        cudnn.benchmark, cudnn.deterministic, cudnn.enabled = saved[:3]
+        torch.use_deterministic_algorithms(saved[3])
+
+    return again
 
 
 def execute(case: dict[str, Any]) -> dict[str, Any]:
