@@ -21,13 +21,25 @@ def fixtures(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     if not func.name.startswith("test") and not _is_fixture(interpreter, func.node):
         return {}
     found: dict[str, Kind] = {}
+    given = _parametrized(func.node)
     for parameter in (*func.node.args.args, *func.node.args.kwonlyargs):
-        kind = _made(interpreter, func, parameter.arg)
+        kind = _made(interpreter, func, parameter.arg) if parameter.arg not in given else None
         if kind is not None:
             found[parameter.arg] = kind
             if any(isinstance(k, HostArray) for k in options(kind)):
                 func.host_fed.add(parameter.arg)
     return found
+
+
+def _parametrized(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names in the texts of a test's decorators: ``parametrize('x, y', ...)`` takes the place of fixtures."""
+    texts = [
+        inner.value
+        for decorator in node.decorator_list
+        for inner in ast.walk(decorator)
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+    ]
+    return {name.strip() for text in texts for name in text.split(",")}
 
 
 def _made(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind | None:
