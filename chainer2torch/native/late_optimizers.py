@@ -195,7 +195,7 @@ def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
 class LateSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.SGD."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
+    lr = Setting("lr")
 
     def __init__(self, lr: float = 0.01):
         super().__init__(lr=lr)
@@ -204,8 +204,8 @@ class LateSGD(LateOptimizer, torch.optim.SGD):
 class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.CorrectedMomentumSGD."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
-    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
+    lr = Setting("lr")
+    momentum = Setting("momentum")
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -214,8 +214,8 @@ class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
 class LateMomentumSGD(LateOptimizer, MomentumSGD):
     """Source: chainer.optimizers.MomentumSGD."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
-    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
+    lr = Setting("lr")
+    momentum = Setting("momentum")
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -224,8 +224,8 @@ class LateMomentumSGD(LateOptimizer, MomentumSGD):
 class LateNesterovAG(LateOptimizer, NesterovAG):
     """Source: chainer.optimizers.NesterovAG."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
-    momentum = Setting("momentum")  # where: momentum, hyperparam, setattr, getattr
+    lr = Setting("lr")
+    momentum = Setting("momentum")
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -234,8 +234,8 @@ class LateNesterovAG(LateOptimizer, NesterovAG):
 class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
     """Source: chainer.optimizers.AdaGrad."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
-    eps = Setting("eps")  # where: eps, hyperparam, setattr, getattr
+    lr = Setting("lr")
+    eps = Setting("eps")
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-8):
         super().__init__(lr=lr, eps=eps)
@@ -278,8 +278,8 @@ class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
 class LateSMORMS3(LateOptimizer, SMORMS3):
     """Source: chainer.optimizers.SMORMS3."""
 
-    lr = Setting("lr")  # where: lr, hyperparam, setattr, getattr
-    eps = Setting("eps")  # where: eps, hyperparam, setattr, getattr
+    lr = Setting("lr")
+    eps = Setting("eps")
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-16):
         super().__init__(lr=lr, eps=eps)
@@ -288,9 +288,9 @@ class LateSMORMS3(LateOptimizer, SMORMS3):
 class LateAdam(LateOptimizer, Adam):
     """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
 
-    alpha = Setting("lr")  # where: alpha, hyperparam, setattr, getattr, lr, alpha_t
-    beta1, beta2 = Beta("beta1"), Beta("beta2")  # where: beta1, beta2, hyperparam, setattr, getattr, lr, alpha_t
-    eps = Setting("epsilon")  # where: eps, hyperparam, setattr, getattr
+    alpha = Setting("lr")
+    beta1, beta2 = Beta("beta1"), Beta("beta2")
+    eps = Setting("epsilon")
 
     def __init__(
         self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **options: Any

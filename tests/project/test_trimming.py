@@ -212,3 +212,19 @@ def test_only_the_last_parameters_of_a_helper_are_marked() -> None:
                 marks = ["# where:" in lines[arg.lineno - 1] for arg in node.args if len(lines) > 1]
                 several = len({arg.lineno for arg in node.args}) == len(node.args) > 1
                 assert not several or marks == sorted(marks), f"{room.name}: {[arg.arg for arg in node.args]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [("LateAdam", "alpha beta1 beta2 eps"), ("LateMomentumSGD", "lr momentum")]
+)
+def test_settings_of_optimizers_stay_though_nobody_names_them(name, settings):
+    """Setting one that is gone would change nothing, silently."""
+    text = compat_file.build(frozenset({name}), words(f"{name} setup update"), style="native")
+    kept = {
+        t.id
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Assign)
+        for t in ast.walk(node)
+        if isinstance(t, ast.Name)
+    }  # noqa: E501
+    assert set(settings.split()) <= kept
