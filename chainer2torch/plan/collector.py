@@ -16,6 +16,8 @@ from chainer2torch.plan.site import Site
 from chainer2torch.plan.stages import spelled
 from chainer2torch.rules.table import Row
 
+NO_RULE = "no rule for this name"
+
 
 class Decisions:
     """The decisions of one pass, in the order in which they were made.
@@ -112,6 +114,8 @@ class Decisions:
             state = "close" if state == "exact" else state
             site = dataclasses.replace(site, state=state, difference=difference)
         once = row.next if row is not None and row.once else ""
+        if state == "manual" and message == (row.note if row is not None and row.state == "manual" else NO_RULE):
+            once = f"{code} {symbol}"  # nothing of this place: one answer serves the whole file
         self._into.append(
             Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
         )
@@ -172,7 +176,7 @@ class Decisions:
             self._into.append(Group(members, reason))
 
 
-__all__ = ["Decisions"]
+__all__ = ["NO_RULE", "Decisions"]
 
 
 class _OnCondition:

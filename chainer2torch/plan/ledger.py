@@ -52,7 +52,7 @@ class Ledger:
         self.sites: dict[ast.AST, Site] = {}
         self.kept: dict[ast.AST, Site] = {}  # references that another stage migrates
         self.comments: dict[ast.AST, Comment] = {}  # the markers above sites for a person
-        self._questions: dict[str, ast.AST] = {}  # what is asked once a file, and where
+        self._questions: dict[ast.AST, str] = {}  # the sites whose marker stands once a file for all that ask the same
         self.consumed: set[ast.AST] = set()  # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
         self.removed: set[ast.AST] = set()  # subtrees that disappear with an edit
@@ -154,7 +154,9 @@ class Ledger:
         present = self.sites.get(decision.node)
         if not decision.refines:
             if present is None:
-                self._put(decision.node, site, decision.advice, decision.quiet or self._asked(decision))
+                self._put(decision.node, site, decision.advice, decision.quiet)
+            if decision.once and site.state in ("manual", "review"):
+                self._questions[decision.node] = decision.once
             return
         if present is None or present.state == "manual" or decision.of not in ("", present.symbol):
             return
@@ -172,15 +174,9 @@ class Ledger:
         self.sites[node] = site
         self._tell(node)
         self.comments.pop(node, None)
+        self._questions.pop(node, None)
         if site.state in ("manual", "review") and not quiet:
             self.comments[node] = self._marker(node, site, advice)
-
-    def _asked(self, decision: Decision) -> bool:
-        """Whether an earlier place of the file asks the same."""
-        if not decision.once or decision.site is None or decision.site.state != "review":
-            return False
-        first = self._questions.setdefault(decision.once, decision.node)
-        return first is not decision.node
 
     def _tell(self, node: ast.AST) -> None:
         root = node
@@ -298,8 +294,18 @@ class Ledger:
             itself = isinstance(edit, Remove)  # what removes a statement stands at its start
             return not any(a <= start and end <= b and not (itself and a == start) for a, b in gone)
 
-        found = [*self.edits.values(), *self.wraps.values(), *self.comments.values(), *self._unmarked(), *others]
+        found = [*self.edits.values(), *self.wraps.values(), *self._markers(), *self._unmarked(), *others]
         return [edit for edit in found if lives(edit)]
+
+    def _markers(self) -> Iterator[Comment]:
+        """The comments; what one answer settles is asked at the first of its places in the file."""
+        asked: set[str] = set()
+        for node, comment in sorted(self.comments.items(), key=lambda item: item[1].start):
+            question = self._questions.get(node)
+            if question is None or question not in asked:
+                yield comment
+            if question is not None:
+                asked.add(question)
 
     def _unmarked(self) -> Iterator[Unmark]:
         """The markers of an earlier run over what can be converted by now go."""

@@ -93,3 +93,25 @@ def test_a_module_that_is_asked_for_a_name_at_run_time():
     assert "write a dict of those that may be" in links.code and [s.state for s in links.sites] == ["manual"]
     table = migrate_source(head + "def f(name, x):\n    return {'relu': F.relu, 'tanh': F.tanh}[name](x)\n")
     assert {s.state for s in table.sites} == {"exact"}
+
+
+def test_what_one_answer_settles_is_asked_once_a_file(migrate):
+    """The report names every place; the file asks at the first of them."""
+    head = "import chainer.functions as F\ndef f(x):\n"
+    result = migrate(head + "    y = F.no_such_name(x)\n    return F.no_such_name(y) + F.another_name(y)\n")
+    lines = result.code.splitlines()
+    assert [line.split(":")[1].strip() for line in lines if "TODO" in line] == [
+        "chainer.functions.no_such_name",
+        "chainer.functions.another_name",
+    ]
+    assert "no_such_name: no rule" in lines[lines.index("    y = F.no_such_name(x)") - 1]
+    assert [site.symbol for site in result.sites if site.state == "manual"].count("chainer.functions.no_such_name") == 2
+    assert migrate(result.code).code == result.code
+    resolved = result.code.replace("    y = F.no_such_name(x)\n", "    y = x\n")
+    again = migrate("".join(line for line in resolved.splitlines(keepends=True) if "TODO" not in line)).code
+    assert again.count("no_such_name: no rule") == 1  # what was second is first now
+
+
+def test_questions_that_each_place_answers_for_itself_stand_at_each(migrate):
+    code = migrate("import chainer\ndef f(a, b):\n    a.unchain_backward()\n    b.unchain_backward()\n").code
+    assert code.count("TODO(chainer2torch ") == 2

@@ -9,6 +9,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.keeping import later
+from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.stored import stored
 
 # links and functions have rooms of their own; the members of their classes are the user's more often than Chainer's
@@ -49,6 +50,8 @@ def _owner(context: Context, kind: Kind, name: str) -> str | None:
     if not theirs or any(context.rules.is_subclass(c, e) for c in theirs for e in ELSEWHERE):
         return None
     if any(context.rules.member(c, name) is not None or context.rules.keeps(c, name) for c in theirs):
+        return None
+    if has_own_member(context.analysis, context.rules.canonical(cls) if isinstance(cls, str) else cls, name):
         return None
     if isinstance(cls, str) and _has_subclass_with(context, theirs[0], name):
         return None

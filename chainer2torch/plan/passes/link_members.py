@@ -11,6 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
@@ -211,6 +212,7 @@ def _lost(context: Context, kind: Inst, node: ast.Attribute) -> bool:
         and bool(torch_classes(row))
         and context.rules.member(row.name, node.attr) is None
         and not _is_set(context, node.attr)
+        and not has_own_member(context.analysis, row.name, node.attr)
         and not _is_new_name(context, row.name, node.attr)
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainer2torch.analysis.kinds import Ref, Tensor, Union
-from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.collector import NO_RULE, Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.hard_cases import HARD_CASES
@@ -122,7 +122,7 @@ def _without_row(context: Context, decisions: Decisions, node: ast.expr, name: s
         and parent.args[0] is node
         and context.kind(parent.func) == Ref("builtins.getattr")
     )
-    decisions.mark(node, None, name, "manual", _BY_NAME if asked else "no rule for this name")
+    decisions.mark(node, None, name, "manual", _BY_NAME if asked else NO_RULE)
 
 
 def _object_call(context: Context, decisions: Decisions, node: ast.Call) -> None:

@@ -1,0 +1,59 @@
+"""Members that the project's own classes give to objects known by Chainer's class are no names of Chainer's."""
+
+import pytest
+
+from chainer2torch.engine import migrate_sources
+
+HEAD = "import chainer\nfrom chainer import training\nimport chainer.links as L\n\n\n"
+UPDATER = HEAD + "class GANUpdater(training.StandardUpdater):\n    def sample(self):\n        return 1\n"
+ASKS = "class Show(training.Extension):\n    def __call__(self, trainer):\n        print(trainer.updater.{name}())\n"
+DATASET = (
+    HEAD + "class Pairs(chainer.dataset.DatasetMixin):\n    def __init__(self, pairs, shift=2):\n        {fill}\n\n"
+    "    def __len__(self):\n        return 3\n\n    def get_example(self, i):\n        return self.pairs[i] + self.shift\n"
+)
+FILLS = [
+    "for key, value in locals().items():\n            setattr(self, key, value)",
+    "self.__dict__.update(pairs=pairs, shift=shift)",
+    "vars(self).update(pairs=pairs, shift=shift)",
+    "self.pairs, self.shift = pairs, shift",
+]
+
+
+def _manual(files):
+    results = migrate_sources(files)
+    return {site.symbol for result in results.values() for site in result.sites if site.state == "manual"}
+
+
+def test_a_method_of_a_class_derived_from_it():
+    """``trainer.updater`` is a StandardUpdater for the analysis; here it is one of the project's own."""
+    files = {"updater.py": UPDATER, "show.py": HEAD + ASKS.format(name="sample")}
+    assert not _manual(files)
+
+
+@pytest.mark.parametrize("name", ["sampel", "connect_data"])
+def test_a_member_that_nobody_defines(name):
+    files = {"updater.py": UPDATER, "show.py": HEAD + ASKS.format(name=name)}
+    assert any(symbol.endswith(f".{name}") for symbol in _manual(files))
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_attributes_that_a_class_sets_itself(fill):
+    assert not _manual({"data.py": DATASET.format(fill=fill)})
+
+
+def test_an_attribute_that_no_method_sets():
+    text = DATASET.format(fill="self.pairs = pairs")
+    assert {symbol.rpartition(".")[2] for symbol in _manual({"data.py": text})} == {"shift"}
+
+
+def test_a_layer_of_an_own_class():
+    """A layer that some code replaces by an own one is asked for what that one has."""
+    text = (
+        HEAD
+        + "class Words(L.EmbedID):\n    def mixed(self, x):\n        return self(x)\n\n\n"
+        + "class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+        + "        with self.init_scope():\n            self.embed = L.EmbedID(5, 3)\n\n"
+        + "    def forward(self, x):\n        return self.embed.{name}(x)\n"
+    )
+    assert not _manual({"net.py": text.replace("{name}", "mixed")})
+    assert _manual({"net.py": text.replace("{name}", "mixd")})
