@@ -9,7 +9,8 @@ UPDATER = HEAD + "class GANUpdater(training.StandardUpdater):\n    def sample(se
 ASKS = "class Show(training.Extension):\n    def __call__(self, trainer):\n        print(trainer.updater.{name}())\n"
 DATASET = (
     HEAD + "class Pairs(chainer.dataset.DatasetMixin):\n    def __init__(self, pairs, shift=2):\n        {fill}\n\n"
-    "    def __len__(self):\n        return 3\n\n    def get_example(self, i):\n        return self.pairs[i] + self.shift\n"
+    "    def __len__(self):\n        return 3\n\n"
+    "    def get_example(self, i):\n        return self.pairs[i] + self.shift\n"
 )
 FILLS = [
     "for key, value in locals().items():\n            setattr(self, key, value)",
