@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from chainer2torch.compat.chainercv import boxes, image_transforms, vision_scores
 from chainer2torch.rules.table import load_rules
@@ -25,6 +26,7 @@ from tests.sdists.test_sdists import INDEX, download, python_files
 ROOMS = (boxes, image_transforms, vision_scores)
 BACKENDS = ("cv_resize_backend", "cv_read_image_backend", "cv_rotate_backend")
 OPENCV = {"resize", "scale", "resize_contain"}
+ALPHAS = ("ignore", "blend_with_white", "blend_with_black")
 FOUND, LABELS, SCORES, TRUE, TRUE_LABELS, HARD = ([] for _ in range(6))
 for _image in range(6):
     _rng = np.random.RandomState(_image)
@@ -272,6 +274,25 @@ def test_images_in_files(chainercv, tmp_path):
         image_transforms.write_image(image[:1], str(path))
         same(chainercv.utils.read_label(str(path)), image_transforms.read_label(str(path)), str(i))
         same(chainercv.utils.read_label(str(path), bool), image_transforms.read_label(str(path), bool), str(i))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_images_are_read_as_chainercv_reads_them(chainercv, tmp_path, channels):
+    pixels = np.random.RandomState(0).randint(0, 256, (5, 6, channels), dtype=np.uint8)
+    path = tmp_path / "image.png"
+    Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels).save(path)
+    asked = [
+        (),
+        (np.uint8,),
+        (np.float64, False),
+        *((np.float32, True, way) for way in ALPHAS),
+        (np.uint8, True, ALPHAS[1]),
+    ]
+    for args in asked:
+        theirs, ours = (
+            outcome(f, (str(path), *args)) for f in (chainercv.utils.read_image, image_transforms.read_image)
+        )
+        same(theirs, ours, str(args))
 
 
 def test_every_exact_row_is_compared():

@@ -67,13 +67,13 @@ def test_markers_of_a_constructor_stand_above_their_own_lines():
     source = (
         "import chainer\nimport chainer.links as L\nclass Net(chainer.Chain):\n    def __init__(self):\n"
         "        super(Net, self).__init__(\n            a=L.NoSuch(1),\n            b=L.Linear(3, 4),\n"
-        "            c=L.NoSuch(2),\n        )\n"
+        "            c=L.NoneEither(2),\n        )\n"
     )
     first = migrate_source(source).code
     lines = [line.strip() for line in first.splitlines()]
-    for name in "ac":
+    for name, layer in ("a", "NoSuch"), ("c", "NoneEither"):
         at = next(i for i, line in enumerate(lines) if line.startswith(f"self.{name} ="))
-        assert lines[at - 1].startswith("# TODO(chainer2torch C2T090): chainer.links.NoSuch")
+        assert lines[at - 1].startswith(f"# TODO(chainer2torch C2T090): chainer.links.{layer}")
     assert sum("TODO" in line for line in lines) == 2
     assert migrate_source(first).code == first
 

@@ -264,6 +264,33 @@ def tile_images(imgs: np.ndarray, n_col: int, pad: Any = 2, fill: Any = 0) -> np
     return tiled
 
 
+def read_image(file: Any, dtype: Any = np.float32, color: bool = True, alpha: str | None = None) -> np.ndarray:
+    """The image in a file, (3, H, W) or (1, H, W), from 0 to 255.
+
+    Args:
+        alpha: for pictures that are partly transparent: ignore, blend_with_white or blend_with_black.
+    Raises:
+        ValueError: the picture has transparent parts, and ``alpha`` does not say what becomes of them.
+    Source: chainercv.utils.read_image.
+    """
+    from PIL import Image
+
+    with Image.open(file) as img:
+        mode = "L" if not color else "RGBA" if img.mode == "RGBA" else "RGB"
+        pixels = np.array(img.convert(mode), dtype=dtype)
+    if mode == "L":
+        return pixels[np.newaxis]
+    if mode == "RGBA":
+        if alpha is None:
+            raise ValueError("an image with an alpha channel: say what becomes of it with `alpha`")
+        share = pixels[:, :, 3:] / 255
+        pixels = pixels[:, :, :3]
+        if alpha != "ignore":
+            back = 255 if alpha == "blend_with_white" else 0
+            pixels = (pixels * share + back * (1 - share)).astype(dtype)
+    return pixels.transpose(2, 0, 1)
+
+
 def read_label(file: Any, dtype: Any = np.int32) -> np.ndarray:
     """The label image (H, W) in a file: the indexes of its colours.
 

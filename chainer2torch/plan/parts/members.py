@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Tensor, Unknown
+from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Ref, Tensor, Unknown
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
@@ -30,7 +31,7 @@ _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 
 def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Decides on ``receiver.name``."""
-    kinds = receiver_kinds(context, node)
+    kinds = _of_modules(receiver_kinds(context, node))
     rows = [row_of_kind(context, k, node.attr) for k in kinds]
     found = [r for r in rows if r is not None]
     if not found:
@@ -47,6 +48,12 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         HARD_CASES[row.function](context, decisions, node, row)
     else:
         _of_one_kind(context, decisions, node, row)
+
+
+def _of_modules(kinds: list[Kind]) -> list[Kind]:
+    """NumPy, or the array module of a device: what the helper has is called as NumPy's is."""
+    modules: list[Kind] = [kind for kind in kinds if kind in (XP, EITHER)]
+    return modules if modules and all(kind in (XP, EITHER, Ref("numpy")) for kind in kinds) else kinds
 
 
 def _of_several_kinds(

@@ -16,6 +16,7 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
+from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
 
@@ -50,7 +51,7 @@ def _walk(context: Context, decisions: Decisions, node: ast.Attribute, *, quiet:
     It is rewritten as ever, and marked, if it is the first of its file; gives whether it was such a walk.
     """
     row = context.rules.rows.get(f"chainer.Link.{node.attr}")
-    if row is None or not any(word.startswith("NStep") for word in context.analysis.once(words)):
+    if row is None or not may_hold_stacked(context, node.value):
         return False
     decisions.refine(node, row, "review", _STACKED, of=row.name, quiet=quiet)
     decided = row_at(context, node)
@@ -253,6 +254,8 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
                 {"obj": receiver, "value": context.operand(outer.value)},
             ),
         )
+        row = context.rules.rows[f"chainer.Variable.{statement.attr}"]  # a link's `W` is a parameter
+        decisions.mark(statement, row, row.name, row.state, replaces=((Part.SITE, statement),))
     elif isinstance(node.ctx, ast.Load) or plain and node.attr in _STATISTICS:
         decisions.replace(node, looked_up, {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
