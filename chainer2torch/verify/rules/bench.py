@@ -21,6 +21,14 @@ from chainer2torch.verify.worker import wire
 from chainer2torch.verify.worker_process import CHAINER_WORKER, WorkerResult, run_cases
 
 Key = tuple[str, str, str]  # a pair's row, label and original text
+_ASKS_DEFAULT = """
+import inspect, numpy, numpy as np, chainer
+
+def run():
+    found = inspect.signature({name}).parameters["{parameter}"].default
+    right, wrong = [found is text or type(found) is type(text) and found == text for text in ({right}, {wrong})]
+    return right and not wrong
+"""
 _SECONDS = 3600  # for Chainer's side of all examples
 
 
@@ -106,6 +114,18 @@ class Bench:
         job = {"kind": "snippets", "device": "cpu", "cases": cases}
         result = run_cases(CHAINER_WORKER, folder, job, timeout=_SECONDS)
         self._results.update({pair.id: result for pair in missing})
+
+    def known_defaults(self, questions: Sequence[tuple[str, str, str, str]]) -> list[bool]:
+        """For each name, parameter and two texts: whether Chainer's own signature has the first default and not the
+        second. False where Chainer has no such signature.
+        """
+        ids = [f"s{next(self._numbers)}" for _ in questions]
+        for id, (name, parameter, right, wrong) in zip(ids, questions, strict=True):
+            source = _ASKS_DEFAULT.format(name=name, parameter=parameter, right=right, wrong=wrong)
+            self.pairs[id] = Pair(id, name, parameter, source, "", grad=False)
+        self.run_chainer(ids)
+        records = [self._results[id].records.get(id, {}) for id in ids]
+        return [record.get("outputs") == {"t": "value", "v": True} for record in records]
 
     def difference(self, id: str, code: str) -> str | None:
         """What is wrong with a text in the place of a pair's migrated one; None: it is equal, or nothing was run."""

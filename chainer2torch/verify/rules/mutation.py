@@ -91,6 +91,7 @@ def run_rows(bench: Bench, chosen: Mapping[str, Sequence[RowMutant]]) -> list[Ve
 
     First the examples as written, then every way to write them for the mutants that are left. Each round looks at the
     emitted texts, runs Chainer for the examples whose text has changed, and then PyTorch until one of them differs.
+    Wrong defaults that no example notices are looked up in Chainer's own signatures, as the tests of the rows do.
     """
     trials = {name: [_Trial(mutant) for mutant in mutants] for name, mutants in chosen.items()}
     for trial in itertools.chain.from_iterable(trials.values()):
@@ -99,6 +100,7 @@ def run_rows(bench: Bench, chosen: Mapping[str, Sequence[RowMutant]]) -> list[Ve
     for matrix in (False, True):
         living = {name: [t for t in those if t.verdict is None] for name, those in trials.items()}
         _round(bench, {name: those for name, those in living.items() if those}, matrix)
+    _look_at_signatures(bench, [t for those in trials.values() for t in those if t.verdict is None])
     return [
         Verdict("row", area_of(name), name, trial.mutant.what, *trial.result())
         for name, those in trials.items()
@@ -120,6 +122,19 @@ def _round(bench: Bench, living: Mapping[str, Sequence[_Trial]], matrix: bool) -
     running = [t for those in living.values() for t in those if t.verdict is None and t.todo]
     bench.run_chainer(text.id for trial in running for text in trial.todo)
     _run(running, lambda trial: _of_texts(bench, trial.todo), bench.jobs)
+
+
+def _look_at_signatures(bench: Bench, living: Sequence[_Trial]) -> None:
+    """Kills the wrong defaults that Chainer's own signature contradicts."""
+    trials = [trial for trial in living if trial.mutant.parameter]
+    questions = []
+    for trial in trials:
+        row, parameter = trial.mutant.row, trial.mutant.parameter
+        right = bench.rules.every[row.name].signature.defaults[parameter]
+        questions.append((row.name, parameter, right, row.signature.defaults[parameter]))
+    for trial, known in zip(trials, bench.known_defaults(questions), strict=True):
+        if known:
+            trial.verdict = KILLED, "the signature is not Chainer's"
 
 
 def _of_texts(bench: Bench, texts: Sequence[Text]) -> Result:

@@ -77,10 +77,11 @@ _OTHER_VALUES = {
 
 @dataclasses.dataclass(frozen=True)
 class RowMutant:
-    """A wrong row; ``what`` says where it differs from the right one."""
+    """A wrong row; ``what`` says where it differs from the right one, ``parameter`` whose default that is, if any."""
 
     row: Row
     what: str
+    parameter: str = ""
 
 
 def mutants(row: Row, native: bool = False) -> Iterator[RowMutant]:
@@ -151,7 +152,9 @@ def _of_defaults(row: Row) -> Iterator[RowMutant]:
         parameters[index] = dataclasses.replace(parameter, default=other)
         signature = Signature(tuple(parameters), row.signature.text)
         yield RowMutant(
-            dataclasses.replace(row, signature=signature), f"default {parameter.name}={parameter.default} -> {other}"
+            dataclasses.replace(row, signature=signature),
+            f"default {parameter.name}={parameter.default} -> {other}",
+            parameter.name,
         )
 
 
