@@ -213,6 +213,6 @@ class LibraryCalls(Interpreter):
         elif row.name == "chainer.dataset.concat_examples":
             return data.batched(element_of(bound.get("batch", UNKNOWN)))
         kind = parse_spec(row.returns, bound)
-        if row.table in _FLOATING and isinstance(kind, Tensor) and kind.dtype is None:
+        if row.home in _FLOATING and isinstance(kind, Tensor) and kind.dtype is None:
             return Tensor(kind.rank, "floating")
         return kind

@@ -121,7 +121,7 @@ def _migrate(
     diff: bool = False,
 ) -> int:
     """``migrate``: -o, --write or (the default) the patch on stdout; the summary goes to stderr."""
-    from chainer2torch.project import output
+    from chainer2torch.project import output, patches
     from chainer2torch.report import terminal
 
     form = format_for(report_file) if report_file else ""
@@ -138,7 +138,7 @@ def _migrate(
         output.write_back(project, wanted, force)
     else:
         brief = sys.stdout.isatty()  # else it is a file or a program that gets the patch
-        for line in output.patch(wanted, brief):
+        for line in patches.patch(wanted, brief):
             click.echo(_coloured(line) if brief else line, nl=False)
     report = project.report(migrated=True).filtered(settings.select, settings.ignore)
     report.written = out is not None or write

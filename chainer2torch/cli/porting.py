@@ -16,7 +16,8 @@ from chainer2torch.cli.errors import Failure
 from chainer2torch.cli.options import PATH
 from chainer2torch.cli.running import asks_nothing, checked, exit_code, extras_of, run, show_problems, write_report
 from chainer2torch.cli.settings import Goal, Settings, settings, version_fields
-from chainer2torch.project.scan import Project, Tree
+from chainer2torch.project.scan import Project
+from chainer2torch.project.tree import Tree
 from chainer2torch.project.visible import visible, visible_lines
 from chainer2torch.rules.stage_names import STYLES
 

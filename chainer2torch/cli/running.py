@@ -14,7 +14,8 @@ from chainer2torch.cli.errors import DONE, FAILED, LEFT, Failure
 from chainer2torch.cli.progress import shown
 from chainer2torch.cli.settings import Goal, Settings
 from chainer2torch.project import files
-from chainer2torch.project.scan import Engine, Project, analyse, collect
+from chainer2torch.project.scan import Project, analyse, collect
+from chainer2torch.project.tree import Engine
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.model import Report
 

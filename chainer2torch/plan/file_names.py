@@ -121,7 +121,7 @@ class FileNames:
     def _models_are_left(self) -> bool:
         """Whether the runs before left the models of this file to another one: it names what is theirs unmarked."""
         for node in self.source.of(ast.Name, ast.Attribute):
-            kind = self.analysis.kind(node)
+            kind = self.analysis.kind(node) if isinstance(node.ctx, ast.Load) else None
             row = (
                 self.rules.rows.get(kind.name)
                 if isinstance(kind, Ref) and kind.name in self.analysis.libraries
@@ -129,7 +129,7 @@ class FileNames:
             )
             if (
                 row is not None
-                and row.table not in GO_WITH_OTHERS
+                and row.home not in GO_WITH_OTHERS
                 and stage_of(row, row.name) == MODELS
                 and not self._through_variable(node)
                 and not self.skipped.node(node)
@@ -146,7 +146,9 @@ class FileNames:
 
     def comments_above(self, node: ast.AST) -> Iterator[str]:
         """The lines of comments above the statement of a node, the last one first."""
-        number = self.source.line_statement(node).lineno - 1
+        statement = self.source.line_statement(node)
+        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+        number = first - 1
         for line in reversed(self.source.text[: self.source.line_starts[number]].splitlines()[-_MARKERS:]):
             if not line.lstrip().startswith("#"):
                 return
@@ -155,6 +157,13 @@ class FileNames:
     def marked_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
         return any(f" ?.{node.attr}:" in line for line in self.comments_above(node))
+
+    def left_before(self, node: ast.Attribute) -> bool:
+        """Whether an earlier run knew what the attribute is asked of, and left it to a person with a marker here."""
+        if not self.migrated:
+            return False
+        marked = (line for line in self.comments_above(node) if _MARKER in line)
+        return any(f".{node.attr}: " in line and " ?." not in line for line in marked)
 
 
 def _scopes(source: Source) -> dict[ast.AST, Scope]:

@@ -81,7 +81,7 @@ def stage_of(row: Row | None, name: str) -> str:
     if name.startswith(_CONVERTERS):
         return MODELS
     if row is not None:
-        return _TABLES.get(row.table, MODELS)
+        return _TABLES.get(row.home, MODELS)
     return next((stage for module, stage in _MODULES if name == module or name.startswith(module + ".")), MODELS)
 
 
@@ -95,7 +95,7 @@ def _present(analysis: Analysis) -> frozenset[str]:
                 continue
             row = analysis.rules.rows.get(kind.name)
             inner = isinstance(module.source.parents.get(node), ast.Attribute)
-            if not inner if row is None else row.table not in GO_WITH_OTHERS:
+            if not inner if row is None else row.home not in GO_WITH_OTHERS:
                 found.add(stage_of(row, kind.name))
     return frozenset(found)
 

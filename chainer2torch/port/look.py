@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from pathlib import PurePosixPath
 
-from chainer2torch.project.scan import Tree
+from chainer2torch.project.tree import Tree
 
 _WEIGHTS = frozenset({".npz", ".h5", ".hdf5", ".model", ".caffemodel", ".chainermodel", ".state"})
 _DATA = frozenset({".csv", ".tsv", ".json", ".jsonl", ".png", ".jpg", ".jpeg", ".wav", ".npy", ".mat", ".pkl", ".gz"})

@@ -8,115 +8,20 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project import candidates, files, ignored, notebooks, outward, transaction
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
+from chainer2torch.project.file_rows import row_of, row_of_requirements
 from chainer2torch.project.newer_syntax import newer_syntax
-from chainer2torch.project.visible import visible, visible_lines
+from chainer2torch.project.tree import Engine, ResultLike, Tree
+from chainer2torch.project.visible import visible
 from chainer2torch.report.model import (
-    CLEAN,
-    ERROR,
-    LEFT,
-    MIGRATED,
-    NO_CHAINER,
-    PARTIAL,
-    FileRow,
     Report,
     modernised,
 )
 
 STDIN, STDIN_NAME = Path("-"), "stdin.py"
-Item = TypeVar("Item", Site, Mention)
-
-
-class ResultLike(Protocol):
-    """What is read of the engine's FileResult."""
-
-    code: str
-    helpers: frozenset[str]
-    root: str
-    left: int
-    error: str | None
-    defect: bool
-    kinds: list[str]
-    python2: bool
-    imports: frozenset[str]
-    modules: frozenset[str] | None
-    uses: frozenset[str]
-
-    @property
-    def changed(self) -> bool: ...
-
-    @property
-    def sites(self) -> Iterable[Site]: ...
-
-    @property
-    def kept(self) -> Iterable[Site]: ...
-
-    @property
-    def mentions(self) -> Iterable[Mention]: ...
-
-
-class MovedLike(Protocol):
-    """A dependency file as it was and as it becomes, with what the report says of it."""
-
-    source: Source
-    text: str
-    sites: list[Site]
-
-
-class PinLike(Protocol):
-    """The version of Chainer that a project's requirements ask for."""
-
-    @property
-    def major(self) -> int: ...
-
-    @property
-    def minor(self) -> int | None: ...
-
-    @property
-    def path(self) -> str: ...
-
-    def hint(self) -> str: ...
-
-
-# texts by path, and the major version of Chainer that their project asks for
-Engine = Callable[[Mapping[str, str], "int | None"], Mapping[str, ResultLike]]
-
-
-@dataclasses.dataclass
-class Tree:
-    """Files that are analysed together: a folder that was named, or named files of one import root.
-
-    Paths are relative to ``base``, with ``/``. ``reported`` are the Python files that were asked for; ``sources`` can
-    hold more, which are only read to know what the others import.
-    """
-
-    base: Path
-    shown: str
-    place: str = ""
-    entries: list[Entry] = dataclasses.field(default_factory=list)
-    reported: list[str] = dataclasses.field(default_factory=list)
-    sources: dict[str, Source] = dataclasses.field(default_factory=dict)
-    broken: set[str] = dataclasses.field(default_factory=set)
-    results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
-    requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
-    left_out: Callable[[str], bool] = lambda path: False
-    pin: PinLike | None = None
-    style: str = "faithful"  # the style of the output, which says what the helpers are
-    interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
-    unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
-
-    def show(self, relative: str) -> str:
-        """The path as the user would write it."""
-        return self.shown + relative
-
-    def named(self, relative: str) -> str:
-        """The path as a report or a terminal may show it."""
-        return visible(self.show(relative))
 
 
 @dataclasses.dataclass
@@ -133,9 +38,9 @@ class Project:
 
     def report(self, migrated: bool) -> Report:
         """The report; ``migrated`` says that texts were made (else they were only looked at)."""
-        rows = [_row(tree, path, migrated) for tree in self.trees for path in tree.reported]
+        rows = [row_of(tree, path, migrated) for tree in self.trees for path in tree.reported]
         rows += [
-            _requirements_row(tree, path, moved, migrated)
+            row_of_requirements(tree, path, moved, migrated)
             for tree in self.trees
             for path, moved in sorted(tree.requirements.items())
             if moved.sites
@@ -388,70 +293,3 @@ def _syntax_problem(path: str, text: str, message: str) -> FileError:
     said = match[2] if match else message
     newer = newer_syntax(text, here, said)
     return FileError("C2T004", path, newer or f"syntax error: {said}", line)
-
-
-def _row(tree: Tree, path: str, migrated: bool) -> FileRow:
-    shown, result = tree.named(path), tree.results.get(path)
-    if path in tree.broken:
-        return FileRow(shown, ERROR)
-    if result is None:
-        return FileRow(shown, NO_CHAINER)
-    source = tree.sources.get(path)
-    sites, kept, mentions = tuple(map(_site, result.sites)), tuple(map(_site, result.kept)), tuple(result.mentions)
-    before, after = source.text if source is not None else None, result.code
-    if isinstance(source, notebooks.Notebook):
-        sites, kept, mentions = _in_cells(source, sites), _placed(source, kept), _placed(source, mentions)
-        before, after = source.shown(), source.shown(source.sources(after)) if migrated else ""
-    if not migrated:
-        status = LEFT if sites else CLEAN
-        return FileRow(shown, status, sites, None, before, None, mentions, kept, result.python2)
-    unfinished = result.left > 0 or any(site.open for site in sites)
-    if result.changed:
-        status = PARTIAL if unfinished else MIGRATED
-    else:
-        status = LEFT if unfinished else CLEAN
-    return FileRow(shown, status, sites, result.left, before, after, mentions, kept, result.python2)
-
-
-def _site(site: Site) -> Site:
-    """The site as a report may show it: a text of the source in it can hold anything."""
-    if site.symbol.isprintable() and site.message.isprintable():
-        return site
-    return dataclasses.replace(site, symbol=visible(site.symbol), message=visible_lines(site.message))
-
-
-def _requirements_row(tree: Tree, path: str, moved: MovedLike, migrated: bool) -> FileRow:
-    shown, open_ = tree.named(path), any(site.open for site in moved.sites)
-    if path in tree.broken:
-        return FileRow(shown, ERROR)
-    if not migrated:
-        return FileRow(shown, LEFT, tuple(moved.sites), before=moved.source.text)
-    status = (PARTIAL if open_ else MIGRATED) if moved.text != moved.source.text else LEFT if open_ else CLEAN
-    return FileRow(shown, status, tuple(moved.sites), 0, moved.source.text, moved.text)
-
-
-def _placed(notebook: notebooks.Notebook, found: Iterable[Item]) -> tuple[Item, ...]:
-    """The same sites or mentions, with the cells in which they stand."""
-    return tuple(
-        item.in_cell(notebook.shown_line(place), notebook.column(item.line, item.column), place)
-        for item in found
-        for place in [notebook.place(item.line)]
-    )
-
-
-def _in_cells(notebook: notebooks.Notebook, rows: Iterable[Site]) -> tuple[Site, ...]:
-    """The sites with their cells, and the magics that name Chainer."""
-    placed = list(_placed(notebook, rows))
-    placed += [
-        Site(
-            notebook.shown_line(place),
-            1,
-            name,
-            "manual",
-            notebooks.MAGIC,
-            "named in a magic or a shell line, which is kept as it is",
-            place,
-        )
-        for place, name in notebook.mentions()
-    ]
-    return tuple(sorted(placed, key=lambda site: (site.line, site.column, site.symbol)))

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from chainer2torch.project.files import FileError
 from chainer2torch.project.output import Change
-from chainer2torch.project.scan import Engine, Project, Tree
+from chainer2torch.project.scan import Project
+from chainer2torch.project.tree import Engine, Tree
 
 _WORDS = "please report it with this file, if you may (--no-self-check leaves this check out)"
 

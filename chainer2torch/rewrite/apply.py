@@ -40,7 +40,6 @@ from chainer2torch.rewrite.suite_lines import (
     comments_above,
     has_block,
     is_marker_of,
-    is_pass,
     keep_comments,
     line_of,
     lower_markers,
@@ -51,6 +50,7 @@ from chainer2torch.rewrite.suite_lines import (
 )
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
+from chainer2torch.rewrite.unwrapping import unwrapped
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | AddKeyword | StatementEdit
@@ -359,33 +359,7 @@ class _Rewriter:
             return [node]
 
     def _unwrap(self, node: Any, edit: Unwrap, elif_: bool) -> list[Any]:
-        above = list(node.leading_lines)
-        if edit.branch == "whole":
-            return [node, *self._code(edit, edit.append)]
-        if edit.branch == "orelse":
-            orelse = node.orelse
-            if orelse is None:
-                return [] if elif_ else comments_above(node)
-            if elif_ or isinstance(orelse, cst.If):
-                return [orelse.with_changes(leading_lines=[*above, *orelse.leading_lines])]
-            block = orelse.body
-            above += orelse.leading_lines
-        elif elif_:
-            return [cst.Else(node.body, leading_lines=above)]
-        else:
-            block = node.body
-        trailing: list[Any] = []
-        if isinstance(block, cst.IndentedBlock):
-            body: list[Any] = list(block.body)
-            if block.header.comment is not None:
-                above.append(cst.EmptyLine(comment=block.header.comment))
-            trailing = [line for line in block.footer if line.comment]
-        else:
-            body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
-        if len(body) == 1 and is_pass(body[0]):
-            body = comments_above(body[0])
-        behind = self._code(edit, edit.append) if edit.append else []
-        return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
+        return unwrapped(node, edit, elif_, lambda text: self._code(edit, text))
 
     def _code(self, edit: ReplaceStatement | Unwrap, template: str, training_text: str = "") -> list[Any]:
         """The statements of a template, with operands filled in and torch names spelled as in this file."""

@@ -153,7 +153,14 @@ class _Instantiate:
                 return value
             return cst.Call(cst.Attribute(atom(value), cst.Name("long")))
         args = self._arguments(original_node, updated_node)
-        return updated_node.with_changes(func=_placed(original_node.func, updated_node.func), args=args)
+        return updated_node.with_changes(func=self._callee(original_node, updated_node), args=args)
+
+    def _callee(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        if isinstance(original.func, cst.Name) and original.func.value not in self.operands:
+            spelled = self.names.builtin(original.func.value, self.edit.span)
+            if spelled is not None:
+                return parse(spelled)
+        return _placed(original.func, updated.func)
 
     def _arguments(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg]:
         args: list[cst.Arg] = []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 import libcst as cst
 
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.edits import Span
 from chainer2torch.vendor.compat_file import FAITHFUL
 from chainer2torch.vendor.short_forms import SHORT_FORMS
 
@@ -37,8 +39,10 @@ _ALIASES = {
     "time": "time",
     "warnings": "warnings",
     "pytest": "pytest",
+    "builtins": "builtins",
 }
 _MODULES_OF_TORCH = frozenset({"torch.nn"})  # imported by `import torch.nn as nn`, not from their package
+_BUILTINS = frozenset(dir(builtins))
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy", "collections.abc": "collections_abc"}
 
 
@@ -67,6 +71,7 @@ class Names:
     existing: dict[str, str]
     needed: dict[str, str] = dataclasses.field(default_factory=dict)
     helpers: Helpers = Helpers()
+    rebound: Mapping[str, Sequence[Span]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, source: Source, removed: Collection[str], helpers: Helpers | None = None) -> Names:
@@ -84,7 +89,14 @@ class Names:
                 for alias in node.names:
                     existing.setdefault(_module(f"{node.module}.{alias.name}"), alias.asname or alias.name)
         known = {module: alias for module, alias in existing.items() if alias not in several}
-        return cls(taken, known, helpers=helpers or Helpers())
+        return cls(taken, known, helpers=helpers or Helpers(), rebound=_rebound(source, taken & _BUILTINS))
+
+    def builtin(self, name: str, span: Span) -> str | None:
+        """How a function of Python's own is called in some place: ``builtins.bool`` where the file has another `bool`
+        there; None: by its name."""
+        places = self.rebound.get(name, ())
+        hidden = any(first <= span[0] and span[1] <= last for first, last in places)
+        return self.spell(f"builtins.{name}") if hidden else None
 
     def spell(self, dotted: str) -> str:
         """The spelling of a dotted name, with the needed import noted.
@@ -132,6 +144,22 @@ class Names:
             groups[0 if is_own else 2 if module == "compat" else 1].append(text)
         groups[1].sort(key=lambda text: (text.startswith("from"), text))
         return [g for g in groups if g]
+
+
+def _rebound(source: Source, names: Collection[str]) -> dict[str, list[Span]]:
+    """Where names of Python's own are something else: the functions that bind them, or the whole file."""
+    found: dict[str, list[Span]] = {}
+    if not names:
+        return found
+    for node in source.of(ast.Name, ast.arg, ast.alias, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            continue
+        bound = (getattr(node, field, None) for field in ("id", "arg", "asname", "name"))
+        name = next(filter(None, bound), "")
+        owner = source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+        if name in names and not isinstance(owner, ast.ClassDef):  # what a class binds, its methods do not see
+            found.setdefault(name, []).append((0, len(source.text)) if owner is None else source.span(owner))
+    return found
 
 
 def _several(source: Source) -> set[str]:

@@ -159,6 +159,12 @@ class Row:
     native: frozenset[str] = (
         frozenset()
     )  # the keys that the native style has for it; empty: it is as in the faithful one
+    beneath: str = ""  # the table of the row over which a row of the native style stands
+
+    @property
+    def home(self) -> str:
+        """The table that says what the name has to do with: in the native style that of the row beneath."""
+        return self.beneath or self.table
 
     @property
     def templates(self) -> Iterator[str]:
@@ -265,6 +271,7 @@ def in_native_style(base: Row, own: Row, fields: Collection[str]) -> Row:
         examples=own.examples + inherited,
         table=own.table,
         native=frozenset(fields),
+        beneath=base.home,
     )
 
 

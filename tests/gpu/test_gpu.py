@@ -43,7 +43,7 @@ def compat(monkeypatch):
     """The helpers under the name that emitted code uses."""
     for name in ("chainer_compat",):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    compat_module.install(str(pairs._COMPAT_DIR))
+    compat_module.install(str(pairs.COMPAT_DIR))
     yield sys.modules["chainer_compat"]
     del sys.modules["chainer_compat"]
 

@@ -16,7 +16,8 @@ from chainer2torch.port import checks, left, look, state
 from chainer2torch.port.state import State
 from chainer2torch.port.writing import write
 from chainer2torch.project.output import changes
-from chainer2torch.project.scan import Project, Tree, collect
+from chainer2torch.project.scan import Project, collect
+from chainer2torch.project.tree import Tree
 from chainer2torch.verify.models.verify_models import NO_TABLE
 
 EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from chainer2torch.project import patches
 from chainer2torch.project import files, output, scan, transaction
 from chainer2torch.vendor import compat_file
 from tests.project.fakes import Engine
@@ -481,7 +482,7 @@ def test_patch_applies(src):
     engine = Engine(helpers=["leaky_relu"])
     found = run(src, engine)
     found.trees[0].shown = ""
-    text = b"".join(output.patch(output.changes(found))).decode()
+    text = b"".join(patches.patch(output.changes(found))).decode()
     subprocess.run(["git", "apply", "-p1", "-"], input=text.encode(), cwd=src, check=True)
     assert (src / "a.py").read_bytes() == NEW and (src / "b.py").read_bytes() == b"a = 1\r\nx = torch.new\r\n# no end"
     assert b"def leaky_relu" in (src / compat_file.FILE_NAME).read_bytes()
@@ -497,7 +498,7 @@ def test_a_patch_is_in_the_encoding_of_the_file(tmp_path, head, encoding):
     src = tree(tmp_path / "src", a_py=raw)
     found = run(src)
     found.trees[0].shown = ""
-    text = b"".join(output.patch(output.changes(found)))
+    text = b"".join(patches.patch(output.changes(found)))
     subprocess.run(["git", "apply", "-p1", "-"], input=text, cwd=src, check=True)
     assert (src / "a.py").read_bytes() == raw.replace(b"chainer.old", b"torch.new")
 
@@ -513,7 +514,7 @@ def test_the_patch_of_every_fixture_applies(fixture, tmp_path):
 
 def test_on_a_terminal_a_line_stands_for_the_helpers(src):
     found = run(src, Engine(helpers=["leaky_relu"]))
-    brief = b"".join(output.patch(output.changes(found), brief=True))
+    brief = b"".join(patches.patch(output.changes(found), brief=True))
     assert b"def leaky_relu" not in brief and b"chainer_compat.py: new, " in brief and b"+x = torch.new" in brief
 
 

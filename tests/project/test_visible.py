@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from chainer2torch.project import output, scan
+from chainer2torch.project import output, patches, scan
 from chainer2torch.project.files import FileError
 from chainer2torch.project.visible import quoted, visible, visible_lines
 from chainer2torch.report import formats
@@ -76,6 +76,6 @@ def test_a_patch_of_such_a_name_still_applies(tmp_path):
     found = scan.collect([tmp_path])
     scan.analyse(found, Engine())
     found.trees[0].shown = ""
-    text = b"".join(output.patch(output.changes(found))).decode()
+    text = b"".join(patches.patch(output.changes(found))).decode()
     subprocess.run(["git", "apply", "-p1", "-"], input=text.encode(), cwd=tmp_path, check=True)
     assert path.read_bytes() == b"x = torch.new\n"

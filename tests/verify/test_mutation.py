@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import torch
 
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules import helper_mutants, row_mutants
-from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict, isolated
+from chainer2torch.verify.rules.isolation import isolated, limited
+from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict
 from chainer2torch.verify.rules.mutation_report import MutationReport, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,12 +78,17 @@ def test_a_mutant_that_ends_its_process_is_killed_and_the_next_one_runs():
             import os
 
             os._exit(3)
+        if item == "sleeps":
+            with limited(1):
+                time.sleep(30)
         return "survived", item
 
-    assert isolated(["a", "dies", "b"], work) == [
+    assert isolated(["a", "dies", "b", "sleeps", "c"], work, KILLED) == [
         ("survived", "a"),
         (KILLED, "the process ended"),
         ("survived", "b"),
+        (KILLED, "took more than 1 s"),
+        ("survived", "c"),
     ]
 
 

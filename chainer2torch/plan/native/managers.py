@@ -26,6 +26,7 @@ from chainer2torch.plan.native.programs import TRAINER, Unclear, function_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
 from chainer2torch.plan.questions.paths import is_path
+from chainer2torch.plan.questions.reading import library_module
 
 _UPDATER = "chainer.training.updaters.Updater"
 _STANDARD = "chainer.training.updaters.StandardUpdater"
@@ -181,7 +182,8 @@ class _Reader:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_path(statement.targets[0]):
             raise Unclear("has no statement of its own")
         updater = bound.given["updater"]
-        if not is_path(updater) or context.source.line_statement(statement) is not statement:
+        named = is_path(updater) and library_module(context, updater) is None
+        if not named or context.source.line_statement(statement) is not statement:
             raise Unclear("the updater has no name")
         return Managed(
             call,

@@ -22,5 +22,5 @@ def left(context: Context, kept: Iterable[Site], found: Iterable[tuple[int, str]
             left_out[name] -= 1
         else:
             row = context.rules.rows.get(name)
-            count += row is not None and row.table in GO_WITH_OTHERS or stage_of(row, name) in context.stages.chosen
+            count += row is not None and row.home in GO_WITH_OTHERS or stage_of(row, name) in context.stages.chosen
     return count

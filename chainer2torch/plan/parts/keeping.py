@@ -54,7 +54,7 @@ def _whole(row: Row | None, name: str) -> bool:
 
 def _needs(context: Context, node: ast.AST, row: Row | None, name: str) -> frozenset[str]:
     """The stages that have to be there for a reference to change."""
-    table = row.table if row is not None else ""
+    table = row.home if row is not None else ""
     if table == "reporter.toml":
         cls = context.enclosing_class(node)
         inside = cls is not None and context.analysis.derives(cls, "chainer.Link")

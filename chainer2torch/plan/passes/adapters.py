@@ -67,7 +67,7 @@ def _wrap_models(context: Context, decisions: Decisions, decided: Part, template
         row = row_at(context, call.func)
         if row is None or row.name.endswith(own or ("-",)):
             continue
-        name = _MODEL_ARGUMENTS.get(row.name, "obj" if row.table == "serializers.toml" else "")
+        name = _MODEL_ARGUMENTS.get(row.name, "obj" if row.home == "serializers.toml" else "")
         argument = argument_of(call, row, name) if name else None
         if argument is None or _is_adapted(context, argument):
             continue

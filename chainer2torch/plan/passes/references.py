@@ -50,7 +50,7 @@ def run(context: Context) -> Decisions:
         if isinstance(kind, Union) and isinstance(node, (ast.Name, ast.Attribute)):
             _ambiguous(context, decisions, node, kind)
         if isinstance(node, ast.Attribute):
-            if decisions.state(node) is None:
+            if decisions.state(node) is None and not context.left_before(node):
                 with decisions.provided(free=((Part.SITE, node),)):
                     member(context, decisions, node)
         elif isinstance(node, ast.Call) and context.with_models:

@@ -29,7 +29,26 @@ class Reading:
 
 
 def read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None) -> Reading:
-    """Binds a call to today's signature or to that of version 1. Raises BindError when it fits neither."""
+    """Binds a call to today's signature or to that of version 1. Raises BindError when it fits neither.
+
+    A module of Chainer's is no value for any rule: in a template it could stand where the next run looks for a name.
+    """
+    reading = _read(context, call, row, receiver)
+    module = next((name for node in reading.bound.given.values() if (name := library_module(context, node))), None)
+    if module is None or reading.doubt:
+        return reading
+    return dataclasses.replace(reading, doubt=f"the module `{module}` is passed here, which stays Chainer's")
+
+
+def library_module(context: Context, node: ast.AST) -> str | None:
+    """The module of Chainer's that a name stands for, which no rule replaces."""
+    name = context.reference(node)
+    module = name is not None and context.rules.find(name) is None and context.rules.is_namespace(name)
+    return name if module else None
+
+
+def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None) -> Reading:
+    """How a call is read, whatever is passed."""
     assert row.signature is not None
     keywords = keywords_of(context, call)
     old = context.rules.old.get(row.name)

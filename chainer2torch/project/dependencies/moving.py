@@ -26,7 +26,7 @@ from chainer2torch.project.dependencies.editing import (
     replaced,
 )
 from chainer2torch.project.files import Entry, FileError, Source
-from chainer2torch.project.scan import ResultLike, Tree
+from chainer2torch.project.tree import ResultLike, Tree
 from chainer2torch.plan.site import Site
 from chainer2torch.rules.table import Library
 

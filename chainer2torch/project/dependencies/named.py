@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from chainer2torch.project import files
 from chainer2torch.project.files import Entry, FileError
-from chainer2torch.project.scan import Tree
+from chainer2torch.project.tree import Tree
 
 _MENTIONS = re.compile(rb"(?i)chainer|cupy")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from chainer2torch.project import files
 from chainer2torch.project.dependencies.named import dependency_files, kind_of
 from chainer2torch.project.files import FileError
-from chainer2torch.project.scan import Tree
+from chainer2torch.project.tree import Tree
 
 LAST_VERSION = 7
 _CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|=|\^|~)?\s*v?(\d+)((?:\.(?:\d+|\*))*)")

@@ -23,8 +23,8 @@ from chainer2torch.verify.worker_process import CHAINER_WORKER, TORCH_WORKER, ru
 _RULES_ARE_ABOUT = "7.8"
 _WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
 _TOOL = Path(__file__).resolve().parents[2]
-_COMPAT_DIR = _TOOL / "compat"
-_NATIVE_DIR = _TOOL / "native"
+COMPAT_DIR = _TOOL / "compat"
+NATIVE_DIR = _TOOL / "native"
 
 
 @dataclasses.dataclass
@@ -109,7 +109,7 @@ def _run(
             told = {"weights": {}, "differentiated": [], **left.records[pair.id]}
             handed_on = {name: told[name] for name in ("weights", "differentiated")}
             migrated.append({**case, "source": pair.torch, **handed_on})
-    helpers = [_NATIVE_DIR, _COMPAT_DIR] if style == "native" else [_COMPAT_DIR]
+    helpers = [NATIVE_DIR, COMPAT_DIR] if style == "native" else [COMPAT_DIR]
     job.update({"compat_dirs": [str(folder) for folder in helpers], "reference": str(folders["chainer"])})
     right = run_cases(TORCH_WORKER, folders["torch"], {**job, "cases": migrated}, python=torch_python, timeout=timeout)
     problems = [result.problem for result in (left, right) if result.problem]

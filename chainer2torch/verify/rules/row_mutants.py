@@ -77,16 +77,23 @@ _OTHER_VALUES = {
 
 @dataclasses.dataclass(frozen=True)
 class RowMutant:
-    """A wrong row; ``what`` says where it differs from the right one."""
+    """A wrong row; ``what`` says where it differs from the right one, ``parameter`` whose default that is, if any."""
 
     row: Row
     what: str
+    parameter: str = ""
 
 
-def mutants(row: Row) -> Iterator[RowMutant]:
-    """Every mutant of a row. Parameters that no template and no guard names are left alone: nothing depends on them."""
-    yield from _of_defaults(row)
+def mutants(row: Row, native: bool = False) -> Iterator[RowMutant]:
+    """Every mutant of a row. Parameters that no template and no guard names are left alone: nothing depends on them.
+
+    ``native``: only of what the tables of the native style say.
+    """
+    if not native or "signature" in row.native:
+        yield from _of_defaults(row)
     for branch in branches(row):
+        if native and not branch.native:
+            continue
         if branch.key == "value":
             value = _other_value(branch.template)
             yield RowMutant(with_template(row, branch, value), f"value: {branch.template} -> {value}")
@@ -94,6 +101,8 @@ def mutants(row: Row) -> Iterator[RowMutant]:
         for text, what in expressions(branch.template):
             yield RowMutant(with_template(row, branch, text), f"{branch.label}: {what}")
     for index, case in enumerate(row.cases):
+        if native and not case.native:
+            continue
         for text, what in guards(case.when) if case.when else ():
             cases = list(row.cases)
             cases[index] = dataclasses.replace(case, when=text)
@@ -143,7 +152,9 @@ def _of_defaults(row: Row) -> Iterator[RowMutant]:
         parameters[index] = dataclasses.replace(parameter, default=other)
         signature = Signature(tuple(parameters), row.signature.text)
         yield RowMutant(
-            dataclasses.replace(row, signature=signature), f"default {parameter.name}={parameter.default} -> {other}"
+            dataclasses.replace(row, signature=signature),
+            f"default {parameter.name}={parameter.default} -> {other}",
+            parameter.name,
         )
 
 

@@ -1,0 +1,99 @@
+"""Files that belong together: their texts, and what the engine said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from chainer2torch.plan.site import Mention, Site
+from chainer2torch.project.files import Entry, Source
+from chainer2torch.project.visible import visible
+
+
+class ResultLike(Protocol):
+    """What is read of the engine's FileResult."""
+
+    code: str
+    helpers: frozenset[str]
+    root: str
+    left: int
+    error: str | None
+    defect: bool
+    kinds: list[str]
+    python2: bool
+    imports: frozenset[str]
+    modules: frozenset[str] | None
+    uses: frozenset[str]
+
+    @property
+    def changed(self) -> bool: ...
+
+    @property
+    def sites(self) -> Iterable[Site]: ...
+
+    @property
+    def kept(self) -> Iterable[Site]: ...
+
+    @property
+    def mentions(self) -> Iterable[Mention]: ...
+
+
+class MovedLike(Protocol):
+    """A dependency file as it was and as it becomes, with what the report says of it."""
+
+    source: Source
+    text: str
+    sites: list[Site]
+
+
+class PinLike(Protocol):
+    """The version of Chainer that a project's requirements ask for."""
+
+    @property
+    def major(self) -> int: ...
+
+    @property
+    def minor(self) -> int | None: ...
+
+    @property
+    def path(self) -> str: ...
+
+    def hint(self) -> str: ...
+
+
+# texts by path, and the major version of Chainer that their project asks for
+Engine = Callable[[Mapping[str, str], "int | None"], Mapping[str, ResultLike]]
+
+
+@dataclasses.dataclass
+class Tree:
+    """Files that are analysed together: a folder that was named, or named files of one import root.
+
+    Paths are relative to ``base``, with ``/``. ``reported`` are the Python files that were asked for; ``sources`` can
+    hold more, which are only read to know what the others import.
+    """
+
+    base: Path
+    shown: str
+    place: str = ""
+    entries: list[Entry] = dataclasses.field(default_factory=list)
+    reported: list[str] = dataclasses.field(default_factory=list)
+    sources: dict[str, Source] = dataclasses.field(default_factory=dict)
+    broken: set[str] = dataclasses.field(default_factory=set)
+    results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
+    requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
+    left_out: Callable[[str], bool] = lambda path: False
+    pin: PinLike | None = None
+    style: str = "faithful"  # the style of the output, which says what the helpers are
+    interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
+    unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
+
+    def show(self, relative: str) -> str:
+        """The path as the user would write it."""
+        return self.shown + relative
+
+    def named(self, relative: str) -> str:
+        """The path as a report or a terminal may show it."""
+        return visible(self.show(relative))

@@ -1,0 +1,43 @@
+"""A block whose condition is decided: its statements without the ``if``, ``with`` or ``elif`` around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from chainer2torch.plan.edits import Unwrap
+from chainer2torch.rewrite import import_edits
+from chainer2torch.rewrite.suite_lines import comments_above, is_pass
+
+
+def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[Any]]) -> list[Any]:
+    """What stands in the place of a compound statement; ``code`` makes the statements of a template."""
+    above = list(node.leading_lines)
+    if edit.branch == "whole":
+        return [node, *code(edit.append)]
+    if edit.branch == "orelse":
+        orelse = node.orelse
+        if orelse is None:
+            return [] if elif_ else comments_above(node)
+        if elif_ or isinstance(orelse, cst.If):
+            return [orelse.with_changes(leading_lines=[*above, *orelse.leading_lines])]
+        block = orelse.body
+        above += orelse.leading_lines
+    elif elif_:
+        return [cst.Else(node.body, leading_lines=above)]
+    else:
+        block = node.body
+    trailing: list[Any] = []
+    if isinstance(block, cst.IndentedBlock):
+        body: list[Any] = list(block.body)
+        if block.header.comment is not None:
+            above.append(cst.EmptyLine(comment=block.header.comment))
+        trailing = [line for line in block.footer if line.comment]
+    else:
+        body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
+    if len(body) == 1 and is_pass(body[0]):
+        body = comments_above(body[0])
+    behind = code(edit.append) if edit.append else []
+    return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
