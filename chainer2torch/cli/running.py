@@ -156,7 +156,9 @@ def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:
 
     checks = tuple(found for path in goal.verified for found in verification.read(path))
     comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
-    return Extras(functools.cache(functools.partial(_next_step, options.rules, options.style)), comparison, checks)
+    next_step = functools.cache(functools.partial(_next_step, options.rules, options.style))
+    quiet = functools.cache(functools.partial(asks_nothing, options, options.style))
+    return Extras(next_step, comparison, checks, asks_nothing=quiet)
 
 
 def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
