@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
     """The engine with these options; ``known`` are all files of the project, also those that are not read."""
     from chainer2torch import engine as room
     from chainer2torch.python2 import engine as python2
-    from chainer2torch.python2 import suspects
+    from chainer2torch.python2 import names, suspects
 
     rules = _rules(options.rules, options.style)
     if options.trace is not None:
@@ -131,8 +131,12 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
 
         if not options.modernize:
             return run(texts)
-        parses = functools.partial(_parses, memory) if memory is not None else suspects.parses
-        return python2.migrate(texts, run, functools.partial(room.facts, rules=rules, pinned=pinned), known, parses)
+        facts = functools.partial(room.facts, rules=rules, pinned=pinned)
+        if memory is None:
+            return python2.migrate(texts, run, facts, known)
+        parses = functools.partial(_kept, memory, "parses", suspects.parses)
+        of_today = functools.partial(_kept, memory, "names of today", names.of_today)
+        return python2.migrate(texts, run, facts, known, parses, of_today)
 
     return engine
 
@@ -153,7 +157,9 @@ def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:
 
     checks = tuple(found for path in goal.verified for found in verification.read(path))
     comparison = baseline.compare(report, goal.baseline) if goal.baseline else None
-    return Extras(functools.cache(functools.partial(_next_step, options.rules, options.style)), comparison, checks)
+    next_step = functools.cache(functools.partial(_next_step, options.rules, options.style))
+    quiet = functools.cache(functools.partial(asks_nothing, options, options.style))
+    return Extras(next_step, comparison, checks, asks_nothing=quiet)
 
 
 def _next_step(rule_dirs: tuple[Path, ...], style: str, symbol: str) -> str:
@@ -168,17 +174,16 @@ def asks_nothing(options: Settings, style: str, symbol: str) -> bool:
     return row is not None and row.quiet
 
 
-def _parses(memory: Any, text: str) -> bool:
-    """Whether Python 3 parses a text; the answer is kept."""
+def _kept(memory: Any, question: str, asked: Callable[[str], Any], text: str) -> Any:
+    """What a question about one text has for an answer; the answer is kept."""
     from chainer2torch.analysis.memory import key
-    from chainer2torch.python2 import suspects
 
-    place = key("parses", text)
+    place = key(question, text)
     found = memory.get(place)
-    if not isinstance(found, bool):
-        found = suspects.parses(text)
+    if not isinstance(found, list):  # an answer can be None
+        found = [asked(text)]
         memory.put(place, found)
-    return found
+    return found[0]
 
 
 def _memory(options: Settings) -> Any:

@@ -37,13 +37,15 @@ class Compared:
         if self.why:
             return f"{self.name}: not compared: {self.why}"
         equal = sum(check.status == "passed" for check in self.checks)
-        differ = [check.name for check in self.checks if check.failed]
-        open_ones = len(self.checks) - equal - len(differ)
+        raising = [check.name for check in self.checks if check.raises]
+        differ = [check.name for check in self.checks if check.failed and not check.raises]
+        open_ones = len(self.checks) - equal - len(differ) - len(raising)
         if not self.checks:
             return f"{self.name}: there are none to compare"
         parts = [f"{equal} equal"] if equal else []
-        if differ:
-            parts.append(f"{len(differ)} different ({', '.join(differ[:3])}{', ...' if len(differ) > 3 else ''})")
+        for names, words in ((differ, "different"), (raising, "stopped by an error")):
+            if names:
+                parts.append(f"{len(names)} {words} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})")
         if open_ones:
             parts.append(f"{open_ones} not verified")
         return f"{self.name}: {', '.join(parts)}"

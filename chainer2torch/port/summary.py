@@ -93,7 +93,8 @@ class Stand:
             for check in compared.checks:
                 if check.failed:
                     where = f"{compared.name}: {check.name}" if compared.name == MODELS else check.name
-                    yield Step(where, f"differs from Chainer: {check.message or 'see the page'}")
+                    words = "stops, where Chainer does not" if check.raises else "differs from Chainer"
+                    yield Step(where, f"{words}: {check.message or 'see the page'}")
         for task in self.tasks:
             first = task.places[0]
             more = f" (and {len(task.places) - 1} more)" if len(task.places) > 1 else ""
@@ -147,7 +148,8 @@ def lines(stand: Stand) -> Sequence[str]:
     for number, step in enumerate(steps[:_STEPS], 1):
         out.append(f"{'next' if number == 1 else '':<{_WIDTH - 3}}{number}. {step.place}: {_short(step.text)}")
     if len(steps) > _STEPS:
-        out.append(f"{'':<{_WIDTH}}and {len(steps) - _STEPS} more steps in the page")
+        more = len(steps) - _STEPS
+        out.append(f"{'':<{_WIDTH}}and {more} more step{'s' * (more > 1)} in the page")
     return [*out, f"{'page':<{_WIDTH}}{stand.page}"]
 
 

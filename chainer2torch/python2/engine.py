@@ -20,6 +20,7 @@ from chainer2torch.python2.questions import Question
 # texts by path -> for each path what is known of its expressions; None where the file was not analysed
 Kinds = Callable[[Mapping[str, str]], Callable[[str], "tuple[Source, Callable[[ast.AST], Kind]] | None"]]
 Parses = Callable[[str], bool]
+OfToday = Callable[[str], "str | None"]
 Migrate = Callable[[Mapping[str, str]], Mapping[str, Any]]
 _BETWEEN_CELLS = re.compile(r"^__c2t_\w+\(\d+\)$", re.MULTILINE)
 _MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
@@ -40,14 +41,15 @@ def migrate(
     kinds: Kinds,
     known: Collection[str] = (),
     parses: Parses = suspects.parses,
+    of_today: OfToday = names.of_today,
 ) -> dict[str, Any]:
     """What ``run`` makes of the texts when those of Python 2 are converted first.
 
     Their sites and mentions have the lines of the old files; ``FileResult.python2`` says that one was converted.
     ``known`` are the files of the project, with which imports of Python 2 are understood; ``parses`` says whether
-    Python 3 parses a text.
+    Python 3 parses a text, ``of_today`` what a text is with the names of today.
     """
-    modern = modernised(texts, kinds, known, parses)
+    modern = modernised(texts, kinds, known, parses, of_today)
     if not modern:
         return dict(run(texts))
     results = run({path: modern[path].text if path in modern else text for path, text in texts.items()})
@@ -58,7 +60,11 @@ def migrate(
 
 
 def modernised(
-    texts: Mapping[str, str], kinds: Kinds, known: Collection[str] = (), parses: Parses = suspects.parses
+    texts: Mapping[str, str],
+    kinds: Kinds,
+    known: Collection[str] = (),
+    parses: Parses = suspects.parses,
+    of_today: OfToday = names.of_today,
 ) -> dict[str, Modern]:
     """The files among the texts that only Python 2 runs, as Python 3."""
     known = {*known, *texts}
@@ -70,9 +76,9 @@ def modernised(
             found = convert.convert(text, _siblings(path, known, texts))
             if found is not None and _fits(path, text, found.text):
                 plain[path], warned[path] = found.text, found.warnings
-        elif names.WORDS.search(text) and parses(text):
-            new, only = names.names_of_today(Source(text, ast.parse(text)))
-            if only:
+        elif names.suspected(text) and parses(text):
+            new = of_today(text)
+            if new is not None:
                 plain[path] = new
                 run_today.add(path)
     if not plain:

@@ -21,7 +21,18 @@ _VIEWS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
 # what a program asks that runs under both
 _ASKS = re.compile(r"\bPY[23]\b|\bversion_info\b|\bversion\b|\bhexversion\b")
 _GUARDS = (ast.Try, ast.If, ast.IfExp)
-WORDS = re.compile(rf"\b(?:{'|'.join((*_TODAY, *_VIEWS))})\b")
+_WORDS = re.compile(rf"(?<![\w.])(?:{'|'.join(_TODAY)})\b")  # not `torch.long`
+
+
+def suspected(text: str) -> bool:
+    """Whether a text has a word that may be one of these names: only then it is parsed."""
+    return _WORDS.search(text) is not None
+
+
+def of_today(text: str) -> str | None:
+    """A text that Python 3 parses, with names of today; None where nothing says that Python 2 alone runs it."""
+    new, only = names_of_today(Source(text, ast.parse(text)))
+    return new if only else None
 
 
 def names_of_today(source: Source) -> tuple[str, bool]:

@@ -19,6 +19,7 @@ class Cause:
     reason: str
     step: str
     places: tuple[tuple[FileRow, Site], ...]
+    asks: bool = True  # else nothing is asked: the places were not executed
 
     @property
     def symbols(self) -> list[str]:
@@ -32,14 +33,21 @@ class Cause:
 
 
 def causes(places: Iterable[tuple[FileRow, Site]], extras: Extras) -> list[Cause]:
-    """The causes of some places, those of most places first; of equally many, what is left as Chainer code first."""
-    groups: dict[tuple[str, str, str, str], list[tuple[FileRow, Site]]] = {}
+    """The causes of some places, those of most places first; of equally many, what is left as Chainer code first.
+
+    Last come those that ask nothing.
+    """
+    groups: dict[tuple[str, str, str, str, bool], list[tuple[FileRow, Site]]] = {}
     for row, site in places:
         reason = " ".join(site.message.split())
         step = " ".join(extras.next_step(site.symbol).split()) if site.open else ""
         step = "" if step in reason else step
         # without a reason or a step of its own, a symbol is its own cause
-        key = (site.code, site.state, reason or ("" if step else site.symbol), step)
+        asks = site.state != "review" or not extras.asks_nothing(site.symbol)
+        key = (site.code, site.state, reason or ("" if step else site.symbol), step, asks)
         groups.setdefault(key, []).append((row, site))
-    found = [Cause(*key, tuple(places)) for key, places in groups.items()]
-    return sorted(found, key=lambda cause: (-len(cause.places), cause.state, cause.code, cause.reason))
+    found = [
+        Cause(code, state, reason, step, tuple(places), asks)
+        for (code, state, reason, step, asks), places in groups.items()
+    ]
+    return sorted(found, key=lambda cause: (not cause.asks, -len(cause.places), cause.state, cause.code, cause.reason))

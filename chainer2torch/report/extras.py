@@ -13,6 +13,10 @@ def _nothing(symbol: str) -> str:
     return ""
 
 
+def _asks(symbol: str) -> bool:
+    return False
+
+
 @dataclasses.dataclass(frozen=True)
 class Step:
     """Something that a person does: where, what, and the command that helps."""
@@ -26,6 +30,7 @@ class Step:
 class Extras:
     """``next_step`` gives the next step that a symbol's rule names; the rest is there when it was asked for.
 
+    ``asks_nothing`` says of which symbols a place in state review was not executed, and has no comment.
     ``facts`` and ``steps`` are where a port stands, in pairs of a heading and a sentence, and what comes next.
     """
 
@@ -34,3 +39,4 @@ class Extras:
     checks: tuple[Check, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     steps: tuple[Step, ...] = ()
+    asks_nothing: Callable[[str], bool] = _asks

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TextIO
 
-from chainer2torch.plan.site import STATES
+from chainer2torch.plan.site import STATES, Site
 from chainer2torch.report.extras import Extras
 from chainer2torch.report.launch import launch_command
-from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, Report
+from chainer2torch.report.model import CLEAN, ERROR, LEFT, MIGRATED, NO_CHAINER, PARTIAL, FileRow, Report
 
 _COLOURS = {"exact": "green", "close": "cyan", "review": "yellow", "manual": "red"}
 _PLANNED = {MIGRATED: "to migrate", PARTIAL: "to migrate in part"}  # while nothing is written
@@ -24,13 +25,23 @@ _WORDS = (
 
 def sites(report: Report, extras: Extras | None = None) -> str:
     """One line for each site: ``path:line:column: CODE state symbol: message``; with a baseline what is new."""
-    comparison = extras.comparison if extras else None
-    pairs = comparison.new if comparison else [(row, site) for row in report.files for site in row.sites]
-    lines = []
+    return lines(shown_sites(report, extras))
+
+
+def shown_sites(report: Report, extras: Extras | None = None) -> list[tuple[FileRow, Site]]:
+    """The sites of which a person reads; with a baseline what is new."""
+    if extras and extras.comparison:
+        return list(extras.comparison.new)
+    return [(row, site) for row in report.files for site in row.sites]
+
+
+def lines(pairs: Iterable[tuple[FileRow, Site]]) -> str:
+    """One line for each site."""
+    found = []
     for row, site in pairs:
         tail = f": {' '.join(site.message.split())}" if site.message else ""
-        lines.append(f"{row.path}:{site.place}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
-    return "".join(lines)
+        found.append(f"{row.path}:{site.place}:{site.column}: {site.code} {site.state} {site.symbol}{tail}\n")
+    return "".join(found)
 
 
 def kept(report: Report) -> str:
@@ -56,45 +67,45 @@ def summary(report: Report, step: str = "", extras: Extras | None = None) -> str
     totals = report.totals()
     words = dict(_WORDS) if report.written else {**dict(_WORDS), **_PLANNED}
     files = ", ".join(f"{statuses[key]} {word}" for key, word in words.items() if statuses[key])
-    lines = [f"{_count(len(report.files), 'Python file')}{': ' if files else ''}{files}"]
+    said = [f"{count(len(report.files), 'Python file')}{': ' if files else ''}{files}"]
     if totals["sites"]:
         states = ", ".join(f"{totals[state]} {state}" for state in STATES)
-        lines.append(f"{_count(totals['sites'], 'Chainer site')}: {states}")
+        said.append(f"{count(totals['sites'], 'Chainer site')}: {states}")
     if any(row.left is not None for row in report.files) and totals["sites"]:
         left = ("" if report.written else "would be ") + "left in the output" + " of this stage" * bool(report.kept)
-        lines.append(f"{left}: {_left(report.left, statuses[ERROR])}")
+        said.append(f"{left}: {_left(report.left, statuses[ERROR])}")
     if report.kept:
-        lines.append(f"kept for other stages: {_count(len(report.kept), 'Chainer site')}")
+        said.append(f"kept for other stages: {count(len(report.kept), 'Chainer site')}")
     if report.mentions:
-        lines.append(f"in strings and comments: {_count(len(report.mentions), 'name')} of Chainer's, not changed")
+        said.append(f"in strings and comments: {count(len(report.mentions), 'name')} of Chainer's, not changed")
     if differences := report.differences():
-        lines.append("declared differences: " + ", ".join(f"{name} ({count})" for name, count in differences.items()))
+        said.append("declared differences: " + ", ".join(f"{name} ({count})" for name, count in differences.items()))
     if extras and extras.comparison:
-        lines.append(extras.comparison.line())
+        said.append(extras.comparison.line())
     command = launch_command(report)
     if command:
-        lines.append(f"start in N processes: {command}")
-    lines += [f"note: {note}" for note in report.notes]
+        said.append(f"start in N processes: {command}")
+    said += [f"note: {note}" for note in report.notes]
     advice = step or next_step(report)
     if advice:
-        lines.append(f"next: {advice}")
-    return "\n".join(lines) + "\n"
+        said.append(f"next: {advice}")
+    return "\n".join(said) + "\n"
 
 
 def _left(left: int, unread: int) -> str:
     """How much of Chainer is left; of files that could not be migrated nobody knows."""
-    count = f"{_count(left, 'reference')} to Chainer"
+    known = f"{count(left, 'reference')} to Chainer"
     if not unread:
-        return count
-    files = f"what is in {_count(unread, 'file')} that could not be migrated"
-    return f"{count}, and {files}" if left else f"{files}; nothing in the others"
+        return known
+    files = f"what is in {count(unread, 'file')} that could not be migrated"
+    return f"{known}, and {files}" if left else f"{files}; nothing in the others"
 
 
 def next_step(report: Report) -> str:
     """The one thing to do now."""
     totals = report.totals()
     if report.problems:
-        return f"see to the {_count(len(report.problems), 'problem')} named above, then run the command again"
+        return f"see to the {count(len(report.problems), 'problem')} named above, then run the command again"
     if not report.written and any(row.status in _PLANNED for row in report.files):
         return "`chainer2torch migrate PATH -o OUT` writes a migrated copy"
     if totals["manual"] or report.left:
@@ -111,7 +122,8 @@ def next_step(report: Report) -> str:
     return ""
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+_STOPPED = re.compile(r"^(?:[\w, ]+: )?PyTorch: \w+ in ")
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 
 
@@ -32,6 +34,11 @@ class Check:
     def status(self) -> str:
         """The worst of its cases."""
         return FAILED if self.failed else PASSED if self.passed else UNVERIFIED
+
+    @property
+    def raises(self) -> bool:
+        """Whether PyTorch stopped with an error, where Chainer did not: no value differs."""
+        return bool(self.failed) and _STOPPED.search(self.message) is not None
 
 
 def read(path: Path) -> tuple[Check, ...]:

@@ -321,9 +321,11 @@ def _check_templates(row: Row) -> Iterator[str]:
             yield from _parse_problem(case.when, "guard")
         if case.difference and case.difference not in differences.table():
             yield f"difference `{case.difference}` is not declared: {', '.join(differences.table())} are"
-    for text in row.templates:
-        problems = list(_parse_problem(text, "template"))
-        yield from problems or _unbound(text, parameters)
+    for template in row.templates:
+        # what is written in the place of an assignment can be one
+        for text in template.split(" = ", 1) if template == row.set else [template]:
+            problems = list(_parse_problem(text, "template"))
+            yield from problems or _unbound(text, parameters)
 
 
 def _parse_problem(text: str, what: str) -> Iterator[str]:

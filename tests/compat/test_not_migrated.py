@@ -1,5 +1,7 @@
 """The stand-in for what was not migrated: imports pass, uses raise."""
 
+import copy
+
 import pytest
 
 from chainer2torch.compat.utils.not_migrated import not_migrated
@@ -8,7 +10,7 @@ MESSAGE = "chainer.a.b was not migrated"
 
 
 def test_uses_raise_and_say_what_is_missing() -> None:
-    missing = not_migrated("chainer.a").b
+    missing = not_migrated("chainer.a.b")
 
     class Derived(missing):  # type: ignore[misc]
         pass
@@ -50,6 +52,30 @@ def test_the_error_names_the_comment_at_the_marked_place(tmp_path) -> None:  # t
     exec(compile(path.read_text(), str(path), "exec"), space)
     with pytest.raises(NotImplementedError) as raised:
         space["A"]()  # type: ignore[operator]
-    assert f"{path}:2: `{comment}` says why" in str(raised.value)
-    with pytest.raises(NotImplementedError, match=r"the comment TODO\(chainer2torch \.\.\.\) says why"):
+    assert str(raised.value) == f"chainer.a.b was not migrated. {path}:2: {comment} (chainer2torch explain C2T090)"
+    with pytest.raises(NotImplementedError, match=r"# TODO\(chainer2torch CODE\)"):
         bool(not_migrated("chainer.other"))
+
+
+def test_of_two_comments_the_error_names_the_one_above_the_line(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "net.py"
+    comment = "# TODO(chainer2torch C2T10{}): chainer.a.b: no rule"
+    uses = "\n".join(f"def f{i}():\n    {comment.format(i)}\n    return chainer.a.b\n" for i in range(3))
+    path.write_text(f"chainer = not_migrated('chainer')\n{uses}")
+    space: dict[str, object] = {"__name__": "net", "not_migrated": not_migrated}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    for i in range(3):
+        with pytest.raises(
+            NotImplementedError, match=rf"net\.py:{3 + 4 * i}: # TODO.* \(chainer2torch explain C2T10{i}\)"
+        ):
+            space[f"f{i}"]()  # type: ignore[operator]
+
+
+def test_nothing_is_set_and_copies_are_stand_ins() -> None:
+    missing = not_migrated("chainer.a")
+    with pytest.raises(NotImplementedError):
+        missing.use = 1
+    with pytest.raises(NotImplementedError):
+        copy.deepcopy(missing)()
+    with pytest.raises(NotImplementedError):
+        missing.b  # noqa: B018 - in a function, the name alone

@@ -49,9 +49,7 @@ PLACES = {
 
 
 def _unguarded(code):
-    code = re.sub(
-        r"try:\n\s+(.*\n)except Exception:  # only what is marked below needs it\n\s+(pass|F = .*)\n", r"\1", code
-    )
+    code = re.sub(r"try:\n\s+(.*\n)except Exception:  # only what is marked below needs it\n\s+\w+ = .*\n", r"\1", code)
     return code.replace("import chainer_compat as compat\n\n", "") if "compat." not in code else code
 
 

@@ -18,6 +18,7 @@ from chainer2torch.port.writing import write
 from chainer2torch.project.output import changes
 from chainer2torch.project.scan import Project, collect
 from chainer2torch.project.tree import Tree
+from chainer2torch.report.verification import Check
 from chainer2torch.verify.models.verify_models import NO_TABLE
 
 EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)\n"
@@ -220,6 +221,14 @@ def test_that_no_model_could_be_run_is_no_difference(project, monkeypatch, compa
         monkeypatch.setattr(checks, "document_of", lambda one, p=parts: json.dumps({"version": 1, "checks": p}))
         assert line in port("--yes", "--force", status=1)
         (project / "net.py").write_text((project / "net.py").read_text() + "\n")  # else it is remembered
+
+
+def test_an_error_is_not_called_a_difference():
+    stopped = Check("net:A", 0, 2, 0, "float32, train, inferred: PyTorch: TypeError in build: empty(): no")
+    other = Check("net:B", 0, 1, 0, "float32, train, inferred: out: 3 of 4 values differ")
+    assert stopped.raises and not other.raises
+    said = checks.Compared("models", (stopped, other, Check("net:C", 1, 0, 0))).line()
+    assert said == "models: 1 equal, 1 different (net:B), 1 stopped by an error (net:A)"
 
 
 def test_what_cannot_be_compared_says_why(project, monkeypatch, compared):

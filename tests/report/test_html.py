@@ -305,6 +305,22 @@ def test_causes_are_ranked_by_the_places_that_one_action_settles():
     assert not causes([], Extras())
 
 
+def test_places_of_which_nothing_is_asked_are_counted_apart():
+    report = reports.report()
+    quiet = {site.symbol for row in report.files for site in row.sites if site.state == "review"}
+    extras = dataclasses.replace(reports.extras(), asks_nothing=lambda symbol: symbol in quiet)
+    assert [(cause.state, cause.asks) for cause in causes(report.leftovers(), extras)] == [
+        ("manual", True),
+        ("review", False),
+    ]
+    text = " ".join(re.sub("<[^>]*>", "", render(report, extras)).split())
+    assert (
+        "1 place needs a person, for 1 reason. 1 more was not executed (most need a GPU); nothing is asked there."
+        in text
+    )
+    assert "; not executed, nothing is asked" in text
+
+
 def test_absolute_paths_are_shown_below_their_folder():
     rows = [FileRow(f"/home/me/old/{name}.py", MIGRATED, (reports.HARD,), 1, "a\n", "b\n") for name in ("a", "b/c")]
     text = render(Report(rows), Extras())

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 class not_migrated:
     """A stand-in: a module that names it (a base class, a default, a table, a decorator) can be imported.
 
-    Calling it raises NotImplementedError, so does making an object of a class that derives from it. Only what an
-    imported module calls at its top, a decorator for example, gives another stand-in: nobody uses the result yet.
+    What uses it raises NotImplementedError and names the comment about it: a call, an object of a class that derives
+    from it and, in a function, any name below it. Only what an imported module calls at its top, a decorator for
+    example, gives another stand-in: nobody uses the result yet.
     """
 
     def __init__(self, name: str, file: str = ""):
@@ -19,22 +20,33 @@ class not_migrated:
         self.__dict__.update(__name__=name, __file__=file or sys._getframe(1).f_code.co_filename)
 
     def __getattr__(self, name: str) -> not_migrated:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return not_migrated(f"{self.__name__}.{name}", str(self.__file__))
+        if name.startswith("_"):
+            raise AttributeError(f"{name}: {self._said()}")
+        found, scope = not_migrated(f"{self.__name__}.{name}", str(self.__file__)), sys._getframe(1)
+        top = scope.f_code.co_name == "<module>" or "__qualname__" in scope.f_locals
+        while scope.f_back is not None and not top:  # a function that runs while a module is imported
+            scope = scope.f_back
+            top = scope.f_globals.get("__name__") == "importlib._bootstrap"
+        return found if top else found._raise()
 
     def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{self.__name__} was not migrated; {self._marker()} says why")
+        raise NotImplementedError(self._said())
 
-    def _marker(self) -> str:
-        """The comment about this name: its place and its words."""
-        file = str(self.__file__)
-        for number, line in enumerate(linecache.getlines(file), 1):
-            if line.lstrip().startswith("# TODO(chainer2torch ") and f": {self.__name__}: " in line:
-                return f"{file}:{number}: `{line.strip()}`"
-        return "the comment TODO(chainer2torch ...)"
+    def _said(self) -> str:
+        """The comment about this name: its place, its words, and what explains its code."""
+        file, name, frame = str(self.__dict__.get("__file__")), str(self.__dict__.get("__name__")), sys._getframe()
+        while frame.f_back is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        lines = enumerate(map(str.strip, linecache.getlines(file)), 1)
+        marks = [(number, line) for number, line in lines if line.startswith("# TODO(chainer2torch ")]
+        named = [mark for mark in marks if f"): {name}" in mark[1]] or marks or [(1, "# TODO(chainer2torch CODE)")]
+        above = [mark for mark in named if mark[0] <= frame.f_lineno and frame.f_code.co_filename == file]
+        number, text = (above or named[:1])[-1]
+        code = text.partition("chainer2torch ")[2].partition(")")[0]
+        return f"{name} was not migrated. {file}:{number}: {text} (chainer2torch explain {code})"
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise
+    __setattr__ = __setitem__ = __contains__ = _raise
 
     def __call__(self, *args: Any, **kwargs: Any) -> not_migrated:
         scope = sys._getframe(1)

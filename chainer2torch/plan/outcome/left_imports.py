@@ -1,10 +1,10 @@
 """Imports of Chainer that stay for what could not be converted: they must not keep the rest of the file from running.
 
-A left import at the top of a module is put into ``try: ... except Exception: pass``. Where Chainer cannot be imported,
-the module is imported and what was converted works; a line that still needs Chainer, which has a marker above it,
-raises a NameError. A name that is needed while the module is imported (a base class, a default, a table), that other
-files take from it, or that has another meaning in the file, too, is bound to a stand-in, which raises where it is used:
-nothing goes wrong silently.
+A left import at the top of a module or a function is put into ``try: ... except Exception:``, where a stand-in is
+bound. Where Chainer cannot be imported, the module is imported and what was converted works; a line that still needs
+Chainer raises an error that names the marker above it. A stand-in can be compared without an error, so a name of which
+the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
+(a base class, a default, a table), other files take it, or it has another meaning in the file, too.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -
         if not _is_chainer(context, alias)
     }
     taken = foreign | context.source.assigned
+    compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
         if left and all(alias is not None and _is_chainer(context, alias) for alias in left):
@@ -41,9 +42,20 @@ def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -
             stand_ins = tuple(
                 (name, dotted)
                 for name, dotted in names.items()
-                if name in needed or name in taken or hasattr(builtins, name)
+                if name not in compared or name in needed or name in taken or hasattr(builtins, name)
             )
             yield GuardImport(context.source.start(line[0]), stand_ins)
+
+
+def _compared(context: Context) -> frozenset[str]:
+    """The bare names of which a file asks whether something is one of them."""
+    return frozenset(
+        name.id
+        for compare in context.source.of(ast.Compare)
+        for side in (compare.left, *compare.comparators)
+        for name in (side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side])
+        if isinstance(name, ast.Name)
+    )
 
 
 def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
@@ -94,14 +106,15 @@ def _runs_at_import(context: Context, node: ast.AST, imported: bool) -> bool:
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:
-    """The statements at the top of the module, those that share a line together."""
-    line: list[ast.stmt] = []
-    for statement in context.source.tree.body:
-        if line and statement.lineno > (line[-1].end_lineno or 0):
-            yield line
-            line = []
-        line.append(statement)
-    yield line
+    """The statements at the top of the module and of its functions, those that share a line together."""
+    for body in (context.source.tree.body, *(f.body for f in context.source.of(ast.FunctionDef, ast.AsyncFunctionDef))):
+        line: list[ast.stmt] = []
+        for statement in body:
+            if line and statement.lineno > (line[-1].end_lineno or 0):
+                yield line
+                line = []
+            line.append(statement)
+        yield line
 
 
 def _staying(context: Context, statement: ast.stmt, removals: Removals) -> list[ast.alias | None]:

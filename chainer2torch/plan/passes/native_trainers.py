@@ -45,6 +45,7 @@ from chainer2torch.plan.native.trainers import (
 )
 
 _MANAGER = "MANAGER = pytorch_pfn_extras.training.ExtensionsManager(\n    MODEL, OPTIMIZER, {})\n"
+_DEVICE = "native.get_device(SPEC)\n"
 _STEP = """\
         with MANAGER.run_iteration():
             OPTIMIZER.zero_grad()
@@ -162,11 +163,23 @@ def _manager(objects: Objects, context: Context, decisions: Decisions, program: 
     operands["MANAGER"] = Operand(code=program.name)
     statement = context.source.statement(program.call)
     template = _MANAGER.format(", ".join(parts)) + "native.start_clock(MANAGER)\n" * program.starts_early
+    inside = bool(program.step.parts) and context.source.statement(program.updater) is statement
+    if inside and program.step.device.made is not None:  # Trainer(StandardUpdater(...)): one statement for both
+        operands |= {"NAME": Operand(code=program.step.device.name), **_spec(program)}
+        template = f"NAME = {_DEVICE}{template}"
     decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
     _tell(context, decisions, program.call.func, TRAINER)
-    if program.step.parts:
+    if inside:
+        _tell(context, decisions, program.updater.func, UPDATER)
+        decisions.remove(program.updater)
+    elif program.step.parts:
         _without_updater(context, decisions, program)
     _loop(context, decisions, program)
+
+
+def _spec(program: Program) -> dict[str, Operand]:
+    assert program.step.device.made is not None
+    return {"SPEC": Operand(code=ast.unparse(program.step.device.made))}
 
 
 def _without_updater(context: Context, decisions: Decisions, program: Program) -> None:
@@ -176,8 +189,8 @@ def _without_updater(context: Context, decisions: Decisions, program: Program) -
     if program.step.device.made is not None:
         edit = ReplaceStatement(
             context.source.start(statement),
-            f"{program.step.device.name} = native.get_device(SPEC)\n",
-            {"SPEC": Operand(code=ast.unparse(program.step.device.made))},
+            f"{program.step.device.name} = {_DEVICE}",
+            _spec(program),
         )
         decisions.edit(statement, edit)
         decisions.remove(program.updater)

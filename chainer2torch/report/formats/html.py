@@ -63,6 +63,8 @@ def render(report: Report, extras: Extras) -> str:
         files=files,
         causes=listed,
         places=sum(len(cause.places) for cause in listed),
+        asked=sum(len(cause.places) for cause in listed if cause.asks),
+        reasons=sum(cause.asks for cause in listed),
         titles={code: entry.title for code, entry in table.items()},
         numbers=numbers,
         shown=shown,

@@ -168,6 +168,14 @@ VARIANTS = {
 }
 
 
+INLINE = {
+    "an updater inside": "",
+    "an updater inside, on a device": ", device=device",
+    "an updater inside, on a number": ", device=-1",
+}
+VARIANTS |= {name: {"updater": updater} for name, updater in INLINE.items()}
+
+
 def run(namespace, model, out):
     """The log, and what was printed, without the time."""
     printed = io.StringIO()
@@ -180,6 +188,9 @@ def run(namespace, model, out):
 def test_log_table_and_parameters_are_the_same(name, tmp_path):
     rtol = 1e-3 if name == "early stopping" else 2e-5  # a large rate
     source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
+    if name in INLINE:
+        line = next(line for line in source.splitlines(keepends=True) if "updater = " in line)
+        source = source.replace(line, "").replace("Trainer(updater,", f"Trainer({line.partition(' = ')[2].strip()},")
     if "seen" in source:
         source = "seen = []\n" + source
     if "lossy" in source:
