@@ -20,15 +20,17 @@ from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
 from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
+from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
 from chainer2torch.verify.worker import model_text
 
 _LINKS = ("chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential")
 
 
-def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], list[Left]]:
+def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[list[Open], list[Left]]:
     """Models for the links of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
-    a trial, and those whose arguments or inputs the code does not tell, with what may be tried.
+    a trial, and those whose arguments or inputs the code does not tell, with what may be tried. ``ports`` says which
+    classes of ``out`` stand for them.
     """
     analysis = _analysis(src, out)
     reader, calls = Reader(analysis), Calls(analysis)
@@ -43,7 +45,7 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], lis
             continue
         known = {*known, target}  # of two classes of one name in one file the last one stands
         try:
-            _must_be_importable(cls, out)
+            _must_be_importable(cls, target, ports)
         except Unclear as why:
             left.append(Left(target, str(why)))
             continue
@@ -122,21 +124,8 @@ def _analysis(src: Path, out: Path) -> Analysis:
     return Analysis(Project(trees), load_rules(lazy=True)).run()
 
 
-def _must_be_importable(cls: ClassInfo, out: Path) -> None:
-    """Raises Unclear unless the class can be had by importing its module, here and in ``out``."""
+def _must_be_importable(cls: ClassInfo, target: str, ports: Ports) -> None:
+    """Raises Unclear unless the class can be had by importing its module, here and in the port."""
     if cls.module.source.enclosing(cls.node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) is not None:
         raise Unclear("it is defined inside of a function or class")
-    port = out / cls.module.path
-    if not port.is_file():
-        raise Unclear(f"{out.name} has no {cls.module.path}")
-    try:
-        tree = ast.parse(port.read_bytes())
-    except (SyntaxError, ValueError):
-        return  # the comparison says so
-    bound = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    bound += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    bound += [
-        (name.asname or name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names
-    ]
-    if cls.name not in bound:
-        raise Unclear(f"{cls.module.path} of {out.name} has no class of this name")
+    ports.look_for(target, cls.module.path)

@@ -18,8 +18,9 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Pair
 from chainer2torch.verify.judge.pairs import case_of
-from chainer2torch.verify.models.entries import ModelEntry, ModelsError, read_names
+from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
 from chainer2torch.verify.models.model_verdict import outcome_of
+from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import place_of
 from chainer2torch.verify.results import VerifyReport
 from chainer2torch.verify.rules.given import GivenError
@@ -49,6 +50,12 @@ class Setting:
     timeout: float = 600
     end: float = float("inf")
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    map_file: Path | None = None
+    ports: Ports | None = None
+
+    def port_of(self, entry: ModelEntry) -> str:
+        """The target of a model's counterpart."""
+        return entry.port or (self.ports.target(entry.target) if self.ports else entry.target)
 
     def left(self) -> float:
         """Seconds that a worker may take now."""
@@ -107,14 +114,14 @@ def _run_apart(
 
 def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Sequence[str]) -> VerifyReport:
     src, out, device = setting.src, setting.out, setting.device
-    names = read_names(src)
+    names = read_names(src, setting.map_file)
     pairs = [
         Pair(
             f"m{i}-{mode}@{dtype}",
             entry.target,
             f"{dtype}, {mode}" + ", inferred" * entry.inferred,
             entry.text(),
-            entry.text(torch=True),
+            entry.text(setting.port_of(entry)),
             entry.inputs,
             dtype=dtype,
             mode=mode,
@@ -147,7 +154,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             for pair in pairs
         ]
     except GivenError as error:
-        raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
+        raise ModelsError(f"{file_of(src, setting.map_file)}: {error}") from None
     folders = {name: root / name for name in ("chainer", "torch")}
     for folder in folders.values():
         folder.mkdir()
@@ -166,6 +173,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         for pair in pairs
     }
     texts = {pair.id: pair.torch for pair in pairs}
+    rows = {pair.id: pair.row for pair in pairs}
     ready = [
         dict(
             case,
@@ -174,6 +182,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             differentiated=record.get("differentiated", []),
             names=own[case["id"]],
             called=[call["path"] for call in record["calls"]],
+            **place_of(out, setting.port_of(by_target[rows[case["id"]]])),
         )
         for case in cases
         if (record := left.records.get(case["id"], {})).get("status") == "ok"
@@ -198,6 +207,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     }
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
+        outcome.notes += setting.ports.note(outcome.pair.row) if setting.ports else []
     # An original that ends its worker, once that runs, has refused what was inferred.
     refused = left.problem if given and left.versions else None
     problems = [r.problem for r in (left, right) if r.problem and r.problem is not refused]

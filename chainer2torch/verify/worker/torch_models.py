@@ -81,6 +81,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             record["left_out"] = definitions.left_out()
             record["waiting"] = [] if named else [f"state/model/{key}" for key in compat_module.waiting(model)]
             record["names"] = named.how if named else []
+            record["without"] = named.without if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
             record["returns"] = _returns(model, job["tree"])
