@@ -6,6 +6,7 @@ The classes are found by the analysis that the migration uses; nothing is import
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -54,7 +55,8 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
             arguments = reader.arguments(cls)
             inputs = reader.inputs(cls, arguments)
         except Unclear as why:
-            left.append(_left(reader, calls, cls, target, str(why), searched))
+            what = _left(reader, calls, cls, target, str(why), searched)
+            left.append(dataclasses.replace(what, derived=_derived(analysis, calls, cls)))
             continue
         entry = ModelEntry(
             target,
@@ -66,6 +68,17 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         searched["inputs"] = {name: plain_spec(array) for name, array in inputs.items()}
         found.append(Open(variants(entry, _side(cls)), searched))
     return found, left
+
+
+def _derived(analysis: Analysis, calls: Calls, cls: ClassInfo) -> list[str]:
+    """The classes of the project that derive from one that is made nowhere itself."""
+    if calls.that_make(cls):
+        return []
+    return [
+        model_text.target_of(other.module.path, other.name)
+        for other in analysis.classes.values()
+        if other is not cls and cls in analysis.mro(other)
+    ]
 
 
 def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

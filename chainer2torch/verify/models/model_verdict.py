@@ -35,6 +35,7 @@ def outcome_of(
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
         name, ended = ("Chainer", left) if x is None else ("PyTorch", right)
+        outcome.not_reached = True
         outcome.leave(
             f"{name}: "
             + (
@@ -46,6 +47,7 @@ def outcome_of(
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
         outcome.float32_only = pair.dtype == "float64"
+        outcome.original_raises = x["type"] not in ("ImportError", "ModuleNotFoundError", "NotRun", "MemoryError")
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)

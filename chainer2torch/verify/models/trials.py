@@ -50,6 +50,8 @@ class Left:
     settled_by_table: bool = False
     # What the search begins with; None: nothing is searched.
     hints: Mapping[str, Any] | None = None
+    # Of a class that the project makes nowhere: the targets of those that derive from it.
+    derived: Sequence[str] = ()
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"

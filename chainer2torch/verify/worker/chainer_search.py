@@ -26,6 +26,8 @@ _LACKING = 2
 _SECONDS_EACH = 10
 # A first parameter of this name is given, whatever its default is: 64 images take long.
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
+# Given, too, as no weights: where they would be downloaded, or converted by another library.
+_PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
     "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
@@ -54,7 +56,7 @@ class Search(object):
         self.tried = self.farther = self.begun = 0
         self.seen, self.errors = set(), set()
         self.lacking = 0
-        self.positional = []
+        self.positional, self.optional = [], set()
         self.score = (-1, 0, 0)
         self.best = None
         self.size = 0
@@ -63,6 +65,7 @@ class Search(object):
 
     def run(self):
         """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
+        search_room.keep()
         try:
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
@@ -123,6 +126,9 @@ class Search(object):
                 continue
             elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
                 needed.append(parameter.name)
+            elif parameter.default is not None and _PRETRAINED.search(parameter.name):
+                needed.append(parameter.name)
+                self.optional.add(parameter.name)
         return needed
 
     def _methods(self, cls):
@@ -240,6 +246,7 @@ class Search(object):
         self.seen.add(key)
         self.tried += 1
         phase, error, score = self._attempt(attempt)
+        search_room.collect()
         if error is None:
             return True
         self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare))
@@ -285,7 +292,9 @@ class Search(object):
     def _arguments(self, attempt):
         """By place where they have to be given: a port may have other names for them."""
         return ", ".join(
-            value if name in self.positional or name.isdigit() else "{}={}".format(name, value)
+            value
+            if name in self.positional and name not in self.optional or name.isdigit()
+            else "{}={}".format(name, value)
             for name, value in attempt.arguments.items()
         )
 
@@ -314,10 +323,20 @@ class Search(object):
             self.size = size_of(namespace["model"])
             self.result = result
             self.learns = not self.size or reaches_parameters(result, namespace["model"])
+            phase = "second forward"
+            del namespace, result
+            self._again(source, attempt.inputs)
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
+            error.__traceback__ = None  # its frames hold the model
             return phase, error, (lines + isinstance(error, NothingToCompare), applied)
+
+    def _again(self, source, inputs):
+        """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
+        with search_room.quiet(), search_room.limited(_SECONDS_EACH):
+            namespace = chainer_snippets.execute({"source": source})
+            namespace["run"](**{"x{}".format(i): drawn(spec, 1) for i, spec in enumerate(inputs.values())})
 
 
 def size_of(model):
@@ -344,13 +363,13 @@ def reaches_parameters(result, model):
     return False
 
 
-def drawn(spec):
+def drawn(spec, seed=0):
     """Any array of this description, integers below a bound; lists of them; other values as they are."""
     if isinstance(spec, list):
-        return [drawn(item) for item in spec]
+        return [drawn(item, seed) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    rng = numpy.random.RandomState(0)
+    rng = numpy.random.RandomState(seed)
     if spec["dtype"][0] == "f":
         array = numpy.asarray(rng.standard_normal(spec["shape"])).astype(spec["dtype"])
         return array if spec.get("plain") else chainer.Variable(array)

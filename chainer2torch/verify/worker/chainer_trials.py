@@ -17,6 +17,7 @@ from . import (
     chainer_search,
     chainer_snippets,
     first_version,
+    host_cupy,
     model_text,
     roots,
     search_room,
@@ -34,6 +35,7 @@ def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
     search_room.bounded_memory()
+    host_cupy.install()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()

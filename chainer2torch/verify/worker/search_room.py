@@ -6,6 +6,7 @@ Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -56,6 +57,18 @@ def bounded_memory():
         resource.setrlimit(resource.RLIMIT_AS, (half, most))
     except (ImportError, AttributeError, ValueError, OSError):  # another system
         pass
+
+
+def keep():
+    """What is there now stays: looking through it for cycles after each attempt would take longer than that."""
+    gc.collect()
+    if hasattr(gc, "freeze"):
+        gc.freeze()
+
+
+def collect():
+    """Frees the models of attempts: links and their parameters lie in cycles, and few objects hold much memory."""
+    gc.collect()
 
 
 @contextlib.contextmanager
