@@ -24,6 +24,7 @@ _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
+_NO_GPU = "CUDA environment is not correctly set up"
 # A first parameter of this name is given, whatever its default is: 64 images take long.
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
 # Given, too, as no weights: where they would be downloaded, or converted by another library.
@@ -47,12 +48,13 @@ class NothingToCompare(TypeError):
 class Search(object):
     """The search for one class; ``hints`` are what its code says, ``made`` how other classes were made, by name."""
 
-    def __init__(self, case, tree, made, seconds):
+    def __init__(self, case, tree, made, seconds, wall=float("inf")):
         self.target = case["target"]
         self.hints = case["hints"]
         self.made = made
         self.tree = os.path.abspath(tree) + os.sep
         self.end = time.process_time() + seconds
+        self.wall = wall
         self.tried = self.farther = self.begun = 0
         self.seen, self.errors = set(), set()
         self.lacking = 0
@@ -191,6 +193,8 @@ class Search(object):
         if not links and any(word in plain for word in ("model", "predictor", "net", "link", "func", "layer")):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
+        if name in self.optional:
+            return search_values.arguments_for(name)
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
         return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
@@ -233,6 +237,7 @@ class Search(object):
             or self.lacking > _LACKING
             or self.tried - self.farther > _PATIENCE
             or time.process_time() > min(end, self.end)
+            or time.time() > self.wall
         )
 
     def _evaluate(self, attempt, repaired=None):
@@ -249,7 +254,7 @@ class Search(object):
         search_room.collect()
         if error is None:
             return True
-        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare))
+        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
         words = repr(error)
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
