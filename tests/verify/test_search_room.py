@@ -109,7 +109,7 @@ def test_what_float64_has_not_decided_is_no_difference_if_it_is_small():
         double.leave("its time was up")
         found = {"m-train@float32": {"out": np.float32([1.0, 0.5])}, "m-train@float64": {}}
         other = {"m-train@float32": {"out": np.float32([value, 0.5])}, "m-train@float64": {}}
-        rounding.explain([single, double], lambda key: found[key], lambda key: other[key])
+        rounding.explain([single, double], found.__getitem__, other.__getitem__)
         assert single.status == status
         assert "float64 was not compared: whether this is rounding is not known" in single.reasons
 
