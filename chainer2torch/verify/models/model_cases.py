@@ -10,15 +10,17 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from chainer2torch.vendor import compat_file
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
-from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Pair
+from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
+from chainer2torch.verify.models.aligned_layers import by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import place_of
@@ -199,6 +201,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
+    _align(outcomes, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -214,3 +217,35 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     if setting.is_over():  # the workers were ended for that
         problems = []
     return VerifyReport(outcomes, problems, worker_process.versions_of(left, right), device)
+
+
+def _align(
+    outcomes: Sequence[Outcome],
+    ready: Sequence[dict[str, Any]],
+    left: worker_process.WorkerResult,
+    job: dict[str, Any],
+    root: Path,
+    setting: Setting,
+) -> None:
+    """Says of what differs which layers differ by themselves, each given Chainer's outputs of those before it."""
+    different = {o.pair.id: o for o in outcomes if o.status == FAILED and not o.raised}
+    again = [
+        dict(case, aligned=left.records[case["id"]]["calls"], steps=0) for case in ready if case["id"] in different
+    ]
+    if not again or setting.is_over():
+        return
+    folder = root / "aligned"
+    folder.mkdir()
+    shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
+    result = worker_process.run_cases(
+        worker_process.TORCH_WORKER,
+        folder,
+        {**job, "cases": again},
+        python=setting.torch_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+    )
+    for case in again:
+        if result.records.get(case["id"], {}).get("status") == "ok":
+            said = by_themselves(case["aligned"], left.arrays(case["id"]), result.arrays(case["id"]))
+            different[case["id"]].reasons[1:1] = said
