@@ -59,6 +59,10 @@ class Setting:
         """The target of a model's counterpart."""
         return entry.port or (self.ports.target(entry.target) if self.ports else entry.target)
 
+    def steps_of(self, entry: ModelEntry) -> int:
+        """How many steps a model makes: within a budget a large one makes one, which shows what an update does."""
+        return min(self.steps, 1) if entry.size > _SMALL and self.end != float("inf") else self.steps
+
     def left(self) -> float:
         """Seconds that a worker may take now."""
         return max(0.0, min(self.timeout, self.end - time.monotonic()))
@@ -147,7 +151,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         cases = [
             dict(
                 case_of(pair, inputs),
-                steps=setting.steps,
+                steps=setting.steps_of(by_target[pair.row]),
                 rate=_RATE,
                 source=pair.chainer,
                 is_first_version=by_target[pair.row].is_first_version,
