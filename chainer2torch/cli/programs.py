@@ -138,7 +138,10 @@ def verify_rules(
 
 @verify.command(
     "models",
-    examples=[("chainer2torch verify models src out MLP --steps 5", "One model, five steps of its optimizer.")],
+    examples=[
+        ("chainer2torch verify models src out MLP --steps 5", "One model, five steps of its optimizer."),
+        ("chainer2torch verify models src port --map map.toml", "A port by hand, with classes of other names."),
+    ],
 )
 @click.argument("src", type=PATH)
 @click.argument("out", type=PATH)
@@ -147,6 +150,13 @@ def verify_rules(
 @click.option("--seed", default=0, show_default=True, help="For the inputs and weights.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Also the models that `chainer2torch trace` saw.")
+@click.option(
+    "--map",
+    "map_file",
+    type=PATH,
+    metavar="FILE.toml",
+    help="What a port by hand calls its classes and layers (default: SRC/pyproject.toml).",
+)
 @click.option("--budget", type=float, metavar="SECONDS", help="For all: what is not reached then is not verified.")
 @click.option(
     "--at-least",

@@ -93,3 +93,38 @@ def test_errors():
         T.NStepGRU(1, 2, 2, 0.0)(None, [torch.zeros(3, 5)])
     with pytest.raises(chainer.utils.type_check.InvalidType):
         L.NStepGRU(1, 2, 2, 0.0)(None, [np.zeros((3, 5), "f")])
+
+
+def _changed(make, ones):
+    link = make(2, 4, 3, 0.0)
+    for layer in link:
+        layer.b1.data[:] = 1.0
+        layer.b3.data = ones(3) * 2
+        layer.w2.data *= 3
+    link[1].w0.data[...] = 0.5
+    return link, layer
+
+
+@pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiLSTM"])
+def test_layers_one_by_one(name):
+    link, _ = _changed(getattr(L, name), lambda n: np.ones(n, "f"))
+    module, _ = _changed(getattr(T, name), torch.ones)
+    fresh = getattr(T, name)(2, 4, 3, 0.0)
+    load_npz(npz_of(link), fresh)
+    assert len(list(link)) == len(list(module)) == module.n_layers * module.direction
+    for i, layer in enumerate(link):
+        for key in ("b1", "b3"):
+            np.testing.assert_array_equal(getattr(layer, key).array, getattr(module[i], key).detach().numpy())
+        assert np.ptp(link[1].w0.array) == 0 == np.ptp(module[1].w0.detach().numpy())
+        np.testing.assert_array_equal(fresh[i].w2.detach().numpy(), layer.w2.array)
+
+
+def test_a_layer_has_the_gradient_of_its_rows():
+    module = T.NStepLSTM(1, 4, 3, 0.0)
+    assert module[0].w1.grad is None
+    _, _, ys = module(None, None, [torch.ones(2, 4)])
+    (ys[0].sum() + 2 * module[0].w1.sum()).backward()
+    assert module[0].w1.grad.shape == (3, 4)
+    torch.testing.assert_close(module[0].w1.grad, module.rnn.weight_ih_l0.grad[3:6])
+    with pytest.raises(IndexError):
+        module[1]

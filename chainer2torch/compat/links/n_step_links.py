@@ -1,6 +1,7 @@
 """Chainer's recurrent links over whole sequences (NStepLSTM and its family), on torch's recurrent layers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,6 +82,15 @@ class _NStepBase(nn.Module):
     def _chainer_slots(self) -> list[Slot]:
         return [_rows_slot(*block) for block in self._blocks()]
 
+    def __iter__(self) -> Iterator[Any]:  # where: b0, w0, b1, w1, b2, w2, b3, w3, b4, w4, b5, w5, b6, w6, b7, w7
+        """Chainer's layers, each direction one: ``for layer in lstm: layer.b1.data[:] = 1``."""
+        return (self[i] for i in range(self.n_layers * self.direction))
+
+    def __getitem__(self, index: int) -> Any:  # where: b0, w0, b1, w1, b2, w2, b3, w3, b4, w4, b5, w5, b6, w6, b7, w7
+        layer = range(self.n_layers * self.direction)[index]
+        blocks = [block for block in self._blocks() if block[0].startswith(f"{layer}/")]
+        return SimpleNamespace(**{key.rpartition("/")[2]: _Part.of(p, rows) for key, p, rows in blocks})
+
     def init_hx(self, xs: Sequence[torch.Tensor]) -> torch.Tensor:
         """The first state of a batch: zeros (layers * directions, len(xs), out_size)."""
         return xs[0].new_zeros(self.n_layers * self.direction, len(xs), self.out_size)
@@ -98,6 +108,34 @@ class _NStepBase(nn.Module):
         """``hy, ys = layer(hx, xs)``; hx and hy (layers * directions, batch, out_size), hx may be None."""
         (hy,), ys = self._run([hx], xs)
         return hy, ys
+
+
+class _Part(torch.Tensor):
+    """Some rows of a stacked parameter, as a parameter of Chainer's: what is set as its data is written there."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+    place: tuple[torch.Tensor, slice]
+
+    @classmethod
+    def of(cls, parameter: torch.Tensor, rows: slice) -> "_Part":
+        """The part of a parameter."""
+        part = parameter[rows].as_subclass(cls)
+        part.place = parameter, rows
+        return part
+
+    @property
+    def data(self) -> torch.Tensor:  # type: ignore[override]
+        parameter, rows = self.place
+        return parameter.data[rows]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.data.copy_(torch.as_tensor(value))
+
+    @property
+    def grad(self) -> torch.Tensor | None:  # type: ignore[override]
+        parameter, rows = self.place
+        return None if parameter.grad is None else parameter.grad[rows]
 
 
 def _rows_slot(key: str, parameter: torch.Tensor, rows: slice) -> Slot:

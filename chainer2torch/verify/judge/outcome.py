@@ -69,6 +69,10 @@ class Outcome:
     raised: bool = False
     # Whether it was not verified because the program, which makes arrays of float32, has no float64 pass.
     float32_only: bool = False
+    # Whether it was not verified because the original itself raises, as some do in one of the two modes.
+    original_raises: bool = False
+    # Whether it was not verified because time was up, or the worker had ended.
+    not_reached: bool = False
 
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""

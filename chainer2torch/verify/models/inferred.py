@@ -6,6 +6,7 @@ The classes are found by the analysis that the migration uses; nothing is import
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -20,15 +21,17 @@ from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
 from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
+from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
 from chainer2torch.verify.worker import model_text
 
 _LINKS = ("chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential")
 
 
-def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], list[Left]]:
+def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[list[Open], list[Left]]:
     """Models for the links of ``src`` that are not in ``known`` (targets such as ``net:MLP``), each with variants for
-    a trial, and those whose arguments or inputs the code does not tell, with what may be tried.
+    a trial, and those whose arguments or inputs the code does not tell, with what may be tried. ``ports`` says which
+    classes of ``out`` stand for them.
     """
     analysis = _analysis(src, out)
     reader, calls = Reader(analysis), Calls(analysis)
@@ -43,7 +46,7 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], lis
             continue
         known = {*known, target}  # of two classes of one name in one file the last one stands
         try:
-            _must_be_importable(cls, out)
+            _must_be_importable(cls, target, ports)
         except Unclear as why:
             left.append(Left(target, str(why)))
             continue
@@ -52,7 +55,8 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], lis
             arguments = reader.arguments(cls)
             inputs = reader.inputs(cls, arguments)
         except Unclear as why:
-            left.append(_left(reader, calls, cls, target, str(why), searched))
+            what = _left(reader, calls, cls, target, str(why), searched)
+            left.append(dataclasses.replace(what, derived=_derived(analysis, calls, cls)))
             continue
         entry = ModelEntry(
             target,
@@ -64,6 +68,17 @@ def infer(src: Path, out: Path, known: Collection[str]) -> tuple[list[Open], lis
         searched["inputs"] = {name: plain_spec(array) for name, array in inputs.items()}
         found.append(Open(variants(entry, _side(cls)), searched))
     return found, left
+
+
+def _derived(analysis: Analysis, calls: Calls, cls: ClassInfo) -> list[str]:
+    """The classes of the project that derive from one that is made nowhere itself."""
+    if calls.that_make(cls):
+        return []
+    return [
+        model_text.target_of(other.module.path, other.name)
+        for other in analysis.classes.values()
+        if other is not cls and cls in analysis.mro(other)
+    ]
 
 
 def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -122,21 +137,8 @@ def _analysis(src: Path, out: Path) -> Analysis:
     return Analysis(Project(trees), load_rules(lazy=True)).run()
 
 
-def _must_be_importable(cls: ClassInfo, out: Path) -> None:
-    """Raises Unclear unless the class can be had by importing its module, here and in ``out``."""
+def _must_be_importable(cls: ClassInfo, target: str, ports: Ports) -> None:
+    """Raises Unclear unless the class can be had by importing its module, here and in the port."""
     if cls.module.source.enclosing(cls.node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) is not None:
         raise Unclear("it is defined inside of a function or class")
-    port = out / cls.module.path
-    if not port.is_file():
-        raise Unclear(f"{out.name} has no {cls.module.path}")
-    try:
-        tree = ast.parse(port.read_bytes())
-    except (SyntaxError, ValueError):
-        return  # the comparison says so
-    bound = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    bound += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    bound += [
-        (name.asname or name.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names
-    ]
-    if cls.name not in bound:
-        raise Unclear(f"{cls.module.path} of {out.name} has no class of this name")
+    ports.look_for(target, cls.module.path)

@@ -10,16 +10,19 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from chainer2torch.vendor import compat_file
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
-from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Pair
+from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
-from chainer2torch.verify.models.entries import ModelEntry, ModelsError, read_names
+from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
+from chainer2torch.verify.models.aligned_layers import by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
+from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import place_of
 from chainer2torch.verify.results import VerifyReport
 from chainer2torch.verify.rules.given import GivenError
@@ -49,6 +52,16 @@ class Setting:
     timeout: float = 600
     end: float = float("inf")
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    map_file: Path | None = None
+    ports: Ports | None = None
+
+    def port_of(self, entry: ModelEntry) -> str:
+        """The target of a model's counterpart."""
+        return entry.port or (self.ports.target(entry.target) if self.ports else entry.target)
+
+    def steps_of(self, entry: ModelEntry) -> int:
+        """How many steps a model makes: within a budget a large one makes one, which shows what an update does."""
+        return min(self.steps, 1) if entry.size > _SMALL and self.end != float("inf") else self.steps
 
     def left(self) -> float:
         """Seconds that a worker may take now."""
@@ -107,14 +120,14 @@ def _run_apart(
 
 def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Sequence[str]) -> VerifyReport:
     src, out, device = setting.src, setting.out, setting.device
-    names = read_names(src)
+    names = read_names(src, setting.map_file)
     pairs = [
         Pair(
             f"m{i}-{mode}@{dtype}",
             entry.target,
             f"{dtype}, {mode}" + ", inferred" * entry.inferred,
             entry.text(),
-            entry.text(torch=True),
+            entry.text(setting.port_of(entry)),
             entry.inputs,
             dtype=dtype,
             mode=mode,
@@ -138,7 +151,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         cases = [
             dict(
                 case_of(pair, inputs),
-                steps=setting.steps,
+                steps=setting.steps_of(by_target[pair.row]),
                 rate=_RATE,
                 source=pair.chainer,
                 is_first_version=by_target[pair.row].is_first_version,
@@ -147,7 +160,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             for pair in pairs
         ]
     except GivenError as error:
-        raise ModelsError(f"{src / 'pyproject.toml'}: {error}") from None
+        raise ModelsError(f"{file_of(src, setting.map_file)}: {error}") from None
     folders = {name: root / name for name in ("chainer", "torch")}
     for folder in folders.values():
         folder.mkdir()
@@ -166,6 +179,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         for pair in pairs
     }
     texts = {pair.id: pair.torch for pair in pairs}
+    rows = {pair.id: pair.row for pair in pairs}
     ready = [
         dict(
             case,
@@ -174,6 +188,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             differentiated=record.get("differentiated", []),
             names=own[case["id"]],
             called=[call["path"] for call in record["calls"]],
+            **place_of(out, setting.port_of(by_target[rows[case["id"]]])),
         )
         for case in cases
         if (record := left.records.get(case["id"], {})).get("status") == "ok"
@@ -190,6 +205,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
+    _align(outcomes, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -198,9 +214,42 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     }
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
+        outcome.notes += setting.ports.note(outcome.pair.row) if setting.ports else []
     # An original that ends its worker, once that runs, has refused what was inferred.
     refused = left.problem if given and left.versions else None
     problems = [r.problem for r in (left, right) if r.problem and r.problem is not refused]
     if setting.is_over():  # the workers were ended for that
         problems = []
     return VerifyReport(outcomes, problems, worker_process.versions_of(left, right), device)
+
+
+def _align(
+    outcomes: Sequence[Outcome],
+    ready: Sequence[dict[str, Any]],
+    left: worker_process.WorkerResult,
+    job: dict[str, Any],
+    root: Path,
+    setting: Setting,
+) -> None:
+    """Says of what differs which layers differ by themselves, each given Chainer's outputs of those before it."""
+    different = {o.pair.id: o for o in outcomes if o.status == FAILED and not o.raised}
+    again = [
+        dict(case, aligned=left.records[case["id"]]["calls"], steps=0) for case in ready if case["id"] in different
+    ]
+    if not again or setting.is_over():
+        return
+    folder = root / "aligned"
+    folder.mkdir()
+    shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
+    result = worker_process.run_cases(
+        worker_process.TORCH_WORKER,
+        folder,
+        {**job, "cases": again},
+        python=setting.torch_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+    )
+    for case in again:
+        if result.records.get(case["id"], {}).get("status") == "ok":
+            said = by_themselves(case["aligned"], left.arrays(case["id"]), result.arrays(case["id"]))
+            different[case["id"]].reasons[1:1] = said

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from chainer2torch.verify import worker_process
-from chainer2torch.verify.judge.compare import compare_arrays, compare_initial
+from chainer2torch.verify.judge.compare import Difference, compare_arrays, compare_initial
+from chainer2torch.verify.judge.layouts import compare_in_any_layout
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import judge, note
 
+_MOST_NAMES = 8
+_Compare = Callable[[str, np.ndarray, np.ndarray], Difference]
 _MARKER = re.compile(r"\s*# TODO\(chainer2torch ")
 
 
@@ -32,6 +35,7 @@ def outcome_of(
     x, y = left.records.get(pair.id), right.records.get(pair.id)
     if x is None or (y is None and x["status"] == "ok"):
         name, ended = ("Chainer", left) if x is None else ("PyTorch", right)
+        outcome.not_reached = True
         outcome.leave(
             f"{name}: "
             + (
@@ -43,6 +47,7 @@ def outcome_of(
         return outcome
     if y is None:  # the original itself does not run: nothing to compare with
         outcome.float32_only = pair.dtype == "float64"
+        outcome.original_raises = x["type"] not in ("ImportError", "ModuleNotFoundError", "NotRun", "MemoryError")
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
@@ -50,6 +55,8 @@ def outcome_of(
         # PyTorch makes the parameters of these layers when they are first called, and they were not: Chainer has the
         # biases of some already.
         a = {name: a[name] for name in a if name in b or name.removeprefix("step/end/") not in waiting}
+    if without := tuple(f"model/{key}" for key in y.get("without", ())):  # a map says that the port has none of these
+        a = {name: array for name, array in a.items() if not name.endswith(without)}
     # Of a port with other names, of what has no shape yet, and where a second model cannot be made, they are not known.
     a = {name: a[name] for name in a if name in b or not name.startswith("init/")} if _lacks_first_values(y) else a
     b = {name: b[name] for name in b if name in a or not name.startswith("init/")}
@@ -63,16 +70,17 @@ def outcome_of(
         if outcome.status != PASSED and all("cannot be compared" in reason for reason in about):
             outcome.status, outcome.reasons = UNVERIFIED, about or ["output: holds no array that can be compared"]
             return outcome
-    outcome.notes += [f"names: {how}" for how in y.get("names", [])]
+    outcome.notes += _names(y.get("names", []))
     lacking = sorted({*x.get("missing", []), *y.get("missing", [])})
     outcome.notes += [f"not installed, and not used by what was run: {', '.join(lacking)}"] if lacking else []
     outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
     if "calls" not in x or "calls" not in y:
         return outcome
-    outcome.layers = _layers(x["calls"], y["calls"], a, b)
+    compare = compare_in_any_layout if y.get("names") else compare_arrays
+    outcome.layers = _layers(x["calls"], y["calls"], a, b, compare)
     if y["status"] == "error":
         outcome.reasons += _left_to_a_person(y.get("trace", ""))
-        outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b))
+        outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b, compare))
         return outcome
     for name in sorted(name for name in a if name.startswith("step/")):
         if name not in b:
@@ -85,8 +93,17 @@ def outcome_of(
     if outcome.status == FAILED and len(drawn) == len(outcome.reasons):
         outcome.reasons.insert(0, f"only what a new model starts with differs: {', '.join(drawn)}")
     elif outcome.status == FAILED:
-        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b, y.get("returns", "")))
+        outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b, compare, y.get("returns", "")))
     return outcome
+
+
+def _names(how: Sequence[str]) -> list[str]:
+    """How a port's names were found; what the table says is counted where it is much."""
+    told = [line for line in how if line.endswith(", by the table")]
+    if len(told) <= _MOST_NAMES:
+        return [f"names: {line}" for line in how]
+    told = [line for line in told if "no counterpart" not in line]
+    return [f"names: {len(told)} by the table", *(f"names: {line}" for line in how if line not in told)]
 
 
 def _lacks_first_values(y: Mapping[str, Any]) -> bool:
@@ -118,9 +135,10 @@ def _before_error(
     ys: Sequence[Mapping[str, Any]],
     a: Mapping[str, np.ndarray],
     b: Mapping[str, np.ndarray],
+    compare: _Compare,
 ) -> str:
     """How far both sides agree before PyTorch raises."""
-    where = _first_divergence(xs, ys, a, b)
+    where = _first_divergence(xs, ys, a, b, compare)
     if where.startswith("first diverging"):
         return where
     done = [_call(x) for x, y in _calls(xs, ys) if y is not None]
@@ -132,6 +150,7 @@ def _first_divergence(
     ys: Sequence[Mapping[str, Any]],
     a: Mapping[str, np.ndarray],
     b: Mapping[str, np.ndarray],
+    compare: _Compare,
     returns: str = "",
 ) -> str:
     """Which link's output differs first, in the order of the calls; the calls of a link are paired one by one."""
@@ -144,7 +163,7 @@ def _first_divergence(
             other = b.get(y["key"] + name[len(x["key"]) :])
             if other is None:
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
-            difference = compare_arrays(x["path"], a[name], other)
+            difference = compare(x["path"], a[name], other)
             if not difference.equal and x["path"] == "/":
                 end = f", up to {returns}" if returns else ""
                 return (
@@ -195,6 +214,7 @@ def _layers(
     ys: Sequence[Mapping[str, Any]],
     a: Mapping[str, np.ndarray],
     b: Mapping[str, np.ndarray],
+    compare: _Compare,
 ) -> list[tuple[str, float]]:
     """The largest relative error of each link's output, in the order of the calls; infinite where it has no
     counterpart.
@@ -204,7 +224,7 @@ def _layers(
         errors = [math.inf] if y is None else [0.0]
         for name in sorted(name for name in a if y and (name == x["key"] or name.startswith(x["key"] + "/"))):
             other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
-            errors.append(math.inf if other is None else compare_arrays(x["path"], a[name], other).max_rel)
+            errors.append(math.inf if other is None else compare(x["path"], a[name], other).max_rel)
         found.append((_call(x), max(errors)))
     return found
 

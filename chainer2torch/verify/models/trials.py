@@ -50,6 +50,8 @@ class Left:
     settled_by_table: bool = False
     # What the search begins with; None: nothing is searched.
     hints: Mapping[str, Any] | None = None
+    # Of a class that the project makes nowhere: the targets of those that derive from it.
+    derived: Sequence[str] = ()
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"
@@ -206,7 +208,7 @@ def choose(
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
         cases = [_case(f"m{i}", target, entries, hints, out) for i, (target, entries, _, hints) in enumerate(groups)]
-        job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "cases": cases}
+        job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "wall": timeout, "cases": cases}
         result = worker_process.run_cases(
             worker_process.CHAINER_WORKER, root, job, python=python, timeout=timeout, stop=stop
         )
@@ -313,6 +315,9 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
         return dataclasses.replace(
             what, package=missing[1], settled_by_table=False, why=f"Chainer's side lacks a package: {record['message']}"
         )
+    if "CUDA environment is not correctly set up" in record["message"]:
+        why = "the original computes with CuPy alone (a kernel written as text, for example): it runs on a GPU only"
+        return dataclasses.replace(what, settled_by_table=False, why=why)
     if "said" in record:
         return dataclasses.replace(what, why=record["said"])
     if not entries:

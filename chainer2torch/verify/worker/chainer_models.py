@@ -20,6 +20,7 @@ from . import (
     chainer_snippets,
     definitions,
     first_version,
+    host_cupy,
     kept_state,
     lockstep,
     missing,
@@ -31,6 +32,7 @@ from . import (
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
+    host_cupy.install()
     folders = roots.Roots(job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)

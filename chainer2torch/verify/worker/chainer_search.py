@@ -24,8 +24,11 @@ _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
+_NO_GPU = "CUDA environment is not correctly set up"
 # A first parameter of this name is given, whatever its default is: 64 images take long.
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
+# Given, too, as no weights: where they would be downloaded, or converted by another library.
+_PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
     "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
@@ -45,16 +48,17 @@ class NothingToCompare(TypeError):
 class Search(object):
     """The search for one class; ``hints`` are what its code says, ``made`` how other classes were made, by name."""
 
-    def __init__(self, case, tree, made, seconds):
+    def __init__(self, case, tree, made, seconds, wall=float("inf")):
         self.target = case["target"]
         self.hints = case["hints"]
         self.made = made
         self.tree = os.path.abspath(tree) + os.sep
         self.end = time.process_time() + seconds
+        self.wall = wall
         self.tried = self.farther = self.begun = 0
         self.seen, self.errors = set(), set()
         self.lacking = 0
-        self.positional = []
+        self.positional, self.optional = [], set()
         self.score = (-1, 0, 0)
         self.best = None
         self.size = 0
@@ -63,6 +67,7 @@ class Search(object):
 
     def run(self):
         """The record of what Chainer takes: the attempt, or the error of the one that came farthest."""
+        search_room.keep()
         try:
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
@@ -123,6 +128,9 @@ class Search(object):
                 continue
             elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
                 needed.append(parameter.name)
+            elif parameter.default is not None and _PRETRAINED.search(parameter.name):
+                needed.append(parameter.name)
+                self.optional.add(parameter.name)
         return needed
 
     def _methods(self, cls):
@@ -185,6 +193,8 @@ class Search(object):
         if not links and any(word in plain for word in ("model", "predictor", "net", "link", "func", "layer")):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
+        if name in self.optional:
+            return search_values.arguments_for(name)
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
         return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
@@ -227,6 +237,7 @@ class Search(object):
             or self.lacking > _LACKING
             or self.tried - self.farther > _PATIENCE
             or time.process_time() > min(end, self.end)
+            or time.time() > self.wall
         )
 
     def _evaluate(self, attempt, repaired=None):
@@ -240,9 +251,10 @@ class Search(object):
         self.seen.add(key)
         self.tried += 1
         phase, error, score = self._attempt(attempt)
+        search_room.collect()
         if error is None:
             return True
-        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare))
+        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
         words = repr(error)
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
@@ -285,7 +297,9 @@ class Search(object):
     def _arguments(self, attempt):
         """By place where they have to be given: a port may have other names for them."""
         return ", ".join(
-            value if name in self.positional or name.isdigit() else "{}={}".format(name, value)
+            value
+            if name in self.positional and name not in self.optional or name.isdigit()
+            else "{}={}".format(name, value)
             for name, value in attempt.arguments.items()
         )
 
@@ -314,10 +328,20 @@ class Search(object):
             self.size = size_of(namespace["model"])
             self.result = result
             self.learns = not self.size or reaches_parameters(result, namespace["model"])
+            phase = "second forward"
+            del namespace, result
+            self._again(source, attempt.inputs)
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
+            error.__traceback__ = None  # its frames hold the model
             return phase, error, (lines + isinstance(error, NothingToCompare), applied)
+
+    def _again(self, source, inputs):
+        """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
+        with search_room.quiet(), search_room.limited(_SECONDS_EACH):
+            namespace = chainer_snippets.execute({"source": source})
+            namespace["run"](**{"x{}".format(i): drawn(spec, 1) for i, spec in enumerate(inputs.values())})
 
 
 def size_of(model):
@@ -344,13 +368,13 @@ def reaches_parameters(result, model):
     return False
 
 
-def drawn(spec):
+def drawn(spec, seed=0):
     """Any array of this description, integers below a bound; lists of them; other values as they are."""
     if isinstance(spec, list):
-        return [drawn(item) for item in spec]
+        return [drawn(item, seed) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    rng = numpy.random.RandomState(0)
+    rng = numpy.random.RandomState(seed)
     if spec["dtype"][0] == "f":
         array = numpy.asarray(rng.standard_normal(spec["shape"])).astype(spec["dtype"])
         return array if spec.get("plain") else chainer.Variable(array)

@@ -17,6 +17,7 @@ from . import (
     chainer_search,
     chainer_snippets,
     first_version,
+    host_cupy,
     model_text,
     roots,
     search_room,
@@ -34,6 +35,7 @@ def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
     search_room.bounded_memory()
+    host_cupy.install()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
@@ -42,11 +44,14 @@ def work(job, folder):
     old.install()
     results = wire.Results(folder)
     made, open_, running, outputs = {}, [], [], []
+    room = search_room.Shares(job.get("wall"))
     with search_room.cheap_weights():
-        for case in job["cases"]:
+        for number, case in enumerate(job["cases"]):
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
-            record = run_case(case, job, defaults, folders, made)
+            # Half of the time is for the search.
+            wall = room.share(2 * (len(job["cases"]) - number))
+            record = run_case(case, job, defaults, folders, wall)
             if record["status"] == "ok" or not case["hints"]:
                 _add(results, record, case, made, running)
             else:
@@ -54,13 +59,13 @@ def work(job, folder):
         open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults)
         # Those that need others come after them.
         still = []
-        for case, record in open_:
+        for number, (case, record) in enumerate(open_):
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
                 case["hints"]["outputs"] = outputs[:_OUTPUTS]
-                search = chainer_search.Search(case, job["tree"], made, job["seconds"])
+                search = chainer_search.Search(case, job["tree"], made, job["seconds"], room.share(len(open_) - number))
                 found = search.run()
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
@@ -104,14 +109,16 @@ def _add(results, record, case, made, running):
     results.add(record)
 
 
-def run_case(case, job, defaults, folders, made):
-    """The record of one model: the place of the attempt that runs and its inputs, or the error of the first."""
+def run_case(case, job, defaults, folders, wall):
+    """The record of one model: the place of the attempt that runs and its inputs, or the error of the first. ``wall``
+    is when it has to be done.
+    """
     first = {"status": "error", "phase": "search", "type": "Error", "message": "nothing was tried", "trace": ""}
     started = time.process_time()
     folders.enter(case["module"], case["root"], case["file"])
     with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
         for number, attempt in enumerate(case["attempts"]):
-            if number and time.process_time() - started > job["seconds"]:
+            if number and (time.process_time() - started > job["seconds"] or time.time() > wall):
                 break
             try:
                 inputs, size = _accepted(attempt, started + job["seconds"])

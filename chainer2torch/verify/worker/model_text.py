@@ -56,8 +56,8 @@ def maker(target, arguments):
     return "importlib.import_module({!r}).{}({})".format(place(target)[1], target.partition(":")[2], arguments)
 
 
-def text(target, arguments, method, inputs, torch=False):
-    """The module text: ``model``, and ``run`` with the inputs by name."""
+def text(target, arguments, method, inputs, torch=False, called=""):
+    """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model."""
     given = ", ".join(inputs)
     head = "import importlib\n"
     if "types." in arguments:
@@ -66,9 +66,11 @@ def text(target, arguments, method, inputs, torch=False):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
     if re.search(r"\bL\.", arguments):
         head += "import torch.nn as L\n" if torch else "import chainer.links as L\n"
-    return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return model{}({})\n".format(
-        head, maker(target, arguments), given, "." + method if method else "", given
-    )
+    if not called:
+        called = "model{}({})".format("." + method if method else "", given)
+    elif torch:
+        head += "import torch\n"
+    return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return {}\n".format(head, maker(target, arguments), given, called)
 
 
 def _functions(arguments):

@@ -7,6 +7,7 @@ A port names its layers as it likes. The mapping is proposed from names, shapes 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ import torch
 
 from chainer2torch.compat.links import link_slots
 
+# What a table says of a parameter of the port: ``attn.in_proj_weight[1/3]`` is the first third of its rows, ``.T``
+# transposes.
+_TARGET = re.compile(r"(?P<whole>[^\[\]]*?)(?:\[(?P<part>\d+)/(?P<parts>\d+)\])?(?P<transposed>\.T)?$")
+_PLACE = re.compile(r"\\{(\w+)\\}")
 # Chainer's counter for the fine-tuning of batch normalization; PyTorch has none.
 _COUNTERS = frozenset({"N"})
 
@@ -30,6 +35,8 @@ class Names:
     slots: dict[str, tuple[Any, bool]] = dataclasses.field(default_factory=dict)
     paths: dict[str, str] = dataclasses.field(default_factory=dict)
     how: list[str] = dataclasses.field(default_factory=list)
+    # Keys that have no counterpart, as the table says.
+    without: list[str] = dataclasses.field(default_factory=list)
 
     def load(self, entries: Mapping[str, Any]) -> None:
         """Writes Chainer's arrays into the module."""
@@ -55,6 +62,14 @@ class _Links:
     shapes: dict[str, dict[str, Any]]
     order: list[str]
 
+    def leave_out(self, key: str) -> list[str]:
+        """Forgets a link or a parameter; gives the keys."""
+        if key in self.shapes:
+            return ["/".join(filter(None, (key, last))) for last in self.shapes.pop(key)]
+        path, _, last = key.rpartition("/")
+        del self.shapes[path][last]
+        return [key]
+
 
 def match(
     entries: Mapping[str, Any],
@@ -71,7 +86,8 @@ def match(
         model: The port.
         used: Dotted names of its modules in the order in which they are first called.
         table: By Chainer's name: a link to a module (``conv = "features.0"``), a key to a parameter
-            (``"fc/W" = "head.weight"``), which ``.T`` transposes.
+            (``"fc/W" = "head.weight"``), which ``.T`` transposes; ``[1/3]`` is the first third of its rows. ``{i}`` in
+            both stands for any one name. What has no counterpart has an empty text.
 
     Raises:
         NamesError: Something has no counterpart, or the table names what is not there.
@@ -116,8 +132,13 @@ def _from_table(
     places: Mapping[str, Mapping[str, Any]],
     model: torch.nn.Module,
 ) -> None:
-    for key, target in table.items():
+    open_parts: dict[tuple[str, str], set[int]] = {}
+    for key, target in _each(table, left):
         path, _, last = key.strip("/").rpartition("/")
+        if not target and (key.strip("/") in left.shapes or last in left.shapes.get(path, {})):
+            names.without += left.leave_out(key.strip("/"))
+            names.how.append(f"{key} has no counterpart, by the table")
+            continue
         if key.strip("/") in left.shapes:
             if target not in right.shapes:
                 raise NamesError(f'names: {key} = "{target}": the port has no module of this name with parameters')
@@ -132,21 +153,78 @@ def _from_table(
             del right.shapes[target]
             names.paths[target] = "/" + path
         elif last in left.shapes.get(path, {}):
-            transposed = target.endswith(".T")
-            module, _, attribute = target.removesuffix(".T").rpartition(".")
-            own = _own_key(model, module, attribute)
-            if own not in right.shapes.get(module, {}):
-                raise NamesError(f'names: {key} = "{target}": the port has no parameter of this name')
-            shape = left.shapes[path].pop(last)
-            theirs = right.shapes[module].pop(own)
-            if not _same(shape[::-1] if transposed else shape, theirs):
-                raise NamesError(f'names: {key} = "{target}": {_words({last: shape})} and {_words({own: theirs})}')
-            names.slots[key.strip("/")] = (places[module][own], transposed)
+            _one_key(names, key, target, left, right, places, model, open_parts)
         else:
             continue  # of another model
         names.how.append(f"{key} = {target}, by the table")
     for side in (left, right):
         side.shapes = {name: shapes for name, shapes in side.shapes.items() if set(shapes) - _COUNTERS}
+
+
+def _one_key(
+    names: Names,
+    key: str,
+    target: str,
+    left: _Links,
+    right: _Links,
+    places: Mapping[str, Mapping[str, Any]],
+    model: torch.nn.Module,
+    open_parts: dict[tuple[str, str], set[int]],
+) -> None:
+    """A parameter that the table names: a whole one, or some rows of it; it is done when all its parts are."""
+    path, _, last = key.strip("/").rpartition("/")
+    found = _TARGET.match(target)
+    transposed = bool(found and found["transposed"])
+    module, _, attribute = (found["whole"] if found else target).rpartition(".")
+    own = _own_key(model, module, attribute)
+    if own not in right.shapes.get(module, {}):
+        raise NamesError(f'names: {key} = "{target}": the port has no parameter of this name')
+    shape = left.shapes[path].pop(last)
+    theirs, slot = right.shapes[module][own], places[module][own]
+    if found and found["part"]:
+        part, parts = int(found["part"]), int(found["parts"])
+        if not theirs or not theirs[0] or not 0 < part <= parts or theirs[0] % parts:
+            raise NamesError(f'names: {key} = "{target}": {_words({own: theirs})} has no such part')
+        slot = _rows_of(slot, slice(theirs[0] // parts * (part - 1), theirs[0] // parts * part))
+        theirs = slot.shape
+        rest = open_parts.setdefault((module, own), set(range(1, parts + 1)))
+        rest.discard(part)
+        if not rest:
+            del right.shapes[module][own]
+    else:
+        del right.shapes[module][own]
+    if not _same(shape[::-1] if transposed else shape, theirs):
+        raise NamesError(f'names: {key} = "{target}": {_words({last: shape})} and {_words({own: theirs})}')
+    names.slots[key.strip("/")] = (slot, transposed)
+
+
+def _rows_of(slot: Any, rows: slice) -> Any:
+    """Some rows of a parameter as a slot of their own."""
+
+    def read() -> Any:
+        value = slot.read()
+        return None if value is None else value[rows]
+
+    def write(array: numpy.ndarray) -> None:
+        whole = numpy.array(slot.read())
+        whole[rows] = array
+        slot.write(whole)
+
+    return slot._replace(shape=(rows.stop - rows.start, *slot.shape[1:]), read=read, write=write)
+
+
+def _each(table: Mapping[str, str], left: _Links) -> Iterator[tuple[str, str]]:
+    """The lines of a table; one with ``{i}`` once for each link and key of the original that it fits."""
+    known = [*left.shapes, *(f"{path}/{last}".strip("/") for path, keys in left.shapes.items() for last in keys)]
+    for key, target in table.items():
+        if "{" not in key:
+            yield key, target
+            continue
+        pattern = re.compile(_PLACE.sub(r"(?P<\1>\\w+)", re.escape(key.strip("/"))))
+        for name in known:
+            found = pattern.fullmatch(name)
+            if found:
+                yield name, target.format(**found.groupdict())
 
 
 def _own_key(model: torch.nn.Module, module: str, attribute: str) -> str:

@@ -6,10 +6,12 @@ Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
+import gc
 import io
 import os
 import signal
 import sys
+import time
 
 import chainer
 import numpy
@@ -46,6 +48,18 @@ class Reach(object):
         return self._line
 
 
+class Shares(object):
+    """What is left of some seconds, in parts: what takes long takes nothing from those that come after it."""
+
+    def __init__(self, seconds):
+        self._end = time.time() + 0.9 * seconds if seconds else float("inf")
+
+    def share(self, parts):
+        """When one of so many parts of the time ends."""
+        now = time.time()
+        return now + max(self._end - now, 0.0) / max(parts, 1)
+
+
 def bounded_memory():
     """An attempt that asks for more than half of the machine's memory fails as any other, in place of the worker."""
     try:
@@ -56,6 +70,18 @@ def bounded_memory():
         resource.setrlimit(resource.RLIMIT_AS, (half, most))
     except (ImportError, AttributeError, ValueError, OSError):  # another system
         pass
+
+
+def keep():
+    """What is there now stays: looking through it for cycles after each attempt would take longer than that."""
+    gc.collect()
+    if hasattr(gc, "freeze"):
+        gc.freeze()
+
+
+def collect():
+    """Frees the models of attempts: links and their parameters lie in cycles, and few objects hold much memory."""
+    gc.collect()
 
 
 @contextlib.contextmanager

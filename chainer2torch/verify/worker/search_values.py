@@ -106,6 +106,7 @@ def sorts(names, first="images"):
 
 LINK = "L.Linear(8, 8)"
 _ARGUMENTS = (
+    (r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$", ["None", "False"]),
     (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
     (r"vocab|n_words|n_tokens", ["20"]),
@@ -315,6 +316,8 @@ def _numbers(inputs, arguments, a, b):
         for old, new in ((a, b), (b, a)):
             if re.search(r"\b{}\b".format(old), value) and new > 0:
                 yield inputs, dict(arguments, **{name: re.sub(r"\b{}\b".format(old), str(new), value)})
+            if re.search(r"\b{}\b".format(a), value) and together != inputs:
+                yield together, dict(arguments, **{name: re.sub(r"\b{}\b".format(a), str(b), value)})
     # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) == 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:

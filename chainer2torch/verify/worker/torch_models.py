@@ -14,6 +14,7 @@ import numpy
 import torch
 
 from . import (
+    aligned,
     compat_module,
     definitions,
     half_migrated,
@@ -70,6 +71,13 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             model.train(case["mode"] == "train")
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
+            if "aligned" in case:
+                reference = wire.Arrays(os.path.join(job["reference"], case["id"] + ".npz"))
+                paths = named.paths if named else {}
+                with aligned.aligned(model, case["aligned"], reference, paths) as found, contextlib.suppress(Exception):
+                    torch_snippets.run(dict(case, differentiated=[]), inputs, job, namespace)
+                arrays.update(found)
+                return {"status": "ok"}
             with _trace(model, job["tree"], named.paths if named else {}) as calls:
                 try:
                     record, outputs = torch_snippets.run(case, inputs, job, namespace)
@@ -81,6 +89,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             record["left_out"] = definitions.left_out()
             record["waiting"] = [] if named else [f"state/model/{key}" for key in compat_module.waiting(model)]
             record["names"] = named.how if named else []
+            record["without"] = named.without if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
             record["calls"] = [call for call, _ in calls]
             record["returns"] = _returns(model, job["tree"])

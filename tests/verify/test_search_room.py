@@ -1,0 +1,123 @@
+"""What a search may take: time in shares, memory; and what of it counts as proved."""
+
+import time
+
+import numpy as np
+
+from chainer2torch.verify.judge import rounding
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.models.models_report import ModelsReport
+from chainer2torch.verify.models.trials import Left
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.worker import search_room
+from tests.support.model_batch import migrated_tree
+
+NET = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import nowhere
+
+
+class Base(chainer.Chain):
+    def forward(self, x):
+        return self.head(F.relu(self.body(x)))
+
+
+class Small(Base):
+    def __init__(self):
+        super(Small, self).__init__()
+        with self.init_scope():
+            self.body = L.Linear(4, 4)
+            self.head = L.Linear(4, 2)
+
+
+class Trained(chainer.Chain):
+    def __init__(self, n_units, pretrained_model='auto'):
+        super(Trained, self).__init__()
+        if pretrained_model:
+            nowhere.download(pretrained_model)
+        with self.init_scope():
+            self.fc = L.Linear(n_units, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Masked(chainer.Chain):
+    def __init__(self):
+        super(Masked, self).__init__()
+        with self.init_scope():
+            self.fc = L.Linear(4, 3)
+
+    def forward(self, x):
+        if chainer.config.train:
+            self.mask = x.array > 0
+        return self.fc(x) * self.mask.any()
+
+
+class Drawn(chainer.Chain):
+    def __init__(self):
+        super(Drawn, self).__init__()
+        with self.init_scope():
+            self.fc = L.Linear(None, 3)
+
+    def forward(self, x, n):
+        if float(n.array.reshape(-1)[0]) < 1:
+            raise ValueError('too few')
+        return self.fc(x)
+"""
+
+
+def test_bases_pretrained_models_and_those_of_one_mode_are_proved(tmp_path):
+    src = tmp_path / "src"
+    src.mkdir()
+    (src / "net.py").write_text(NET)
+    out = migrated_tree(src, tmp_path / "out")
+    report = verify_models(src, out, steps=1, timeout=300)
+    text = "\n".join(report.lines(verbose=True))
+    states = report.classes()
+    assert {name: states[f"net:{name}"] for name in ("Base", "Small", "Trained", "Masked")} == dict.fromkeys(
+        ("Base", "Small", "Trained", "Masked"), "proved"
+    ), text
+    assert "net:Base: proved as the base of net:Small" in text
+    assert "pretrained_model=None" in text
+    assert "not verified: net:Masked (float32, eval, inferred): Chainer: AttributeError" in text
+
+
+def _outcome(row, status, **more):
+    return Outcome(Pair(row, row, "", "", ""), status, ["it does"], compared=int(status != UNVERIFIED), **more)
+
+
+def test_a_base_is_not_proved_by_what_differs():
+    left = [Left("net:Base", "no conv", derived=["net:A", "net:B"]), Left("net:Other", "no conv")]
+    for status, state in ((PASSED, "proved"), (FAILED, "not verified"), (UNVERIFIED, "proved")):
+        report = ModelsReport([_outcome("net:A", PASSED), _outcome("net:B", status)], [], {}, "cpu")
+        report.add_left(left)
+        assert report.classes()["net:Base"] == state and report.classes()["net:Other"] == "not verified"
+    report = ModelsReport([_outcome("net:A", UNVERIFIED)], [], {}, "cpu")
+    report.add_left(left)
+    assert report.classes()["net:Base"] == "not verified"
+
+
+def test_what_float64_has_not_decided_is_no_difference_if_it_is_small():
+    for value, status in ((1.0 + 2e-4, UNVERIFIED), (1.1, FAILED)):
+        single = Outcome(Pair("m-train@float32", "net:A", "", "", ""))
+        single.fail("out differs")
+        single.differing["out"] = "out differs"
+        double = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), not_reached=True)
+        double.leave("its time was up")
+        found = {"m-train@float32": {"out": np.float32([1.0, 0.5])}, "m-train@float64": {}}
+        other = {"m-train@float32": {"out": np.float32([value, 0.5])}, "m-train@float64": {}}
+        rounding.explain([single, double], found.__getitem__, other.__getitem__)
+        assert single.status == status
+        assert "float64 was not compared: whether this is rounding is not known" in single.reasons
+
+
+def test_shares_of_time():
+    room = search_room.Shares(100)
+    now = time.time()
+    assert 40 < room.share(2) - now < 46
+    assert room.share(0) - now < 91
+    assert search_room.Shares(None).share(3) == float("inf")
+    assert search_room.Shares(1e-9).share(3) - time.time() < 1
