@@ -47,9 +47,9 @@ def train(net, out):
     else:
         updater = training.updaters.ParallelUpdater(train_iter, optimizer, devices={{'main': -1}})
     trainer = training.Trainer(updater, {stop}, out=out)
-    {evaluator}
+    trainer.extend(extensions.Evaluator(test_iter, model))
     trainer.extend(extensions.LogReport(trigger={log}))
-    trainer.extend(extensions.PrintReport({entries}, out=sys.stderr))
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', 'main/loss', 'validation/main/loss'], out=sys.stderr))
     {more}
     {run}
     return model
@@ -62,8 +62,6 @@ USUAL = {
     "updater": "training.updaters.StandardUpdater",
     "stop": "(3, 'epoch')",
     "log": "(1, 'epoch')",
-    "evaluator": "trainer.extend(extensions.Evaluator(test_iter, model))",
-    "entries": "['epoch', 'iteration', 'main/loss', 'validation/main/loss']",
     "more": "",
     "run": "trainer.run()",
 }
@@ -83,12 +81,6 @@ RUNS = "def go(trainer):\n    trainer.run()\n\n\n"
 VARIANTS = {
     "usual": {},
     "an updater of its own": {"updater": "Twice"},
-    "nothing evaluated": {
-        "updater": "Twice",
-        "evaluator": "",
-        "entries": "['epoch', 'iteration', 'main/loss', 'norm']",
-        "batch": "4",
-    },
     "parts that report": {"model": "Nested(net)", "log": "(2, 'iteration')"},
     "more than one batch an epoch, and one": {"batch": "20"},
     "two epochs": {"log": "(2, 'epoch')", "stop": "(4, 'epoch')"},
