@@ -19,7 +19,7 @@ import torch
 
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.engine import Options, migrate_source
-from chainer2torch.vendor import compat_file
+from chainer2torch.vendor import compat_file, said
 
 HEAD = """\
 import chainer
@@ -77,9 +77,9 @@ def one_order():
 
 
 def helpers(result):
-    """The module of helpers that the migrated program imports."""
+    """The module of helpers that the migrated program imports, without the parts whose names it does not say."""
     module = types.ModuleType("chainer_compat")
-    text = compat_file.build(result.helpers, style="native")
+    text = compat_file.build(result.helpers, style="native", said=said.words(result.code))
     exec(compile(text, "<chainer_compat>", "exec"), module.__dict__)
     return module
 

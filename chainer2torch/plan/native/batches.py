@@ -133,7 +133,7 @@ def conversion_of(context: Context, converter: ast.expr, device: ast.expr | None
     if not is_path(converter) or device is not None and not _is_simple(device):
         return None
     kinds = options(context.kind(converter))
-    stars = {_stars(k.info.returns) if isinstance(k, Func) else None for k in kinds}
+    stars = {_stars(k.info) if isinstance(k, Func) else None for k in kinds}
     if not all(isinstance(k, Func) or k == UNKNOWN or k in _DEFAULT for k in kinds):
         return None
     moves = any(_holds_arrays(k.info.returns if isinstance(k, Func) else None) for k in kinds)
@@ -146,14 +146,42 @@ def _is_simple(node: ast.expr) -> bool:
     return is_path(node) or isinstance(number, ast.Constant)
 
 
-def _stars(returned: Kind | None) -> str | None:
-    """How Chainer hands on what a converter returns: a tuple by position, a dictionary by name."""
-    kinds = {type(k) for k in options(returned)} if returned is not None else set()
+def _stars(converter: FuncInfo) -> str | None:
+    """How Chainer hands on what a converter returns: a tuple by position, a dictionary by name.
+
+    The kind of ``tuple(x)`` is that of a list: which of the two it is, the ``return`` has to say.
+    """
+    kinds = {type(k) for k in options(converter.returns)} if converter.returns is not None else set()
+    if kinds == {Lst}:
+        written = {_sequence(node) for node in _returned(converter.node)}
+        return written.pop() if len(written) == 1 else None
     if kinds == {Tup}:
         return "*"
     if kinds == {Dct}:
         return "**"
-    return "" if kinds and kinds <= {Tensor, HostArray, Lst} else None
+    return "" if kinds and kinds <= {Tensor, HostArray} else None
+
+
+def _sequence(node: ast.expr | None) -> str | None:
+    """``""`` for an expression that is a list, ``*`` for one that is a tuple."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return {"list": "", "sorted": "", "tuple": "*"}.get(node.func.id)
+    return "" if isinstance(node, (ast.List, ast.ListComp)) else None
+
+
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.expr | None]:
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    todo: list[ast.AST] = list(function.body)
+    found: list[ast.expr | None] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Return):
+            found.append(node.value)
+        elif not isinstance(node, inner):
+            todo.extend(ast.iter_child_nodes(node))
+    return found
 
 
 def _holds_arrays(kind: Kind | None) -> bool:

@@ -1,4 +1,4 @@
-"""Parameters that may be None: `L.Linear(n_in, n_out)` waits for its first input where n_in is None.
+"""Parameters and options of command lines that may be None: `L.Linear(n_in, n_out)` waits for its first input where n_in is None.
 
 Kinds do not say it: where a value is sometimes None, they keep what it is otherwise.
 """
@@ -25,6 +25,8 @@ def may_be_none(context: Context, node: ast.expr) -> bool:
         return any(may_be_none(context, side) for name, side in sides if not _excludes(node.test, side, name))
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         return may_be_none(context, node.values[-1])
+    if isinstance(node, ast.Attribute):
+        return _is_option_of_none(context.analysis, node)
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -86,6 +88,8 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
                 for name, value in _bound(info, call):
                     if isinstance(value, ast.Constant) and value.value is None:
                         found.add((info.node, name))
+                    elif isinstance(value, ast.Attribute) and _is_option_of_none(analysis, value):
+                        found.add((info.node, name))
                     elif isinstance(value, ast.Name) and outer is not None:
                         passed.append(((outer, value.id), (info.node, name)))
     size = -1
@@ -93,6 +97,43 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
         size = len(found)
         found |= {given for giver, given in passed if giver in found}
     return frozenset(found)
+
+
+def _is_option_of_none(analysis: Analysis, node: ast.Attribute) -> bool:
+    """``args.jobs`` of an option that may be left out on the command line."""
+    return any(
+        isinstance(k, Inst) and k.cls == "argparse.Namespace" for k in options(analysis.kind(node.value))
+    ) and node.attr in analysis.once(options_of_none)
+
+
+def options_of_none(analysis: Analysis) -> frozenset[str]:
+    """The options of command lines that are None when they are left out, by the name that they are read by."""
+    return frozenset(
+        name
+        for module in analysis.project.modules.values()
+        for call in module.source.of(ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+        for name in _option_of_none(call)
+    )
+
+
+def _option_of_none(call: ast.Call) -> Iterator[str]:
+    keywords = {k.arg: k.value for k in call.keywords}
+    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if None in keywords or not flags or not flags[0].startswith("-"):
+        return
+    default, required = keywords.get("default"), keywords.get("required")
+    if default is None:
+        left_out = _constant(keywords.get("action"), "store") in ("store", "append", "store_const")
+    else:
+        left_out = _constant(default, "") is None
+    if left_out and not _constant(required, False):
+        long = next((f for f in flags if f.startswith("--")), flags[0])
+        yield str(_constant(keywords.get("dest"), long.lstrip("-").replace("-", "_")))
+
+
+def _constant(node: ast.expr | None, otherwise: object) -> object:
+    return node.value if isinstance(node, ast.Constant) else otherwise
 
 
 def _without_default(info: FuncInfo) -> Iterator[_Parameter]:
@@ -140,4 +181,4 @@ def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-__all__ = ["may_be_none", "parameters_of_none"]
+__all__ = ["may_be_none", "options_of_none", "parameters_of_none"]

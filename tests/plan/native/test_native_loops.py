@@ -251,6 +251,34 @@ def test_workers(make: str, workers: str) -> None:
     assert workers in run(FOR_LOOPS["in one statement"], make.replace("4", "4, shuffle=False", 1))
 
 
+@pytest.mark.parametrize(
+    ("option", "workers"),
+    [
+        ("'-j', '--n-jobs', type=int", "args.n_jobs or torch.get_num_threads()"),
+        ("'--jobs', '-j', dest='n_jobs', type=int, default=None", "args.n_jobs or torch.get_num_threads()"),
+        ("'--n-jobs', type=int, default=1", "args.n_jobs"),
+        ("'--n-jobs', type=int, required=True", "args.n_jobs"),
+        ("'n_jobs', type=int", "args.n_jobs"),
+    ],
+)
+def test_options_that_may_be_left_out(option: str, workers: str) -> None:
+    """A loader takes no None, where Chainer asks the machine for a number."""
+    code = check(f"""
+        import argparse
+
+
+        def train(model):
+            parser = argparse.ArgumentParser()
+            parser.add_argument({option})
+            asked = ['--n-jobs', '1'] if {"required" in option} else ['1'] if {option[1] == "n"} else []
+            args = parser.parse_args(asked)
+            data = [np.full(3, i, 'f') for i in range(5)]
+            it = iterators.MultithreadIterator(data, 2, repeat=False, shuffle=False, n_threads=args.n_jobs)
+            return [float(x.sum()) for batch in it for x in batch]
+    """)
+    assert f"num_workers={workers}, collate_fn" in code, code
+
+
 def test_an_evaluation_in_a_function() -> None:
     code = check("""
         def evaluate(model, iterator, device):

@@ -68,6 +68,16 @@ def named(batch, device):
     return {'t': t, 'x': x}
 
 
+def tupled(batch, device):
+    return tuple([part for part in convert(batch, device)])
+
+
+def grown(batch, device):
+    parts = list(convert(batch, device))
+    parts = parts if device is None else [part for part in parts]
+    return tuple(parts)
+
+
 def either(batch, device, by_name=True):
     if not by_name:
         return convert(batch, device)
@@ -147,6 +157,8 @@ VARIANTS = {
         "updater": ", converter=send, device=device",
         "evaluator": ", converter=send, device=device",
     },
+    "a tuple of a list": {"updater": ", converter=tupled", "evaluator": ", converter=tupled"},
+    "a tuple in the end": {"updater": ", converter=grown", "evaluator": ", converter=grown"},
     "names": {"model": "Model(net)", "updater": ", converter=named", "evaluator": ", converter=named"},
     "one that is looked up": {
         "model": "Model(net)",
