@@ -81,6 +81,11 @@ def has_short_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
     return not _answer(analysis, module, "looks_into_iterators")
 
 
+def has_short_communicators(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program does no more with ChainerMN than data-parallel training."""
+    return not _answer(analysis, module, "exchanges_arrays")
+
+
 def reads_its_archives(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file's program reads with NumPy or h5py what it has saved: then it needs Chainer's kind of file."""
     return analysis.once(_files)[module] in analysis.once(_reading_archives)
@@ -347,4 +352,11 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
     }
 )
 
-__all__ = ["changes_rules", "freezes_by_marks", "has_short_iterators", "has_short_optimizers", "rules_for"]
+__all__ = [
+    "changes_rules",
+    "freezes_by_marks",
+    "has_short_communicators",
+    "has_short_iterators",
+    "has_short_optimizers",
+    "rules_for",
+]
