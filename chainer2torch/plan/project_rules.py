@@ -111,7 +111,13 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     """The programs that ask for what only the long optimizers have."""
     files = analysis.once(_files)
     own = frozenset(files[cls.module] for cls in analysis.classes.values() if _changes_a_formula(analysis, cls))
-    return own | _with(analysis, _looks_into_optimizers) | _with(analysis, _scales_losses)
+    adams = frozenset(files[c.module] for c in analysis.classes.values() if own_rules.changes_adam(analysis, c))
+    return (
+        adams - analysis.once(_with_own_adams)
+        | own
+        | _with(analysis, _looks_into_optimizers)
+        | _with(analysis, _scales_losses)
+    )
 
 
 def _changes_a_formula(analysis: Analysis, cls: ClassInfo) -> bool:
