@@ -48,6 +48,15 @@ class Model(chainer.Chain):
         return loss
 
 
+class Records(chainer.dataset.DatasetMixin):
+    def __len__(self):
+        return 20
+
+    def get_example(self, i):
+        x, t = data(20, 0)[i]
+        return {'t': t, 'x': x}
+
+
 class Weighted(Model):
     def forward(self, x, t, factor=0.5):
         return super().forward(x, t) * factor
@@ -157,6 +166,20 @@ VARIANTS = {
     "one of two models": {"model": "Model(net) if net is not None else print(net)"},
     "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
     "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
+    "one of two runs": {
+        "more": "if net is not None:\n        trainer.run(show_loop_exception_msg=False)\n        return model"
+    },
+    "examples with names": {
+        "model": "L.Classifier(net, label_key='t')",
+        "iterator": "SerialIterator(Records(), 5)",
+        "evaluator": "EVALUATED",
+    },
+    "examples with names, on a device": {
+        "model": "Model(net)",
+        "iterator": "SerialIterator(Records(), 5)",
+        "updater": ", device=device",
+        "evaluator": "EVALUATED, device=device",
+    },
     "snapshots": {
         "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch'))"
     },
@@ -180,6 +203,8 @@ def run(namespace, model, out):
 def test_log_table_and_parameters_are_the_same(name, tmp_path):
     rtol = 1e-3 if name == "early stopping" else 2e-5  # a large rate
     source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
+    if "EVALUATED" in source:
+        source = source.replace("EVALUATED", "").replace("data(12, 1)", "Records()")
     if "seen" in source:
         source = "seen = []\n" + source
     if "lossy" in source:
