@@ -166,6 +166,11 @@ VARIANTS = {
     "one of two models": {"model": "Model(net) if net is not None else print(net)"},
     "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
     "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
+    "an evaluator that is called by hand": {
+        "more": "evaluator = extensions.Evaluator(test_iter, model)\n"
+        "    seen.append({k: f'{float(v):.3f}' for k, v in evaluator().items()})",
+        "model": "Model(net)",
+    },
     "one of two runs": {
         "more": "if net is not None:\n        trainer.run(show_loop_exception_msg=False)\n        return model"
     },
