@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import types
 from typing import Any
 
 import numpy as np
@@ -79,64 +80,54 @@ class Communicator:
         """The sum of the objects of all processes."""
         return functools.reduce(operator.add, self.allgather_obj(obj))
 
-    @torch.no_grad()
     def bcast_data(self, model: Any) -> None:
         """Gives every process the parameters of rank 0."""
-        for param in model.parameters():
-            if not is_lazy(param):
-                dist.broadcast(param.data, 0)
+        _share(list(model.parameters()))
 
     broadcast_data = bcast_data
 
-    @torch.no_grad()
-    def multi_node_mean_grad(self, model: Any, zero_fill: bool) -> None:
-        """Replaces the gradients by their means over the processes; one that is missing counts as zero."""
-        if not zero_fill:
-            raise NotImplementedError("gradients that are missing in some processes")
-        params = [p for p in model.parameters() if p.requires_grad and not is_lazy(p)]
-        for param in params:
-            param.grad = torch.zeros_like(param) if param.grad is None else param.grad
-        grads = [param.grad for param in params]
-        flat = parameters_to_vector(grads)
-        mean = flat.to(torch.promote_types(flat.dtype, torch.float32), copy=True)
-        dist.all_reduce(mean)
-        vector_to_parameters((mean * (1.0 / self.size)).to(flat.dtype), grads)
+
+@torch.no_grad()
+def _share(params: list[Any]) -> None:
+    """Gives every process the parameters of rank 0."""
+    for param in params:
+        if not is_lazy(param):
+            dist.broadcast(param.data, 0)
 
 
-class MultiNodeOptimizer:
-    """An optimizer that averages the gradients of all processes before each update.
+@torch.no_grad()
+def _average_gradients(params: list[Any], size: int) -> None:
+    """Replaces the gradients by their means over the processes; one that is missing counts as zero."""
+    params = [p for p in params if p.requires_grad and not is_lazy(p)]
+    for param in params:
+        param.grad = torch.zeros_like(param) if param.grad is None else param.grad
+    grads = [param.grad for param in params]
+    flat = parameters_to_vector(grads)
+    mean = flat.to(torch.promote_types(flat.dtype, torch.float32), copy=True)
+    dist.all_reduce(mean)
+    vector_to_parameters((mean * (1.0 / size)).to(flat.dtype), grads)
 
-    The first update, and each one before which parameters got their shapes, only gives all processes the parameters of
-    rank 0. Every other attribute is that of the actual optimizer. Source: chainermn.create_multi_node_optimizer.
+
+def create_multi_node_optimizer(actual_optimizer: Any, communicator: Communicator) -> Any:
+    """Makes an optimizer step by the mean of the gradients of all processes.
+
+    Its first step, and each one before which parameters got their shapes, only gives all processes the parameters of
+    rank 0. Source: chainermn.create_multi_node_optimizer.
     """
+    step, known = actual_optimizer.step, None
 
-    def __init__(self, actual_optimizer: Any, communicator: Any):
-        vars(self).update(actual_optimizer=actual_optimizer, communicator=communicator, _known=None)
-
-    def setup(self, model: Any) -> Any:
-        """Takes the parameters of a module."""
-        self.actual_optimizer.setup(model)
-        return self
-
-    def update(self, lossfun: Any = None, *args: Any, **kwds: Any) -> None:
-        """One update by the mean of the gradients."""
-        if lossfun is not None:
-            self.actual_optimizer.compute_gradients(lossfun, *args, **kwds)
-        known = [is_lazy(param) for param in self.target.parameters()]
-        if known != self._known:
-            vars(self)["_known"] = known
-            self.communicator.bcast_data(self.target)
+    def step_together(optimizer: Any, closure: None = None) -> None:
+        nonlocal known
+        params = [param for group in optimizer.param_groups for param in group["params"]]
+        before, known = known, [is_lazy(param) for param in params]
+        if known != before:
+            _share(params)
         else:
-            self.communicator.multi_node_mean_grad(self.target, zero_fill=True)
-            self.actual_optimizer.update()
+            _average_gradients(params, communicator.size)
+            step()
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "actual_optimizer":  # not there yet, while copying
-            raise AttributeError(name)
-        return getattr(self.actual_optimizer, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.actual_optimizer, name, value)
+    actual_optimizer.step = types.MethodType(step_together, actual_optimizer)
+    return actual_optimizer
 
 
 def create_multi_node_evaluator(evaluator: Any, communicator: Any) -> Any:

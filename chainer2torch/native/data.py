@@ -68,7 +68,8 @@ class Batches:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("loader", "repeat", "dataset", "_batches")}
+        kept = ("epoch", "current_position", "is_new_epoch", "previous_epoch_detail")
+        return {name: value for name, value in vars(self).items() if name in kept}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)

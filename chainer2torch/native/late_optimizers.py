@@ -117,9 +117,14 @@ class LateOptimizer(torch.optim.Optimizer):
         else:
             hook(self)
 
-    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
-        """One step; with ``lossfun`` the gradients of its value are computed first."""
-        if lossfun is not None:
+    def update(
+        self,
+        lossfun: Callable[..., Any] | None = None,  # where: update_gets_a_loss, lossfun
+        *args: Any,  # where: update_gets_a_loss, lossfun
+        **kwds: Any,  # where: update_gets_a_loss, lossfun
+    ) -> None:
+        """One step, after the gradients of a loss have been computed if it is given."""
+        if lossfun is not None:  # where: update_gets_a_loss, lossfun
             self.compute_gradients(lossfun, *args, **kwds)
         # a graph that was built before can still go backward, as in Chainer
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):

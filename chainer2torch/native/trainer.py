@@ -33,7 +33,7 @@ class Trainer(ExtensionsManager):
         for name, model in models.items():
             for path, part in observers(model, name).items():
                 self.reporter.add_observer(path, part)
-        updater.connect_trainer(self)
+        updater.connect_trainer(self)  # where: ParallelUpdater, connect_trainer
         for extension in extensions or ():
             self.extend(extension)
 

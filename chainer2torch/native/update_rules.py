@@ -123,3 +123,78 @@ class GradientMethod(LateOptimizer):
         self.t, self.epoch = state["t"], state["epoch"]
         for param, (t, values) in zip(self.param_groups[0]["params"], state["rules"]):
             param.update_rule.t, param.update_rule.state = t, to_device(param.device, values)
+
+
+class AdamRule(UpdateRule):
+    """Adam's step for one parameter. Settings that are given here are its own. Source: chainer.optimizers.AdamRule."""
+
+    def __init__(
+        self,
+        parent_hyperparam: Any = None,
+        alpha: Any = None,
+        beta1: Any = None,
+        beta2: Any = None,
+        eps: Any = None,
+        eta: Any = None,
+        weight_decay_rate: Any = None,
+        amsgrad: Any = None,
+    ):
+        super().__init__(parent_hyperparam or RuledAdam().hyperparam)
+        given = {"alpha": alpha, "beta1": beta1, "beta2": beta2, "eps": eps, "eta": eta, "amsgrad": amsgrad}
+        given["weight_decay_rate"] = weight_decay_rate
+        vars(self.hyperparam).update({name: value for name, value in given.items() if value is not None})
+
+    def init_state(self, param: Any) -> None:
+        self.state.update({name: torch.zeros_like(param) for name in ("m", "v", "vhat")})
+
+    def update_core_cpu(self, param: Any) -> None:
+        hp, (m, v, vhat) = self.hyperparam, (self.state[name] for name in ("m", "v", "vhat"))
+        m += (1 - hp.beta1) * (param.grad - m)
+        v += (1 - hp.beta2) * (param.grad * param.grad - v)
+        vhat.copy_(vhat.maximum(v) if hp.amsgrad else v)
+        param.mul_(1 - hp.eta * hp.weight_decay_rate).sub_(hp.eta * self.lr * m / (vhat.sqrt() + hp.eps))
+
+    update_core_gpu = update_core_cpu
+
+    @property
+    def lr(self) -> float:
+        """The rate with the correction of the biases."""
+        hp = self.hyperparam
+        return float(hp.alpha * (1 - hp.beta2**self.t) ** 0.5 / (1 - hp.beta1**self.t))
+
+    @property
+    def alpha_t(self) -> float:
+        """Newer name of ``lr``."""
+        return self.lr
+
+
+class RuledAdam(GradientMethod):
+    """Adam for classes that change the rule of its parameters. Source: chainer.optimizers.Adam."""
+
+    alpha, eta = HyperparameterProxy("alpha"), HyperparameterProxy("eta")
+    beta1, beta2 = HyperparameterProxy("beta1"), HyperparameterProxy("beta2")
+    eps, amsgrad = HyperparameterProxy("eps"), HyperparameterProxy("amsgrad")
+    weight_decay_rate = HyperparameterProxy("weight_decay_rate")
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0,
+        amsgrad: bool = False,
+    ):
+        super().__init__()
+        settings = {"alpha": alpha, "beta1": beta1, "beta2": beta2, "eps": eps, "eta": eta, "amsgrad": amsgrad}
+        vars(self.hyperparam).update(settings, weight_decay_rate=weight_decay_rate)
+
+    def create_update_rule(self) -> Any:
+        return AdamRule(self.hyperparam)
+
+    @property
+    def lr(self) -> float:
+        """The rate with the correction of the biases, which counts from the first update on."""
+        hp = self.hyperparam
+        return float(hp.alpha * (1 - hp.beta2**self.t) ** 0.5 / (1 - hp.beta1**self.t))

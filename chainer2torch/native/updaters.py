@@ -115,9 +115,6 @@ class Updater:
         self.update_core()
         self.iteration += 1
 
-    def update_core(self) -> None:
-        raise NotImplementedError
-
     def __getattr__(self, name: str) -> Any:
         if "epoch" not in name:
             raise AttributeError(name)

@@ -14,7 +14,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
-from chainer2torch.plan.questions import freezing
+from chainer2torch.plan.questions import freezing, own_rules
 from chainer2torch.plan.questions.npz_blocks import block_of
 from chainer2torch.rules.table import Rules
 
@@ -81,6 +81,11 @@ def has_short_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
     return not _answer(analysis, module, "looks_into_iterators")
 
 
+def has_short_communicators(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program does no more with ChainerMN than data-parallel training."""
+    return not _answer(analysis, module, "exchanges_arrays")
+
+
 def reads_its_archives(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file's program reads with NumPy or h5py what it has saved: then it needs Chainer's kind of file."""
     return analysis.once(_files)[module] in analysis.once(_reading_archives)
@@ -106,13 +111,22 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
     """The programs that ask for what only the long optimizers have."""
     files = analysis.once(_files)
     own = frozenset(files[cls.module] for cls in analysis.classes.values() if _changes_a_formula(analysis, cls))
-    return own | _with(analysis, _looks_into_optimizers) | _with(analysis, _scales_losses)
+    adams = frozenset(files[c.module] for c in analysis.classes.values() if own_rules.changes_adam(analysis, c))
+    return (
+        adams - analysis.once(_with_own_adams)
+        | own
+        | _with(analysis, _looks_into_optimizers)
+        | _with(analysis, _scales_losses)
+    )
 
 
 def _changes_a_formula(analysis: Analysis, cls: ClassInfo) -> bool:
-    """Whether a class changes an optimizer of Chainer's, or a rule of one, and does not say all of it itself."""
+    """Whether a class changes an optimizer of Chainer's, or a rule of one, and does not say all of it itself.
+
+    Adam's rule may be changed: there is a short one of it.
+    """
     owners = [owner for owner in analysis.mro(cls) if isinstance(owner, str)]
-    own = bool(owners) and owners[0] in _BASES
+    own = bool(owners) and owners[0] in _BASES or own_rules.changes_adam(analysis, cls)
     return not own and any(analysis.derives(cls, base) for base in _BASES)
 
 
@@ -130,6 +144,7 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
 
     What a class says that writes a formula of its own is about its own settings.
     """
+    known = own_rules.SETTINGS if analysis.once(_files)[module] in analysis.once(_with_own_adams) else frozenset()
     return any(
         node.attr in _MEMBERS
         or node.attr in (freezing.RULE, freezing.SWITCH)
@@ -139,15 +154,23 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
         or node.attr == "hyperparam"
         and not _is_setting(module, node)
         and not _writes_a_formula(analysis, module, node)
-        or node.attr in _SETTINGS | _BOUNDS
+        or node.attr in (_SETTINGS | _BOUNDS) - known
         and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
         and not _writes_a_formula(analysis, module, node)
         for node in module.source.of(ast.Attribute)
     ) or any(
-        node.value in _SETTINGS and not _writes_a_formula(analysis, module, node)
+        node.value in _SETTINGS - known and not _writes_a_formula(analysis, module, node)
         for node in module.source.of(ast.Constant)
         if isinstance(node.value, str)
     )
+
+
+def _with_own_adams(analysis: Analysis) -> frozenset[int]:
+    """The programs all of whose optimizers are classes of their own that have Adam's settings."""
+    files = analysis.once(_files)
+    groups_of = {files[cls.module] for cls in analysis.classes.values() if own_rules.changes_adam(analysis, cls)}
+    programs = {group: [module for module, other in files.items() if other == group] for group in groups_of}
+    return frozenset(group for group, modules in programs.items() if own_rules.has_only_own(analysis, modules))
 
 
 def _writes_a_formula(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
@@ -335,4 +358,11 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
     }
 )
 
-__all__ = ["changes_rules", "freezes_by_marks", "has_short_iterators", "has_short_optimizers", "rules_for"]
+__all__ = [
+    "changes_rules",
+    "freezes_by_marks",
+    "has_short_communicators",
+    "has_short_iterators",
+    "has_short_optimizers",
+    "rules_for",
+]

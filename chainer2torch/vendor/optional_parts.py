@@ -84,5 +84,7 @@ class _Cutter(ast.NodeTransformer):
         first = len(node.args) - len(node.defaults)
         node.defaults = [d for arg, d in zip(node.args[first:], node.defaults) if arg not in self.gone]
         node.args = [arg for arg in node.args if arg not in self.gone]
+        node.vararg = None if node.vararg in self.gone else node.vararg
+        node.kwarg = None if node.kwarg in self.gone else node.kwarg
         pairs = [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults) if a not in self.gone]
         node.kwonlyargs, node.kw_defaults = [a for a, _ in pairs], [d for _, d in pairs]

@@ -12,6 +12,18 @@ _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = ("getattr", "setattr", "vars")
+LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
+_LITERALS = (
+    ast.Constant,
+    ast.JoinedStr,
+    ast.Dict,
+    ast.DictComp,
+    ast.List,
+    ast.ListComp,
+    ast.Set,
+    ast.SetComp,
+    ast.Tuple,
+)
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -46,7 +58,28 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
             found.add(node.name)
-    return found
+    return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(tree, own) else set())
+
+
+def _gives_loss(tree: ast.AST, own: bool) -> bool:
+    """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
+
+    Helpers call the ``update`` of an optimizer by that name only; other code may have any.
+    """
+    plain = {
+        id(call.func)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and (not call.args or isinstance(call.args[0], _LITERALS))
+    }
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "update"
+        and id(node) not in plain
+        and (own or "optimizer" in ast.unparse(node.value))
+        or isinstance(node, ast.Constant)
+        and node.value == "update"
+        for node in ast.walk(tree)
+    )
 
 
 def _in_text(text: str) -> set[str]:

@@ -10,8 +10,10 @@ from torch import nn
 from chainer2torch.compat.distributed import communicators as long_communicators
 from chainer2torch.compat.distributed import distributed_data, distributed_optimizers
 from chainer2torch.native import communicators
-from chainer2torch.native.late_hooks import WeightDecay
+from chainer2torch.native.gradients import clip_gradients
+from chainer2torch.native.late_hooks import GradientClipping, WeightDecay
 from chainer2torch.native.late_optimizers import LateAdam, LateMomentumSGD
+from chainer2torch.native.optimizers import Adam, MomentumSGD
 from tests.support.rank_processes import RankError, run_ranks
 
 SIZES = (1, 3)
@@ -55,7 +57,7 @@ def trained(kind, dtype):
     short, long = both()
     models = []
     for make, comm in (
-        (communicators.MultiNodeOptimizer, short),
+        (communicators.create_multi_node_optimizer, short),
         (distributed_optimizers.create_multi_node_optimizer, long),
     ):
         model = net(10 + comm.rank, dtype)
@@ -68,7 +70,8 @@ def trained(kind, dtype):
             first = comm.rank == 0 and step % 2
             optimizer.update(lambda x, m=model, f=first: (m[1](m[0](x)) if f else m(x)).pow(2).sum(), x)
         optimizer.eps = 0.5
-        assert (optimizer.t, optimizer.actual_optimizer.eps) == (5, 0.5)
+        actual = getattr(optimizer, "actual_optimizer", optimizer)
+        assert (optimizer.t, actual.eps) == (5, 0.5)
         models.append([p.detach().numpy() for p in model.parameters()])
     return models
 
@@ -81,6 +84,48 @@ def test_training_is_that_of_the_long_helpers(size, kind, dtype):
     for short, long in ranks:
         for a, b, c in zip(short, long, ranks[0][0]):
             np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == torch.float32 else 1e-12)  # sums in another order
+            np.testing.assert_array_equal(a, c)
+
+
+def stepped(kind):
+    """Optimizers with parameters from the start and a rate that changes, beside Chainer's form and long helpers."""
+    short, long = both()
+    models = [net(10 + short.rank, torch.float64) for _ in range(2)]
+    for model in models:
+        torch.manual_seed(short.rank)
+        model(torch.zeros(1, 3, dtype=torch.float64))  # the layer without a shape gets its values
+    made = {
+        "adam": lambda params: Adam(params, lr=0.1, weight_decay=0.01),
+        "momentum": lambda params: MomentumSGD(params, lr=0.1, weight_decay=0.01),
+    }[kind](models[0].parameters())
+    made.register_step_pre_hook(lambda optimizer, *_: clip_gradients(optimizer.param_groups[0]["params"], 0.5))
+    optimizer = communicators.create_multi_node_optimizer(made, short)
+    assert isinstance(optimizer, torch.optim.Optimizer)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    late = {"adam": LateAdam, "momentum": LateMomentumSGD}[kind](0.1)
+    chainers = distributed_optimizers.create_multi_node_optimizer(late, long)
+    chainers.setup(models[1])
+    chainers.add_hook(GradientClipping(0.5))
+    chainers.add_hook(WeightDecay(0.01))
+    rng, rate = np.random.RandomState(short.rank), "alpha" if kind == "adam" else "lr"
+    for _ in range(6):
+        x = torch.tensor(rng.randn(5, 3))
+        optimizer.zero_grad()
+        models[0](x).pow(2).sum().backward()
+        optimizer.step()
+        chainers.update(lambda x: models[1](x).pow(2).sum(), x)
+        schedule.step()
+        setattr(late, rate, getattr(late, rate) * 0.5)
+    return [[p.detach().numpy() for p in model.parameters()] for model in models]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["adam", "momentum"])
+def test_optimizers_of_torch_step_together(size, kind):
+    ranks = run_ranks(size, stepped, kind)
+    for short, long in ranks:
+        for a, b, c in zip(short, long, ranks[0][0]):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
             np.testing.assert_array_equal(a, c)
 
 

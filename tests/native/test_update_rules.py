@@ -1,7 +1,9 @@
 """Optimizers of a program's own, and hooks of single parameters, beside Chainer's."""
 
 import pytest
-from tests.support.native_programs import check
+from tests.support.native_programs import HEAD, check
+
+from chainer2torch.engine import Options, migrate_source
 
 OWN = """
 from chainer import optimizer
@@ -175,3 +177,78 @@ def test_its_state_is_saved_and_loaded() -> None:
     )
     code = check(source, lacks=LONG)
     assert "torch.save(opt.state_dict(), path)" in code and "opt.load_state_dict(torch.load(path" in code
+
+
+ADAM = """
+class Rule(chainer.optimizers.adam.AdamRule):
+    def init_state(self, param):
+        super().init_state(param)
+        if param.ndim <= 1:
+            self.hyperparam.weight_decay_rate = 0.{rule}
+
+
+class Own(chainer.optimizers.Adam):
+    def create_update_rule(self):
+        return Rule(self.hyperparam)
+
+
+def train(model):
+    opt = Own({made})
+    opt.setup(model)
+    {before}
+    losses = []
+    for i in range(8):
+        x = chainer.Variable(np.arange(12, dtype='f').reshape(4, 3) / 10 + i)
+        loss = F.sum(model(x) ** 2) / 100
+        model.cleargrads()
+        loss.backward()
+        opt.update()
+        losses += [float(loss.data), opt.eta, opt.weight_decay_rate, opt.lr]
+        {inside}
+    return losses
+"""
+FORMULA = """
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        hp = self.hyperparam
+        m, v = self.state['m'], self.state['v']
+        m += (1 - hp.beta1) * (grad - m)
+        v += (1 - hp.beta2) * (grad * grad - v)
+        param.data -= hp.eta * self.lr * (m / (np.sqrt(v) + hp.eps) + hp.weight_decay_rate * param.data)
+"""
+
+
+@pytest.mark.parametrize("rule", ["", FORMULA])
+@pytest.mark.parametrize(
+    ("made", "before", "inside"),
+    [
+        ("alpha=0.1, eps=1e-3, weight_decay_rate=0.2", "", ""),
+        ("0.1, 0.8, 0.7, eta=0.5, weight_decay_rate=0.1", "", "opt.eta *= 0.9"),
+        ("0.05, weight_decay_rate=0.1", "opt.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))", ""),
+        ("0.05, weight_decay_rate=0.1", "model.l1.disable_update()", "opt.alpha *= 0.5"),
+    ],
+)
+def test_a_changed_rule_of_adam(rule: str, made: str, before: str, inside: str) -> None:
+    source = ADAM
+    for place, text in {"{rule}": rule, "{made}": made, "{before}": before, "{inside}": inside}.items():
+        source = source.replace(place, text)
+    code = check(source, lacks=LONG)
+    assert "(compat.RuledAdam)" in code and "(compat.AdamRule)" in code
+
+
+def test_amsgrad_of_a_changed_adam() -> None:
+    check(
+        ADAM.replace("{rule}", "")
+        .replace("{made}", "0.1, amsgrad=True")
+        .replace("{before}", "")
+        .replace("{inside}", "")
+    )
+
+
+def test_another_adam_in_the_program_keeps_the_long_forms() -> None:
+    source = ADAM.replace("{rule}", "").replace("{made}", "0.1").replace("{before}", "").replace("{inside}", "")
+    result = migrate_source(
+        HEAD + source + "\n\nother = chainer.optimizers.Adam(0.1)\n", options=Options(style="native")
+    )
+    assert "compat.faithful_Adam" in result.code

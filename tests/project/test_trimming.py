@@ -223,3 +223,28 @@ def test_settings_of_optimizers_stay_though_nobody_names_them(name, settings):
     assigned = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assign)]
     names = {part.id for node in assigned for part in ast.walk(node) if isinstance(part, ast.Name)}
     assert set(settings.split()) <= names
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("opt.update()", False),
+        ("opt.update()\nseen.update({'a': 1})\nseen.update(a=1)", False),
+        ("opt.update(model, x)", True),
+        ("opt.update(lambda: loss)", True),
+        ("opt.update(*arguments)", True),
+        ("opt.update(lossfun=model)", True),
+        ("step = opt.update\nstep(model)", True),
+        ("methodcaller('update', model)(opt)", True),
+    ],
+)
+def test_an_update_takes_a_loss_where_it_may_get_one(program: str, expected: bool) -> None:
+    text = compat_file.build(["LateSGD"], style="native", said=words(program))
+    assert ("compute_gradients" in text) == ("def backward(" in text) == ("lossfun" in text) == expected
+    assert expected or "def update(self) -> None:" in text  # what it gets all the same is an error
+    compile(text, "chainer_compat.py", "exec")
+
+
+def test_a_helper_that_gives_losses_to_updates_says_so() -> None:
+    text = compat_file.build(["LateSGD", "StandardUpdater"], style="native", said=words("opt.update()"))
+    assert "compute_gradients" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
@@ -71,7 +71,17 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
 def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool:
     """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name."""
     made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
-    return any(isinstance(k, Dct) for known in made for k in options(element_of(known.get("dataset", UNKNOWN))))
+    return any(isinstance(k, Dct) for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)))
+
+
+def _examples(analysis: Analysis, dataset: Kind) -> Iterator[Kind]:
+    """What a dataset gives: the elements of a sequence, and what a class of the project's returns."""
+    yield from options(element_of(dataset))
+    for owner in (o for k in options(dataset) if isinstance(k, Inst) for o in analysis.mro(k.cls)):
+        methods = owner.methods if isinstance(owner, ClassInfo) else {}
+        for method in ("get_example", "__getitem__"):
+            if method in methods:
+                yield from options(methods[method].returns or UNKNOWN)
 
 
 def _is_classifier(analysis: Analysis, kind: Kind) -> bool:

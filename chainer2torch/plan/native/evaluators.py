@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import NONE, UNKNOWN
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
-from chainer2torch.plan.native.batches import Conversion, call_of, parts_of
+from chainer2torch.plan.native.batches import Conversion, are_dictionaries, call_of, parts_of
 from chainer2torch.plan.native.calls import bound_call, operands_of
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, converter_of, device_of, function_of
@@ -26,6 +26,7 @@ class Evaluator:
     parts: tuple[str, ...]
     device: Device
     conversion: Conversion | None = None
+    named: bool = False  # whether a batch is a dictionary, whose parts go by name
 
 
 def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluator:
@@ -48,7 +49,9 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
         return Evaluator("", (), device)
     if not is_path(called):
         raise Unclear("what is evaluated has no name")
-    return Evaluator(ast.unparse(called), parts_of(context.analysis, context.kind(called)) or (), device)
+    named = are_dictionaries(context.analysis, context.kind(bound.given["iterator"]))
+    parts = None if named else parts_of(context.analysis, context.kind(called))
+    return Evaluator(ast.unparse(called), parts or (), device, named=named)
 
 
 def emit(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, device: str) -> None:
@@ -63,7 +66,8 @@ def emit(objects: Objects, context: Context, decisions: Decisions, call: ast.Cal
         parts[-1] += f",\n    eval_func=lambda *batch: {evaluator.conversion.call('list(batch)')}"
     elif evaluator.device.name and not evaluator.parts:  # only the run tells how many parts a batch has
         operands |= {"CALLEE": Operand(code=evaluator.function), "DEVICE": Operand(code=device)}
-        parts[-1] += ",\n    eval_func=lambda *batch: CALLEE(*native.to_device(DEVICE, batch))"
+        stars = "**" if evaluator.named else "*"
+        parts[-1] += f",\n    eval_func=lambda {stars}batch: CALLEE({stars}native.to_device(DEVICE, batch))"
     elif evaluator.parts:
         names = ast.arguments([], [ast.arg(name) for name in evaluator.parts], None, [], [], None, [])
         inside = ast.parse(call_of(evaluator.function, evaluator.parts, device), mode="eval").body

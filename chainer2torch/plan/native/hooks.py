@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, Hook
-from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of
+from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of, steps_together
 from chainer2torch.plan.edits import Operand
 
 
@@ -47,13 +47,14 @@ class Hooked:
         return {**filled, **{name: Operand(code=self.context.source.segment(node)) for name, node in given.items()}}
 
 
-def hooks_of(objects: Objects, uses: Iterable[Use], placements: Sequence[Placement]) -> list[Hooked]:
+def hooks_of(objects: Objects, uses: Sequence[Use], placements: Sequence[Placement]) -> list[Hooked]:
     """The hooks of an optimizer in their order; ``placements``: where it is made, in one of several ways perhaps."""
     found = [use for use in uses if use.member == "add_hook" and use.call is not None]
     found = list({use.call: use for use in found}.values())
     found.sort(key=lambda use: (use.context.module.path, use.context.source.start(use.node)))
     hooked: list[Hooked] = []
     steps = [use for use in uses if use.member == "update"]
+    together = any(map(steps_together, uses))  # a line before the step would see the gradients before their mean
     for i, use in enumerate(found):
         context, call = use.context, use.call
         made = hook_of(context, call) if call is not None else None
@@ -62,7 +63,12 @@ def hooks_of(objects: Objects, uses: Iterable[Use], placements: Sequence[Placeme
         way = Way.CALL
         if one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements):
             way = Way.ARGUMENT if _is_argument(one, placements) else Way.GROUP
-        elif not one.hook.misses and all(h.way is Way.LINE for h in hooked) and _is_line(one, placements, steps):
+        elif (
+            not together
+            and not one.hook.misses
+            and all(h.way is Way.LINE for h in hooked)
+            and _is_line(one, placements, steps)
+        ):
             way = Way.LINE
         hooked.append(dataclasses.replace(one, way=way))
     return hooked

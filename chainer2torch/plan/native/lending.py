@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
 _LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater"))
@@ -73,4 +74,17 @@ def shifts(use: Use) -> bool:
     return len(kinds) == 1 and all(isinstance(kind, Ref) and kind.name in _SHIFTS for kind in kinds)
 
 
-__all__ = ["is_lent", "shifts"]
+def wrapped_by(use: Use, symbol: str) -> bool:
+    """Whether an object is the first argument of ChainerMN's function, which gives back the object itself.
+
+    So its short helper does, whichever form the object has; the long one takes objects in Chainer's form only.
+    """
+    call, context = use.parent, use.context
+    if not isinstance(call, ast.Call) or not call.args or call.args[0] is not use.node:
+        return False
+    named = context.reference(call.func)
+    known = named is not None and context.rules.canonical(named) == symbol
+    return known and has_short_communicators(context.analysis, context.module)
+
+
+__all__ = ["is_lent", "shifts", "wrapped_by"]

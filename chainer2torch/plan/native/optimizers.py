@@ -17,7 +17,7 @@ from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.native.lending import is_lent, shifts
+from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
 from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.plan.questions.cut_graphs import CUTS
@@ -187,7 +187,8 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
-        return "" if saved_by(use) is not None or shifts(use) or by_name(use) else None
+        understood = saved_by(use) is not None or shifts(use) or by_name(use) or steps_together(use)
+        return "" if understood else None
     if use.member == "target":
         return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:
@@ -291,6 +292,11 @@ def by_name(use: Use) -> str:
     return helper if whole and len(call.args) == count and call.args[0] is use.node and not starred else ""
 
 
+def steps_together(use: Use) -> bool:
+    """Whether ``create_multi_node_optimizer(optimizer, comm)`` makes an optimizer average gradients in its steps."""
+    return wrapped_by(use, "chainermn.create_multi_node_optimizer")
+
+
 def saved_by(use: Use) -> ast.Call | None:
     """The call that writes or reads the state of an object: ``save_npz(path, optimizer)``."""
     call = use.parent
@@ -326,5 +332,6 @@ __all__ = [
     "placement",
     "saved_by",
     "setup_of",
+    "steps_together",
     "target_clears",
 ]

@@ -15,6 +15,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.project_rules import has_short_optimizers
+from chainer2torch.plan.questions import own_rules
 
 # Chainer's base, the faithful one, and the light one of those that serialize; "": the row of the base has it
 _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -24,7 +25,9 @@ _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "chainer.training.updaters.Updater": ("compat.Updater", ""),
     }
 )
-_OPTIMIZER = "chainer.GradientMethod"
+_OPTIMIZERS: Mapping[str, str] = MappingProxyType(
+    {"chainer.GradientMethod": "native.GradientMethod", own_rules.ADAM: "native.RuledAdam"}
+)
 _LOG = "chainer.training.extensions.LogReport"
 _ASKED = frozenset({"chainer.Serializer", "chainer.Deserializer", "chainer.AbstractSerializer"})
 
@@ -52,8 +55,9 @@ def _emit_optimizers(context: Context, decisions: Decisions) -> None:
         return
     for node in context.source.of(ast.ClassDef):
         for base in node.bases:
-            if context.kind(base) == Ref(_OPTIMIZER) and context.reference(base) is not None:
-                _put(context, decisions, base, _OPTIMIZER, "native.GradientMethod")
+            symbol = context.reference(base)
+            if symbol is not None and symbol in _OPTIMIZERS and context.kind(base) == Ref(symbol):
+                _put(context, decisions, base, symbol, _OPTIMIZERS[symbol])
 
 
 def _emit_tests(context: Context, decisions: Decisions) -> None:

@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import are_dictionaries, Conversion, conversion_of, parts_of, renamed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loaders import is_default
-from chainer2torch.plan.native.objects import Objects
+from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.reporting_parts import reports_in_parts
 from chainer2torch.plan.native.own_updaters import UPDATER, given_to, model_given, own_class
 from chainer2torch.plan.questions.paths import is_path
@@ -53,6 +53,7 @@ class Step:
     device: Device = Device()
     conversion: Conversion | None = None  # None: Chainer's own converter
     packed: bool = False  # whether only the run tells how many parts a batch has
+    named: bool = False  # whether a batch is a dictionary, whose parts go by name
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Program:
     step: Step
     stop: ast.expr | None
     out: ast.expr | None
-    run: ast.Expr
+    runs: tuple[ast.Expr, ...]  # a Trainer runs once, and these may be branches
     starts_early: bool  # whether an extension is called before the first iteration
 
 
@@ -91,7 +92,7 @@ def program_of(objects: Objects, call: ast.Call, context: Context) -> Program:
         step,
         bound.given.get("stop_trigger"),
         bound.given.get("out"),
-        _run(objects, context, call, scope),
+        _runs(objects, context, call, scope),
         _starts_early(objects, context, call),
     )
 
@@ -109,18 +110,18 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     function = given.get("loss_func")
     loss = model if function is None or context.kind(function) == NONE else function
     parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
-    if conversion is None and are_dictionaries(context.analysis, context.kind(given["iterator"])):
-        raise Unclear("batches are dictionaries")
+    named = conversion is None and are_dictionaries(context.analysis, context.kind(given["iterator"]))
     return Step(
         _name(context, given["iterator"], trainer, "the iterator"),
         _name(context, given["optimizer"], trainer, "the optimizer"),
         _name(context, model, trainer, "the model"),
         str(inst.cls),
         _name(context, loss, trainer, "the loss function"),
-        renamed(parts or ("batch",), names_in(context, scope)),
+        renamed(("batch",) if named or not parts else parts, names_in(context, scope)),
         device_of(context, given.get("device"), scope) if conversion is None else Device(),
         conversion,
-        parts is None,
+        parts is None and not named,
+        named,
     )
 
 
@@ -224,14 +225,21 @@ def _model(objects: Objects, context: Context, optimizer: ast.expr, trainer: ast
     return call.args[0]
 
 
-def _run(objects: Objects, context: Context, trainer: ast.Call, scope: ast.AST | None) -> ast.Expr:
-    """The one statement ``trainer.run()``."""
-    uses = [use for inst in objects.of(context.kind(trainer)) for use in objects.uses_of(inst) if use.member == "run"]
-    if len(uses) != 1 or uses[0].call is None:
-        raise Unclear("does not run at one place")
-    call = uses[0].call
-    statement = uses[0].context.source.parents.get(call)
-    if call.args or call.keywords or not isinstance(statement, ast.Expr) or call not in context.source.parents:
+def _runs(objects: Objects, context: Context, trainer: ast.Call, scope: ast.AST | None) -> tuple[ast.Expr, ...]:
+    """The statements ``trainer.run()``."""
+    uses = {use.node: use for inst in objects.of(context.kind(trainer)) for use in objects.uses_of(inst)}
+    runs = [use for use in uses.values() if use.member == "run"]
+    if not runs:
+        raise Unclear("does not run")
+    return tuple(_run(context, use, scope) for use in runs)
+
+
+def _run(context: Context, use: Use, scope: ast.AST | None) -> ast.Expr:
+    call = use.call
+    statement = use.context.source.parents.get(call) if call is not None else None
+    if call is None or not isinstance(statement, ast.Expr) or call not in context.source.parents:
+        raise Unclear("runs in a way that is not understood")
+    if call.args or any(k.arg != "show_loop_exception_msg" for k in call.keywords):  # pytorch-pfn-extras shows none
         raise Unclear("runs in a way that is not understood")
     if function_of(context, call) is not scope or context.source.line_statement(statement) is not statement:
         raise Unclear("runs in another function")

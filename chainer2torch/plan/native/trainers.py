@@ -9,6 +9,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import extensions, own_extensions, own_updaters
 from chainer2torch.plan.native.calls import bound_call, bound_extend
 from chainer2torch.plan.native.evaluators import evaluator_of
+from chainer2torch.plan.native.lending import wrapped_by
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.programs import EVALUATOR, TRAINER, UPDATER, Unclear, function_of, program_of
 
@@ -159,7 +160,8 @@ def _evaluator_made(objects: Objects, inst: Inst, call: ast.Call, context: Conte
 
 def _evaluator_used(objects: Objects, use: Use) -> str | None:
     named = use.member in ("name", "default_name") and isinstance(use.parent, ast.Attribute)
-    return "" if named else None
+    by_hand = isinstance(use.parent, ast.Call) and use.parent.func is use.node and not use.parent.args
+    return "" if named or by_hand or wrapped_by(use, "chainermn.create_multi_node_evaluator") else None
 
 
 def _evaluator_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:

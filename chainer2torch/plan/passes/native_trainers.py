@@ -214,18 +214,19 @@ def _loop(context: Context, decisions: Decisions, program: Program) -> None:
     elif stops_by_iteration(context, program.stop):
         template = _ITERATIONS if is_interval(context, program.stop) else _ASKED_ONCE
     codes = {name: Operand(code=code) for name, code in operands.items()}
-    if program.step.packed:
+    if program.step.packed or program.step.named:
         batch = "native.to_device(DEVICE, BATCH)" if program.step.device.name else "BATCH"
-        template = template.replace("CALL", f"native.call_with_parts(CALLEE, {batch})")
+        called = f"CALLEE(**{batch})" if program.step.named else f"native.call_with_parts(CALLEE, {batch})"
+        template = template.replace("CALL", called)
         codes |= {"CALLEE": Operand(code=program.step.loss), "DEVICE": Operand(code=program.step.device.name)}
     if program.step.conversion is not None:
         template = template.replace("CALL", program.step.conversion.call("BATCH"))
         codes |= program.step.conversion.operands(program.step.loss)
-    start = context.source.start(program.run)
-    decisions.edit(program.run, ReplaceStatement(start, template, codes))
-    call = program.run.value
-    assert isinstance(call, ast.Call)
-    decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
+    for run in program.runs:
+        decisions.edit(run, ReplaceStatement(context.source.start(run), template, codes))
+        call = run.value
+        assert isinstance(call, ast.Call)
+        decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
 
 
 def _called(step: Step) -> str:

@@ -48,6 +48,15 @@ class Model(chainer.Chain):
         return loss
 
 
+class Records(chainer.dataset.DatasetMixin):
+    def __len__(self):
+        return 20
+
+    def get_example(self, i):
+        x, t = data(20, 0)[i]
+        return {'t': t, 'x': x}
+
+
 class Weighted(Model):
     def forward(self, x, t, factor=0.5):
         return super().forward(x, t) * factor
@@ -169,6 +178,25 @@ VARIANTS = {
     "one of two models": {"model": "Model(net) if net is not None else print(net)"},
     "this or that": {"model": "Model(net)", "updater": ", converter=either", "evaluator": ", converter=either"},
     "a function": {"more": "trainer.extend(lambda trainer: seen.append(trainer.updater.iteration), name='s')"},
+    "an evaluator that is called by hand": {
+        "more": "evaluator = extensions.Evaluator(test_iter, model)\n"
+        "    seen.append({k: f'{float(v):.3f}' for k, v in evaluator().items()})",
+        "model": "Model(net)",
+    },
+    "one of two runs": {
+        "more": "if net is not None:\n        trainer.run(show_loop_exception_msg=False)\n        return model"
+    },
+    "examples with names": {
+        "model": "L.Classifier(net, label_key='t')",
+        "iterator": "SerialIterator(Records(), 5)",
+        "evaluator": "EVALUATED",
+    },
+    "examples with names, on a device": {
+        "model": "Model(net)",
+        "iterator": "SerialIterator(Records(), 5)",
+        "updater": ", device=device",
+        "evaluator": "EVALUATED, device=device",
+    },
     "snapshots": {
         "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch'))"
     },
@@ -203,6 +231,8 @@ def test_log_table_and_parameters_are_the_same(name, tmp_path):
     if name in INLINE:
         line = next(line for line in source.splitlines(keepends=True) if "updater = " in line)
         source = source.replace(line, "").replace("Trainer(updater,", f"Trainer({line.partition(' = ')[2].strip()},")
+    if "EVALUATED" in source:
+        source = source.replace("EVALUATED", "").replace("data(12, 1)", "Records()")
     if "seen" in source:
         source = "seen = []\n" + source
     if "lossy" in source:

@@ -17,8 +17,34 @@ train = chainermn.scatter_dataset(data if comm.rank == 0 else None, comm, shuffl
 
 def test_data_parallel_programs_get_the_short_helpers():
     text = migrated(PROGRAM).code
-    assert "compat.MultiNodeOptimizer(compat.LateAdam(), comm)" in text
-    assert "compat.create_communicator('naive')" in text
+    assert "optimizer = compat.create_multi_node_optimizer(compat.Adam(model.parameters()), comm)" in text
+    assert "compat.create_communicator('naive')" in text and "setup" not in text
+
+
+def test_data_parallel_trainers_are_native():
+    """A hook sees the mean of the gradients: it is no line before the step."""
+    text = migrated(
+        PROGRAM
+        + """
+optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))
+train_iter = chainer.iterators.SerialIterator(train, 4)
+updater = chainer.training.updaters.StandardUpdater(train_iter, optimizer)
+trainer = chainer.training.Trainer(updater, (2, 'epoch'))
+test_iter = chainer.iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+evaluator = chainer.training.extensions.Evaluator(test_iter, model)
+trainer.extend(chainermn.create_multi_node_evaluator(evaluator, comm))
+trainer.run()
+"""
+    ).code
+    assert "compat.before_step(optimizer, compat.clip_gradients, 0.1)" in text
+    assert "evaluator = extensions.Evaluator(test_iter, model)" in text
+    assert "trainer.extend(compat.create_multi_node_evaluator(evaluator, comm))" in text
+    assert "loss.backward()" in text and "optimizer.step()" in text and "Updater" not in text
+
+
+def test_hand_written_data_parallel_steps():
+    text = migrated(PROGRAM + "\nmodel.cleargrads()\nmodel(x, t).backward()\noptimizer.update()\n").code
+    assert "optimizer.zero_grad()" in text and "optimizer.step()" in text
 
 
 @pytest.mark.parametrize(
@@ -33,8 +59,7 @@ def test_data_parallel_programs_get_the_short_helpers():
 )
 def test_programs_that_exchange_more_get_the_long_ones(more):
     text = migrated(PROGRAM + more + "\n").code
-    assert "MultiNodeOptimizer" not in text
-    assert "compat.create_multi_node_optimizer(compat.LateAdam(), comm)" in text
+    assert "compat.faithful_create_multi_node_optimizer(compat.LateAdam(), comm" in text
 
 
 OPTIMIZERS = """

@@ -1,0 +1,55 @@
+"""Optimizers of a project's own that change how Adam updates single parameters, and do nothing else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+
+ADAM = "chainer.optimizers.Adam"
+RULE = "chainer.optimizers.adam.AdamRule"
+_OVERRIDDEN: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        ADAM: frozenset({"__init__", "create_update_rule"}),
+        RULE: frozenset(
+            {"__init__", "init_state", "update_core", "update_core_cpu", "update_core_gpu", "lr", "alpha_t"}
+        ),
+    }
+)
+SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad"})  # what the short form of such an Adam has, too
+
+
+def changes_adam(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class is Chainer's Adam, or the rule of one, with other methods that its short form asks, too."""
+    chain = analysis.mro(cls)
+    bases = [base for base in chain if isinstance(base, str)]
+    overridden = _OVERRIDDEN.get(bases[0]) if len(bases) == 1 else None
+    return overridden is not None and all(set(c.methods) <= overridden for c in chain if isinstance(c, ClassInfo))
+
+
+def has_only_own(analysis: Analysis, modules: Collection[ModuleInfo]) -> bool:
+    """Whether all optimizers of some files are of such classes: each of them has Adam's settings then."""
+    own = [cls for cls in analysis.classes.values() if cls.module in modules and changes_adam(analysis, cls)]
+    return any(analysis.derives(cls, ADAM) for cls in own) and not any(_names_others(analysis, m) for m in modules)
+
+
+def _names_others(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file names an optimizer of Chainer's otherwise than as a base, or all of them as a value."""
+    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
+        parent = module.source.parents.get(node)
+        for kind in options(analysis.kind(node)):
+            if not isinstance(kind, Ref) or not kind.name.startswith("chainer.optimizer"):
+                continue
+            if kind.name == "chainer.optimizers" and not isinstance(parent, ast.Attribute):
+                return True
+            derives = analysis.derives(analysis.rules.canonical(kind.name), "chainer.GradientMethod")
+            if derives and not isinstance(parent, ast.ClassDef):
+                return True
+    return False
+
+
+__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_only_own"]
