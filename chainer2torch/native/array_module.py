@@ -26,7 +26,7 @@ def _on_host(x: Any) -> Any:
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else x
 
 
-_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "shuffle")
+_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
 class ArrayModule:
@@ -106,7 +106,11 @@ class ArrayModule:
         return self.asarray(a).unsqueeze(axis)
 
     def shuffle(self, x: Any) -> None:
-        self._call(np.random.shuffle, x) if isinstance(x, Tensor) else np.random.shuffle(x)
+        """Reorders the first axis in place. Source: numpy.random.shuffle."""
+        if isinstance(x, Tensor):
+            x.copy_(x[torch.from_numpy(np.random.permutation(len(x))).to(x.device)])
+        else:
+            np.random.shuffle(x)
 
     def scatter_add(self, a: Tensor, slices: Any, value: Any) -> None:
         """Adds in place, several times where a position is named several times. Source: cupyx.scatter_add."""

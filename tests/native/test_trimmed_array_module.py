@@ -1,4 +1,4 @@
-"""The array module that a project gets has what the project says: each use is run beside NumPy with its own cut of it."""
+"""The array module that a project gets has what the project says; each use is run beside NumPy."""
 
 import types
 
@@ -47,6 +47,6 @@ def test_it_computes_what_numpy_does(use):
 
 
 def test_what_nobody_says_is_not_there():
-    text = cut("xp.zeros(3)")
-    assert not [word for word in (".at", "broadcast_to", "transpose", "scatter_add") if word in text]
-    assert len(text.splitlines()) < 110
+    short, whole = (compat_file.build(["array_module"], compat_file.NATIVE, said=said) for said in (["zeros"], None))
+    for part in ("call.at =", "drawn", "broadcast_to", "def transpose", "def scatter_add"):
+        assert part in whole and part not in short
