@@ -50,7 +50,7 @@ LONGER = {
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {
     "ChainerLayer": 34,
-    "ArrayModule": 66,  # NumPy's functions on tensors: what gives views or writes has lines of its own
+    "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,
     "Trainer": 50,
