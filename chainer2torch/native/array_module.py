@@ -15,12 +15,9 @@ from chainer2torch.native.devices import device_of
 
 
 def _each(change: Callable[[Any], Any], x: Any) -> Any:
-    if isinstance(x, dict):
-        return {key: _each(change, value) for key, value in x.items()}
     if not isinstance(x, (list, tuple)):
         return change(x)
-    items = [_each(change, item) for item in x]
-    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    return (list if isinstance(x, list) else tuple)(_each(change, item) for item in x)
 
 
 def _on_host(x: Any) -> Any:
@@ -29,13 +26,7 @@ def _on_host(x: Any) -> Any:
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else x
 
 
-_PLAIN = (np.generic, np.dtype, np.finfo, np.iinfo)
-_VIEWS: dict[str, Any] = {
-    "broadcast_to": Tensor.broadcast_to,
-    "ravel": Tensor.ravel,
-    "reshape": Tensor.reshape,
-    "swapaxes": Tensor.swapaxes,
-}
+_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
 class ArrayModule:
@@ -45,8 +36,8 @@ class ArrayModule:
     what is a view in NumPy may be a copy. ``random`` draws from NumPy's generator. Source: numpy; cupy.
     """
 
-    ndarray = torch.Tensor
-    bool, int, float = bool, int, float
+    ndarray = torch.Tensor  # where: ndarray
+    bool, int, float = bool, int, float  # where: bool, int, float
 
     def __init__(self, device: Any, part: str = ""):
         self.device, self.part = torch.device(device), part  # part: random, linalg
@@ -54,41 +45,40 @@ class ArrayModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in _VIEWS:
-            return lambda a, *places: _VIEWS[name](self.asarray(a), *places)
+        if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: broadcast_to, ravel, reshape, swapaxes
+            return lambda a, *places: getattr(self.asarray(a), name)(*places)
         found = getattr(getattr(np, self.part) if self.part else np, name)
-        if isinstance(found, types.ModuleType):
+        if isinstance(found, types.ModuleType):  # where: random, linalg, testing
             return ArrayModule(self.device, name)
-        if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _PLAIN):
+        plain = isinstance(found, type) and issubclass(found, (np.generic, np.dtype, np.finfo, np.iinfo))
+        if plain or found is None or isinstance(found, float):
             return found
         if not callable(found) or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
         call = functools.partial(self._call, found)
-        if isinstance(found, np.ufunc):
+        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: at
             call.at = functools.partial(self._call, found.at)  # type: ignore[attr-defined]
         return call
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, ArrayModule):
-            return (self.device, self.part) == (other.device, other.part)
-        return other is np and not self.part and self.device.type == "cpu"
-
-    def __hash__(self) -> Any:
-        return hash(self.device)
+        device = torch.device("cpu") if other is np else getattr(other, "device", None)
+        return self.device == device and self.part == getattr(other, "part", "")
 
     def _call(self, function: Any, *args: Any, **options: Any) -> Any:
         out = options.get("out")
-        writes = function.__name__ in ("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
-        if (writes or out is not None) and self.device.type != "cpu":
+        if self.device.type != "cpu" and (out is not None or function.__name__ in _WRITING):
             raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
         # CuPy's generators take a dtype, NumPy's do not
-        drawn = options.pop("dtype", None) if self.part == "random" and function.__name__ != "randint" else None
-        y = function(*_each(_on_host, args), **_each(_on_host, options))
-        if out is not None:
+        drawn = self.part == "random" and function.__name__ != "randint"  # where: random
+        dtype = options.pop("dtype", None) if drawn else None  # where: random
+        y = function(*_each(_on_host, args), **{key: _each(_on_host, value) for key, value in options.items()})
+        if dtype is not None:  # where: random
+            y = np.asarray(y, _on_host(dtype))
+        if out is not None:  # where: out
             return out[0] if isinstance(out, tuple) else out
         if isinstance(y, np.generic) and all(np.isscalar(arg) for arg in args):
             return y  # of numbers alone
-        return _each(self._tensor, y) if drawn is None else self._tensor(np.asarray(y, _on_host(drawn)))
+        return _each(self._tensor, y)
 
     def _tensor(self, y: Any) -> Any:
         if not isinstance(y, (np.ndarray, np.generic)) or y.dtype.kind not in "biufc":
@@ -135,10 +125,8 @@ def array_module(*args: Any) -> Any:
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
     for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
-        if isinstance(arg, (Tensor, torch.nn.Module, torch.device)):
-            return ArrayModule(device_of(arg))
-        if isinstance(arg, str):
-            return ArrayModule(arg)
+        if isinstance(arg, (Tensor, torch.nn.Module, torch.device, str)):
+            return ArrayModule(arg if isinstance(arg, str) else device_of(arg))
     return np
 
 

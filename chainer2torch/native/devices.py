@@ -131,3 +131,13 @@ def same_dtype(xs: Any) -> list[torch.Tensor]:
     tensors = [torch.as_tensor(x) for x in xs]
     dtype = np.result_type(*[torch.empty(0, dtype=x.dtype).numpy() for x in tensors])
     return [x.to(torch.from_numpy(np.empty(0, dtype)).dtype) for x in tensors]
+
+
+def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The product of vectors and matrices; a second one of more axes is refused, as NumPy has another product of it.
+
+    Source: ``xp.dot`` of chainer.backend.get_array_module.
+    """
+    if b.ndim > 2:
+        raise ValueError("a product of more than two axes: write it with torch.tensordot")
+    return torch.matmul(a, b)

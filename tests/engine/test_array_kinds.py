@@ -21,7 +21,10 @@ CHOICES = {
     "CuPy": ("xp = cuda.cupy", ["chainer.backends.cuda.cupy", *_PARTS]),
     "of a variable": ("xp = cuda.get_array_module(F.relu(x))", ["instance xp.Module", *_PARTS]),
     # a value that may be either: the module is xp.Either, of which less is known
-    "of an unknown value": ("xp = cuda.get_array_module(x)", ["instance xp.Either", "unknown", "unknown"]),
+    "of an unknown value": (
+        "xp = cuda.get_array_module(x)",
+        [f"instance xp.Either{part}" for part in ("", "Random", "LinearAlgebra")],
+    ),
     "expression": ("xp = cuda.cupy if gpu >= 0 else np", ["instance xp.Module", *_PARTS]),
     "reversed": ("xp = np if gpu < 0 else cuda.cupy", ["instance xp.Module", *_PARTS]),
     "statement": ("if gpu >= 0:\n    xp = cuda.cupy\nelse:\n    xp = np", ["instance xp.Module", *_PARTS]),

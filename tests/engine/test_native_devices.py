@@ -1,6 +1,10 @@
 """Devices and array modules in the native style: which form stands where, and what keeps the helpers."""
 
+import sys
 import textwrap
+import types
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ import torch
 from chainer2torch.engine import migrate_source
 from chainer2torch.native.devices import as_tensor
 from chainer2torch.plan.options import Options
+from chainer2torch.vendor import compat_file
 
 HEAD = """import numpy as np
 import chainer
@@ -174,8 +179,46 @@ def test_all_uses_or_none(use: str) -> None:
     assert "xp = compat.array_module(x)" in text and "y = xp.zeros(3, 'f')" in text
 
 
-def test_what_may_be_numpy_keeps_numpy() -> None:
-    text = code("def f(x):\n    xp = cuda.get_array_module(x)\n    return xp.zeros(3)\n")
+OF_UNKNOWN = """def f(x):
+    xp = cuda.get_array_module(x)
+    y = xp.zeros(3) + xp.logical_not(x)
+    return y + xp.random.uniform(size=3)
+"""
+
+
+def test_what_is_made_for_an_unknown_value_is_a_tensor_on_its_device() -> None:
+    result = migrate_source(HEAD + OF_UNKNOWN, options=Options(style="native"))
+    assert (
+        "device = compat.device_of(x)" in result.code
+        and "torch.logical_not(compat.as_tensor(x, device))" in result.code
+    )
+    theirs: dict[str, Any] = {}
+    exec(HEAD + OF_UNKNOWN, theirs)
+    compat = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style="native"), compat.__dict__)
+    ours: dict[str, Any] = {}
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
+        exec(result.code, ours)
+    x = np.array([0.0, 1.0, 2.0])
+    for value in (x, torch.from_numpy(x)):
+        np.random.seed(0)
+        expected = theirs["f"](x)
+        np.random.seed(0)
+        made = ours["f"](value)
+        assert made.dtype == torch.float64
+        np.testing.assert_array_equal(made, expected)
+
+
+def test_a_model_computes_with_tensors_alone() -> None:
+    text = migrated(
+        "class Net(chainer.Chain):\n    def g(self, x):\n        return cuda.get_array_module(x).zeros(3)\n"
+    )[0]
+    assert "torch.zeros(3, dtype=torch.float64, device=x.device)" in text
+
+
+def test_what_is_an_array_here_and_a_tensor_there_keeps_the_helper() -> None:
+    both = "f(np.zeros(3))\nf(F.relu(np.zeros(3)).array)\n"
+    text = code("def f(x):\n    xp = cuda.get_array_module(x)\n    return xp.zeros(3)\n" + both)
     assert "xp = compat.array_module(x)" in text and "xp.zeros(3)" in text
 
 

@@ -10,6 +10,7 @@ from chainer2torch.analysis.models.numpy_functions import numpy_call
 
 XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
 EITHER = Inst("xp.Either")  # NumPy or that, decided when the program runs
+_EITHERS_PARTS = {"random": Inst("xp.EitherRandom"), "linalg": Inst("xp.EitherLinearAlgebra")}
 CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
 MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})
 _MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chainer.backend.Device.xp"})
@@ -21,7 +22,7 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
         return module_of([k for a in args for k in options(a)])
     if not name.startswith("xp.") or not isinstance(receiver, Inst):
         return None
-    if receiver == EITHER:
+    if receiver == EITHER or receiver in _EITHERS_PARTS.values():
         return UNKNOWN
     function = name.split(".", 2)[-1]
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
@@ -33,7 +34,7 @@ def member_kind(name: str, receiver: Kind) -> Kind | None:
     """An attribute that leads to an array module, or a part of one; None: the row's ``returns`` says it."""
     if name in _MODULE_OF_OBJECT:
         return XP
-    return UNKNOWN if receiver == EITHER and name in ("xp.Module.random", "xp.Module.linalg") else None
+    return _EITHERS_PARTS.get(name.removeprefix("xp.Module.")) if receiver == EITHER else None
 
 
 def module_of(args: list[Kind]) -> Kind:

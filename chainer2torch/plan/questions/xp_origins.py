@@ -9,10 +9,10 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Ref, Tensor, Unknown, options
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF, XP
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -22,6 +22,7 @@ _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
+_MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
@@ -55,10 +56,13 @@ def origin_of(context: Context, node: ast.expr) -> Origin | None:
 
 def _of_call(context: Context, node: ast.Call) -> Origin | None:
     symbol = context.reference(node.func)
-    if symbol not in MODULE_OF or context.kind(node) != XP or not node.args or node.keywords:
+    if symbol not in MODULE_OF or context.kind(node) not in (XP, EITHER) or not node.args or node.keywords:
         return None
     first = node.args[0]
     told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
+    if context.kind(node) == EITHER:
+        template = _of_unknown(context, first)
+        return None if template is None else Origin(node, template, first, told)
     if isinstance(first, ast.Starred):
         items = [element_of(k) for k in options(context.kind(first.value))]
         hold = all(isinstance(k, Tensor) for item in items for k in options(item))
@@ -66,6 +70,20 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
     if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
         return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
     return Origin(node, "x.device", first, told) if _are_tensors(context, first) else None
+
+
+def _of_unknown(context: Context, value: ast.expr) -> str | None:
+    """The device of what may be an array of the host: what is made with it is a tensor then, with the same values.
+
+    What a model or a function of one's own computes with are tensors; anything else has no device, and raises.
+    """
+    kinds = options(context.kind(value))
+    if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor, HostArray)) for k in kinds):
+        return None
+    cls = context.enclosing_class(value)
+    if cls is not None and any(context.analysis.derives(cls, name) for name in _MODELS):
+        return "x.device"
+    return "native.device_of(x)" if kinds == (UNKNOWN,) else None
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:

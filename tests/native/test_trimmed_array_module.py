@@ -1,0 +1,52 @@
+"""The array module that a project gets has what the project says; each use is run beside NumPy."""
+
+import types
+
+import numpy as np
+import pytest
+import torch
+
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.said import words
+
+USES = [
+    "xp.zeros((2, 3), 'f') + x",
+    "xp.asarray([x[0], x[1]])",
+    "xp.random.normal(size=3, dtype='f')",
+    "xp.random.randint(5, size=4)",
+    "xp.reshape(x, (3, 2))",
+    "xp.add.at(x, (xp.asarray([0, 0]),), 1)",
+    "xp.exp(x, out=x)",
+    "xp.random.shuffle(x)",
+    "xp.linalg.norm(x, axis=1)",
+    "xp.transpose(x)",
+    "xp.arange(3) if xp == np else None",
+]
+
+
+def cut(use):
+    return compat_file.build(["array_module"], compat_file.NATIVE, said=words(use))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_it_computes_what_numpy_does(use):
+    module = types.ModuleType("chainer_compat")
+    exec(compile(cut(use), "<helpers>", "exec"), module.__dict__)
+    x = np.arange(6, dtype="f").reshape(2, 3)
+    tensor = torch.from_numpy(x.copy())
+    np.random.seed(0)
+    theirs = eval(use, {"xp": np, "x": x, "np": np}) if "dtype" not in use else np.random.normal(size=3).astype("f")
+    np.random.seed(0)
+    ours = eval(use, {"xp": module.array_module(tensor), "x": tensor, "np": np})
+    np.testing.assert_allclose(tensor, x)
+    if theirs is None:
+        assert ours is None
+    else:
+        assert isinstance(ours, torch.Tensor) and str(ours.dtype) == f"torch.{theirs.dtype}"
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_what_nobody_says_is_not_there():
+    short, whole = (compat_file.build(["array_module"], compat_file.NATIVE, said=said) for said in (["zeros"], None))
+    for part in ("call.at =", "drawn", "broadcast_to", "def transpose", "def scatter_add"):
+        assert part in whole and part not in short
