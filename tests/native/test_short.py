@@ -24,6 +24,11 @@ LONGER = {
     "DilatedConvolution2D": (80, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
+    **{
+        f"NStep{both}{kind}": (82, 9)  # with first values of all kinds; some 45 for most programs
+        for both in ("", "Bi")
+        for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")
+    },
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from chainer2torch.compat.initializers.initializers import as_initializer
-from chainer2torch.compat.links.link_slots import Slot, to_array
+from chainer2torch.compat.links.link_slots import Slot, recurrent_slots
 
 
 class _NStepBase(nn.Module):
@@ -46,10 +45,12 @@ class _NStepBase(nn.Module):
             bidirectional=self._bidirectional,
             dropout=dropout if n_layers > 1 else 0.0,
         )
-        for _, parameter, rows in self._blocks():
-            initializer = as_initializer(initialW) if parameter.dim() == 2 else as_initializer(initial_bias, 0)
-            with torch.no_grad():
-                initializer(parameter[rows])
+        with torch.no_grad():
+            for name, parameter in self.rnn.named_parameters():
+                weight = name.startswith("weight")
+                initializer = as_initializer(initialW) if weight else as_initializer(initial_bias, 0)
+                for gate in parameter.split(out_size):
+                    initializer(gate)
 
     def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
         raise NotImplementedError
@@ -64,22 +65,8 @@ class _NStepBase(nn.Module):
         """1, or 2 for a bidirectional layer."""
         return 2 if self._bidirectional else 1
 
-    def _blocks(self) -> list[tuple[str, torch.Tensor, slice]]:
-        """(Chainer's key, torch's stacked parameter, the rows that it has there)."""
-        blocks = []
-        for layer in range(self.n_layers):
-            for direction in range(self.direction):
-                suffix = f"l{layer}" + ("_reverse" if direction else "")
-                for i in range(2 * self._gates):
-                    source, gate = ("ih" if i < self._gates else "hh"), i % self._gates
-                    rows = slice(gate * self.out_size, (gate + 1) * self.out_size)
-                    for key, name in (("w", "weight"), ("b", "bias")):
-                        parameter = getattr(self.rnn, f"{name}_{source}_{suffix}")
-                        blocks.append((f"{layer * self.direction + direction}/{key}{i}", parameter, rows))
-        return blocks
-
     def _chainer_slots(self) -> list[Slot]:
-        return [_rows_slot(*block) for block in self._blocks()]
+        return list(recurrent_slots(self.rnn))
 
     def init_hx(self, xs: Sequence[torch.Tensor]) -> torch.Tensor:
         """The first state of a batch: zeros (layers * directions, len(xs), out_size)."""
@@ -98,15 +85,6 @@ class _NStepBase(nn.Module):
         """``hy, ys = layer(hx, xs)``; hx and hy (layers * directions, batch, out_size), hx may be None."""
         (hy,), ys = self._run([hx], xs)
         return hy, ys
-
-
-def _rows_slot(key: str, parameter: torch.Tensor, rows: slice) -> Slot:
-    def write(array: np.ndarray) -> None:
-        with torch.no_grad():
-            parameter[rows] = torch.from_numpy(np.array(array)).to(parameter)
-
-    shape = tuple(parameter[rows].shape)
-    return Slot(key, shape, to_array(parameter[:0]).dtype, lambda: to_array(parameter[rows]), write)
 
 
 class NStepLSTM(_NStepBase):
