@@ -28,7 +28,8 @@ def init_like_chainer(model: _Model) -> _Model:
     and layers with first values of their own (``initialized``) are left alone.
     Source: chainer.initializers.LeCunNormal, what links use by default.
     """
-    for layer in (model, *model.children()):
+    layers: list[nn.Module] = [model, *model.children()]
+    for layer in layers:
         if isinstance(layer, _LAYERS) and not hasattr(layer, "filled_when_inferred"):
             initialized(layer)
         elif type(layer) in _CONTAINERS and layer is not model:  # where: Sequential, ModuleList, ModuleDict

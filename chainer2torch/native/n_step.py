@@ -34,7 +34,7 @@ class NStepRNN(nn.RNNBase):
         **options: Any,
     ) -> None:
         options["dropout"] = dropout if n_layers > 1 else 0.0  # else there is nothing to drop, and torch warns
-        super().__init__(in_size, out_size, n_layers, bidirectional=self.direction == 2, **options)  # type: ignore[misc]
+        super().__init__(in_size, out_size, n_layers, bidirectional=self.direction == 2, **options)  # type: ignore[arg-type]
         self.n_layers, self.out_size, self.dropout = n_layers, out_size, dropout
         initialized(self)
         if initialW is not None:  # where: initialW
@@ -46,7 +46,7 @@ class NStepRNN(nn.RNNBase):
         """The first state of a batch: zeros (layers * directions, len(xs), out_size)."""
         return xs[0].new_zeros(self.n_layers * self.direction, len(xs), self.out_size)
 
-    def forward(self, hx: Tensor | None, xs: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def forward(self, hx: Tensor | None, xs: Sequence[Tensor]) -> Any:
         """``hy, ys``: the last state and the outputs, from the state ``hx`` or zeros."""
         ys, hy = super().forward(pack_sequence(list(xs), enforce_sorted=False), hx)
         return hy, unpack_sequence(ys)
@@ -80,7 +80,7 @@ class NStepBiLSTM(NStepLSTM):
     direction = 2
 
 
-class NStepGRU(NStepRNN, nn.GRU):
+class NStepGRU(NStepRNN, nn.GRU):  # type: ignore[misc]
     """nn.GRU over a list of sequences: ``hy, ys = layer(hx, xs)``. Source: chainer.links.NStepGRU."""
 
 
@@ -90,7 +90,7 @@ class NStepBiGRU(NStepGRU):
     direction = 2
 
 
-class NStepRNNTanh(NStepRNN, nn.RNN):
+class NStepRNNTanh(NStepRNN, nn.RNN):  # type: ignore[misc]
     """nn.RNN over a list of sequences: ``hy, ys = layer(hx, xs)``. Source: chainer.links.NStepRNNTanh."""
 
 
