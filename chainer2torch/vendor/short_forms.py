@@ -8,12 +8,17 @@ from collections.abc import Iterable
 
 SHORT_FORMS = frozenset(
     {
+        "Bias",
         "ChainerLayer",
         "Constant",
         "Convolution2D",
         "DilatedConvolution2D",
         "GRU",
+        "GroupNormalization",
+        "Inception",
+        "InceptionBN",
         "LSTM",
+        "LayerNormalization",
         "NStepBiGRU",
         "NStepBiLSTM",
         "NStepBiRNNReLU",
@@ -23,6 +28,8 @@ SHORT_FORMS = frozenset(
         "NStepRNNReLU",
         "NStepRNNTanh",
         "NaN",
+        "PReLU",
+        "ParameterLink",
         "StatefulGRU",
         "StatelessGRU",
         "StatelessLSTM",

@@ -18,7 +18,10 @@ LONGER = {
     "PolynomialShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "StepShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "WarmupShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
-    "LSTMGates": (100, 13),  # its linear layers, the lazy one as well, and their first values, also those that are given
+    "LSTMGates": (
+        100,
+        13,
+    ),  # its linear layers, the lazy one as well, and their first values, also those that are given
     "LSTM": (120, 15),
     "StatelessLSTM": (110, 15),
     **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
@@ -26,6 +29,8 @@ LONGER = {
     "DilatedConvolution2D": (80, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
+    "Inception": (60, 5),
+    "InceptionBN": (75, 5),
     **{
         f"NStep{both}{kind}": (82, 9)  # with first values of all kinds; some 45 for most programs
         for both in ("", "Bi")
