@@ -38,6 +38,7 @@ SHORT_FORMS = frozenset(
         "astype",
         "backward",
         "call_in_mode",
+        "deconvolution_2d",
         "device_name",
         "device_number",
         "eval_mode",
@@ -55,6 +56,7 @@ SHORT_FORMS = frozenset(
         "to_gpu",
         "torch_dtype",
         "train_mode",
+        "unpooling_2d",
         "using_train",
         "xp_of",
     }
