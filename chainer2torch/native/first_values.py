@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,39 +28,42 @@ def init_like_chainer(model: _Model) -> _Model:
     and layers with first values of their own (``initialized``) are left alone.
     Source: chainer.initializers.LeCunNormal, what links use by default.
     """
-    for layer in _layers(model):
-        if not hasattr(layer, "filled_when_inferred"):
-            _fill_or_wait(layer, functools.partial(_fill, layer))
+    layers: list[nn.Module] = [model, *model.children()]
+    for layer in layers:
+        if isinstance(layer, _LAYERS) and not hasattr(layer, "filled_when_inferred"):
+            initialized(layer)
+        elif type(layer) in _CONTAINERS and layer is not model:  # where: Sequential, ModuleList, ModuleDict
+            init_like_chainer(layer)
     return model
 
 
-def _layers(module: nn.Module) -> Iterator[nn.Module]:
-    if isinstance(module, _LAYERS):
-        yield module
-    for child in module.children():
-        if isinstance(child, _LAYERS) or type(child) in _CONTAINERS:
-            yield from _layers(child)
-
-
 @torch.no_grad()
-def _fill(layer: nn.Module) -> None:
-    vars(layer).pop("reset_parameters", None)
-    for name, param in layer.named_parameters(recurse=False):
-        fan_in = (param[:, 0] if isinstance(layer, nn.Bilinear) else param[:1]).numel()
-        if name.startswith("weight"):
-            nn.init.normal_(param, std=max(fan_in, 1) ** -0.5)
-        else:
-            nn.init.zeros_(param)
-            if isinstance(layer, nn.LSTMCell) and name == "bias_ih":
-                param[layer.hidden_size : 2 * layer.hidden_size] = 1
-
-
 def initialized(layer: _Model, **values: Any) -> _Model:
     """A layer with first values of its own, by name: an initializer, a number or an array each; None: Chainer's.
 
     A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
     """
-    _fill_or_wait(layer, functools.partial(_fill_with, layer, values))
+    vars(layer).setdefault("filled_when_inferred", False)
+    if any(is_lazy(param) for param in layer.parameters(recurse=False)):  # where: Lazy*
+        vars(layer).update(filled_when_inferred=True, reset_parameters=functools.partial(initialized, layer, **values))
+        return layer
+    vars(layer).pop("reset_parameters", None)  # where: Lazy*
+    for name, param in layer.named_parameters(recurse=False) if isinstance(layer, _LAYERS) else ():
+        std = param[:1].numel() ** -0.5
+        if isinstance(layer, nn.Bilinear) and name == "weight":  # where: Bilinear
+            std = param[:, 0].numel() ** -0.5
+        if name.startswith("weight"):
+            nn.init.normal_(param, std=std)
+        else:
+            nn.init.zeros_(param)
+        if isinstance(layer, nn.LSTMCell) and name == "bias_ih":  # where: LSTMCell
+            param[layer.hidden_size : 2 * layer.hidden_size] = 1
+    for name, value in values.items():
+        param = getattr(layer, name)
+        if callable(value) and param is not None:
+            value(param)
+        elif value is not None and param is not None:
+            param.copy_(torch.as_tensor(value))
     return layer
 
 
@@ -72,27 +75,6 @@ def given_size(layer: Any) -> int | None:
     if getattr(layer, "filled_when_inferred", False):
         return None
     return layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
-
-
-def _fill_or_wait(layer: Any, fill: functools.partial[None]) -> None:
-    layer.filled_when_inferred = any(is_lazy(param) for param in layer.parameters(recurse=False))
-    if layer.filled_when_inferred:
-        layer.reset_parameters = fill
-    else:
-        fill()
-
-
-@torch.no_grad()
-def _fill_with(layer: nn.Module, values: dict[str, Any]) -> None:
-    vars(layer).pop("reset_parameters", None)
-    if isinstance(layer, _LAYERS):
-        _fill(layer)
-    for name, value in values.items():
-        param = getattr(layer, name)
-        if isinstance(param, torch.Tensor) and callable(value):
-            value(param)
-        elif isinstance(param, torch.Tensor) and value is not None:
-            param.copy_(torch.as_tensor(value))
 
 
 def lecun_normal_(param: torch.Tensor, scale: float = 1.0) -> torch.Tensor:

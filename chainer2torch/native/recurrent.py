@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import torch
 import torch.nn as nn
 from torch import Tensor
 
-from chainer2torch.native.first_values import initialized
+from chainer2torch.native.first_values import as_initializer, initialized
 from chainer2torch.native.functions import lstm, lstm_step
 from chainer2torch.native.layers import linear
 
@@ -16,13 +19,55 @@ def _forget_biases(bias: Tensor) -> None:
     nn.init.ones_(bias[2::4])
 
 
-class StatelessLSTM(nn.Module):
-    """One step of an LSTM: ``c, h = layer(c, h, x)``; c and h may be None. Source: chainer.links.StatelessLSTM."""
+class LSTMGates(nn.Module):
+    """The two linear layers of an LSTM. The biases of the forget gates begin at 1.
 
-    def __init__(self, in_size: int | None, out_size: int) -> None:
+    Source: chainer.links.rnn.lstm.LSTMBase.
+    """
+
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: Any = None,
+        lateral_init: Any = None,  # where: lateral_init, upward_init, bias_init, forget_bias_init
+        upward_init: Any = None,  # where: lateral_init, upward_init, bias_init, forget_bias_init
+        bias_init: Any = None,  # where: lateral_init, upward_init, bias_init, forget_bias_init
+        forget_bias_init: Any = None,  # where: lateral_init, upward_init, bias_init, forget_bias_init
+    ) -> None:
         super().__init__()
+        if out_size is None:
+            in_size, out_size = None, in_size
+        self.state_size: int = out_size
         self.upward = initialized(linear(in_size, 4 * out_size), bias=_forget_biases)
         self.lateral = linear(out_size, 4 * out_size, bias=False)
+        _fill_gates(
+            self,
+            upward_init,
+            lateral_init,
+            bias_init,
+            forget_bias_init,
+        )  # where: lateral_init, upward_init, bias_init, forget_bias_init
+
+
+def _fill_gates(layer: LSTMGates, upward: Any, lateral: Any, bias: Any, forget_bias: Any) -> None:
+    biases = functools.partial(_fill_biases, bias, forget_bias)
+    initialized(layer.upward, weight=functools.partial(_fill_weights, upward), bias=biases)
+    initialized(layer.lateral, weight=functools.partial(_fill_weights, lateral))
+
+
+def _fill_weights(value: Any, weight: Tensor) -> None:
+    for gate in weight.chunk(4):  # one by one, as in Chainer: it matters to fans that count outputs
+        as_initializer(value)(gate)
+
+
+def _fill_biases(value: Any, forget: Any, bias: Tensor) -> None:
+    gates = bias.view(1, -1, 4, 1)
+    for gate in range(4):
+        (as_initializer(forget, 1) if gate == 2 else as_initializer(value, 0))(gates[:, :, gate])
+
+
+class StatelessLSTM(LSTMGates):
+    """One step of an LSTM: ``c, h = layer(c, h, x)``; c and h may be None. Source: chainer.links.StatelessLSTM."""
 
     def forward(self, c: Tensor | None, h: Tensor | None, x: Tensor) -> tuple[Tensor, Tensor]:
         """The next c and h."""
@@ -30,7 +75,7 @@ class StatelessLSTM(nn.Module):
         return lstm(gates.new_zeros(gates.shape[0], gates.shape[1] // 4) if c is None else c, gates)
 
 
-class LSTM(StatelessLSTM):
+class LSTM(LSTMGates):
     """An LSTM that keeps ``c`` and ``h``: ``h = layer(x)``. Batches may get smaller from call to call.
 
     Source: chainer.links.LSTM.
@@ -47,7 +92,7 @@ class LSTM(StatelessLSTM):
         """The state before the next step."""
         self.c, self.h = c, h
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor) -> Tensor:
         """The next h, for the rows of x."""
         n, gates = len(x), self.upward(x)
         if self.c is None or self.h is None:
@@ -59,24 +104,47 @@ class LSTM(StatelessLSTM):
         return h
 
 
-class StatelessGRU(nn.Module):
-    """One step of a GRU: ``h = layer(h, x)``; nn.GRU has other gates. Source: chainer.links.StatelessGRU."""
+class GRUGates(nn.Module):
+    """The six linear layers of a GRU. Source: chainer.links.rnn.gru.GRUBase."""
 
-    def __init__(self, in_size: int | None, out_size: int) -> None:
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: int,
+        init: Any = None,  # where: init, inner_init, bias_init
+        inner_init: Any = None,  # where: init, inner_init, bias_init
+        bias_init: Any = None,  # where: init, inner_init, bias_init
+    ) -> None:
         super().__init__()
+        self.state_size = out_size
         self.W_r, self.U_r = linear(in_size, out_size), linear(out_size, out_size)
         self.W_z, self.U_z = linear(in_size, out_size), linear(out_size, out_size)
         self.W, self.U = linear(in_size, out_size), linear(out_size, out_size)
+        for layer in (self.W_r, self.W_z, self.W):  # where: init, inner_init, bias_init
+            initialized(layer, weight=init, bias=bias_init)
+        for layer in (self.U_r, self.U_z, self.U):  # where: init, inner_init, bias_init
+            initialized(layer, weight=inner_init, bias=bias_init)
 
-    def forward(self, h: Tensor, x: Tensor) -> Tensor:
+    def step(self, h: Tensor, x: Tensor) -> Tensor:
         """The next h."""
         r = torch.sigmoid(self.W_r(x) + self.U_r(h))
         z = torch.sigmoid(self.W_z(x) + self.U_z(h))
         return torch.lerp(h, torch.tanh(self.W(x) + self.U(r * h)), z)
 
 
-class GRU(StatelessGRU):
-    """A GRU that keeps ``h``: ``h = layer(x)``; in the first step nothing stands for it. Source: chainer.links.GRU."""
+class StatelessGRU(GRUGates):
+    """One step of a GRU: ``h = layer(h, x)``; nn.GRU has other gates. Source: chainer.links.StatelessGRU."""
+
+    def forward(self, h: Tensor, x: Tensor) -> Tensor:
+        """The next h."""
+        return self.step(h, x)
+
+
+class StatefulGRU(GRUGates):
+    """A GRU that keeps ``h``: ``h = layer(x)``; in the first step nothing stands for it.
+
+    Source: chainer.links.StatefulGRU.
+    """
 
     h: Tensor | None = None
 
@@ -88,10 +156,14 @@ class GRU(StatelessGRU):
         """The state before the next step."""
         self.h = h
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor) -> Tensor:
         """The next h."""
         if self.h is None:
             self.h = torch.sigmoid(self.W_z(x)) * torch.tanh(self.W(x))
         else:
-            self.h = super().forward(self.h, x)
+            self.h = self.step(self.h, x)
         return self.h
+
+
+class GRU(StatefulGRU):
+    """StatefulGRU under its other name. Source: chainer.links.GRU."""

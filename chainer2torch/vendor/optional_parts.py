@@ -1,8 +1,8 @@
 """Parts of helpers that only some projects need: ``# where: add_hook, remove_hook`` behind a statement or a parameter.
 
-Such a part stays where one of these names is said. The mark stands in the first row of a block, in the last row of a
-statement of several rows, or in the row of a parameter: the last one only, as an argument by position must not become
-that of another parameter.
+Such a part stays where one of these names is said; ``Lazy*`` stands for all names that begin so. The mark stands in
+the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last one
+only, as an argument by position must not become that of another parameter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import copy
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-MARK = r"  # where: (\w+(?:, \w+)*)$"
+MARK = r"  # where: (\w+\*?(?:, \w+\*?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
@@ -29,6 +29,12 @@ def marked(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[ast.stmt | as
             found = _MARK.search(lines[(part.end_lineno or part.lineno if last else part.lineno) - 1])
             if found:
                 yield part, found[1].split(", ")
+
+
+def is_said(names: Collection[str], said: Collection[str]) -> bool:
+    """Whether one of the names of a mark is among the words that a program says."""
+    beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+    return any(name in said for name in names) or bool(beginnings) and any(w.startswith(beginnings) for w in said)
 
 
 def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str]) -> range:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from chainer2torch.vendor.optional_parts import cut, marked, rows_of
+from chainer2torch.vendor.optional_parts import cut, is_said, marked, rows_of
 from chainer2torch.vendor.rooms import Definition, Room
 
 if sys.version_info >= (3, 11):
@@ -69,7 +69,7 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
 
 def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.arg]:
     """The parts of a definition that may go: methods, and what is marked."""
-    yield from (part for part, names in _marked(definition) if not live.intersection(names))
+    yield from (part for part, names in _marked(definition) if not is_said(names, live))
     if isinstance(definition.node, ast.ClassDef):
         called = live | called_by_libraries(definition.node)
         for method in definition.node.body:

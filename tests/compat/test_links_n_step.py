@@ -7,8 +7,9 @@ import torch
 from chainer import links as L
 
 from chainer2torch.compat.initializers import initializers as ti
-from chainer2torch.compat.links import n_step_links as T
+from chainer2torch.compat.links import n_step_links
 from chainer2torch.compat.serializers.serializers import load_npz
+from chainer2torch.native import n_step
 from tests.support.links import check_link, npz_of
 
 NAMES = [
@@ -24,13 +25,18 @@ NAMES = [
 XS = ["f32[3,4]", "f32[5,4]", "f32[1,4]", "f32[5,4]", "f32[2,4]"]
 
 
+@pytest.fixture(params=[n_step_links, n_step], ids=["long", "short"])
+def T(request):  # noqa: N802 - a module, as the F and L of Chainer's programs
+    return request.param
+
+
 def states(name, layers, batch, size):
     return [f"f32[{layers * (2 if 'Bi' in name else 1)},{batch},{size}]"] * (2 if "LSTM" in name else 1)
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("name", NAMES)
-def test_given_states(name, layers):
+def test_given_states(name, layers, T):
     check_link(
         lambda: getattr(L, name)(layers, 4, 3, 0.0),
         lambda: getattr(T, name)(layers, 4, 3, 0.0),
@@ -40,7 +46,7 @@ def test_given_states(name, layers):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_states_and_initial_values(name):
+def test_no_states_and_initial_values(name, T):
     none = [None] * (2 if "LSTM" in name else 1)
     # dropout is off in test mode
     check_link(
@@ -55,17 +61,18 @@ def test_no_states_and_initial_values(name):
     assert module.init_hx(xs).shape == link.init_hx([np.zeros((2, 4), "f")] * 5).shape
 
 
-def test_initial_distribution_of_a_gate():
+def test_initial_distribution_of_a_gate(T):
     torch.manual_seed(0)
     module = T.NStepLSTM(2, 100, 200, 0.0)
-    assert float(module.rnn.weight_ih_l0.std()) == pytest.approx(0.1, rel=0.02)
-    assert float(module.rnn.weight_ih_l1.std()) == pytest.approx(200**-0.5, rel=0.02)
-    gates = T.NStepGRU(1, 6, 6, 0.0, initialW=ti.Orthogonal(1.0)).rnn.weight_hh_l0.detach().split(6)
+    assert float(getattr(module, "rnn", module).weight_ih_l0.std()) == pytest.approx(0.1, rel=0.02)
+    assert float(getattr(module, "rnn", module).weight_ih_l1.std()) == pytest.approx(200**-0.5, rel=0.02)
+    gates = T.NStepGRU(1, 6, 6, 0.0, initialW=ti.Orthogonal(1.0))
+    gates = getattr(gates, "rnn", gates).weight_hh_l0.detach().split(6)
     for gate in gates:
         torch.testing.assert_close(gate @ gate.T, torch.eye(6), rtol=1e-4, atol=1e-5)
 
 
-def test_dropout_acts_between_layers():
+def test_dropout_acts_between_layers(T):
     # with a dropped input every gate of layer 1 sees its bias only: the share of such units is the ratio
     np.random.seed(0)
     torch.manual_seed(0)
@@ -83,9 +90,9 @@ def test_dropout_acts_between_layers():
     torch.testing.assert_close(module(None, [torch.tensor(x)])[0], module(None, [torch.tensor(x)])[0])
 
 
-def test_errors():
+def test_errors(T):
     for m, make in ((L, np.zeros), (T, torch.zeros)):
-        with pytest.raises(AssertionError):
+        with pytest.raises((AssertionError, RuntimeError)):
             m.NStepLSTM(1, 2, 2, 0.0)(None, None, make((3, 2)))
         with pytest.raises(TypeError):
             m.NStepLSTM(1, 2, 2, 0.0, use_cudnn=True) if m is T else m.NStepLSTM(1, 2, 2, 0.0, nothing=True)
@@ -106,7 +113,7 @@ def _changed(make, ones):
 
 
 @pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiLSTM"])
-def test_layers_one_by_one(name):
+def test_layers_one_by_one(name, T):
     link, _ = _changed(getattr(L, name), lambda n: np.ones(n, "f"))
     module, _ = _changed(getattr(T, name), torch.ones)
     fresh = getattr(T, name)(2, 4, 3, 0.0)
@@ -119,12 +126,13 @@ def test_layers_one_by_one(name):
         np.testing.assert_array_equal(fresh[i].w2.detach().numpy(), layer.w2.array)
 
 
-def test_a_layer_has_the_gradient_of_its_rows():
+def test_a_layer_has_the_gradient_of_its_rows(T):
     module = T.NStepLSTM(1, 4, 3, 0.0)
     assert module[0].w1.grad is None
     _, _, ys = module(None, None, [torch.ones(2, 4)])
     (ys[0].sum() + 2 * module[0].w1.sum()).backward()
     assert module[0].w1.grad.shape == (3, 4)
-    torch.testing.assert_close(module[0].w1.grad, module.rnn.weight_ih_l0.grad[3:6])
+    whole = module.rnn if hasattr(module, "rnn") else module
+    torch.testing.assert_close(module[0].w1.grad, whole.weight_ih_l0.grad[3:6])
     with pytest.raises(IndexError):
         module[1]

@@ -13,6 +13,7 @@ from chainer2torch.compat.initializers import initializers as ti
 from chainer2torch.compat.links import recurrent_links as T
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.compat.variable.variables import unchain_backward
+from chainer2torch.native import recurrent as short
 from tests.support.links import check_link, npz_of
 
 STATEFUL = [
@@ -38,9 +39,22 @@ STATELESS = [
 ]
 
 
+def _makes(make):
+    """The name of the class that a function makes."""
+    return next(name for name in make.__code__.co_names)
+
+
+_SHORT = ("LSTM", "StatelessLSTM", "GRU", "StatefulGRU", "StatelessGRU")  # chainer2torch.native has these, too
+
+
 @pytest.mark.parametrize("make,inputs", STATELESS)
 def test_stateless(make, inputs):
     check_link(lambda: make(L), lambda: make(T), inputs)
+
+
+@pytest.mark.parametrize("make,inputs", [case for case in STATELESS if _makes(case[0]) in _SHORT])
+def test_short_stateless(make, inputs):
+    check_link(lambda: make(L), lambda: make(short), inputs)
 
 
 class LinkUnroll(chainer.Chain):
@@ -78,6 +92,29 @@ def _unroll(link, x, more):
 @pytest.mark.parametrize("make,spec", STATEFUL)
 def test_stateful(make, spec):
     check_link(lambda: LinkUnroll(make(L)), lambda: ModuleUnroll(make(T)), [spec], steps=2)
+
+
+@pytest.mark.parametrize("make,spec", [case for case in STATEFUL if _makes(case[0]) in _SHORT])
+def test_short_stateful(make, spec):
+    check_link(lambda: LinkUnroll(make(L)), lambda: ModuleUnroll(make(short)), [spec], steps=2)
+
+
+@pytest.mark.parametrize("name", _SHORT)
+def test_first_values_that_are_given(name):
+    given = (0.1, 0.2, 0.3, 0.4) if "LSTM" in name else (0.1, 0.2, 0.3)
+    link, module = getattr(L, name)(5, 4, *given), getattr(short, name)(5, 4, *given)
+    theirs = {path[1:].replace("/", ".").replace(".W", ".weight"): p.array for path, p in link.namedparams()}
+    ours = {path: p.detach().numpy() for path, p in module.named_parameters()}
+    assert len(theirs) == len(ours)
+    for path, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[path.removesuffix(".bias") + (".b" if "bias" in path else "")])
+
+
+def test_each_class_is_its_own():
+    """`isinstance(link, L.StatelessLSTM)` is False for an LSTM."""
+    for a in _SHORT:
+        for b in _SHORT:
+            assert issubclass(getattr(short, a), getattr(short, b)) == issubclass(getattr(L, a), getattr(L, b)), (a, b)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,24 @@ LONGER = {
     "PolynomialShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "StepShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "WarmupShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
-    "LSTM": (90, 13),  # its linear layers, the lazy one as well, and their first values
-    "StatelessLSTM": (80, 12),
+    "LSTMGates": (
+        100,
+        13,
+    ),  # its linear layers, the lazy one as well, and their first values, also those that are given
+    "LSTM": (120, 15),
+    "StatelessLSTM": (110, 15),
+    **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
     "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
     "DilatedConvolution2D": (80, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
+    "Inception": (60, 5),
+    "InceptionBN": (75, 5),
+    **{
+        f"NStep{both}{kind}": (82, 9)  # with first values of all kinds; some 45 for most programs
+        for both in ("", "Bi")
+        for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")
+    },
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
     "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU

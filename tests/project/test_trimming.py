@@ -165,6 +165,7 @@ class Base:
         self.all = sum(
             [x]
         )  # where: total
+        self.waits = x  # where: Lazy*, inferred
 
     def __len__(self):
         self.asked = True  # where: total
@@ -183,7 +184,10 @@ class Base:
         ),
         ("getattr(Base(1), 'total')", ["sum("], ["size", "hooks", "where:"]),
         ("Base(1).add_hook(2)", ["(self, x, *, hooks=(), last=None):", "*hooks"], ["size", "sum", "where:"]),
-        ("hooks = size = 3  # total", ["self.x = x"], ["size", "hooks", "sum"]),
+        ("hooks = size = 3  # total", ["self.x = x"], ["size", "hooks", "sum", "waits"]),
+        ("Base(1).inferred", ["self.waits = x"], ["sum"]),
+        ("nn.LazyLinear(3)", ["self.waits = x"], ["sum", "where:"]),
+        ("nn.lazy.Laz", ["self.x = x"], ["waits"]),
     ],
 )
 def test_a_marked_part_stays_where_its_name_is_said(

@@ -288,7 +288,8 @@ def read_image(file: Any, dtype: Any = np.float32, color: bool = True, alpha: st
         if alpha != "ignore":
             back = 255 if alpha == "blend_with_white" else 0
             pixels = (pixels * share + back * (1 - share)).astype(dtype)
-    return pixels.transpose(2, 0, 1)
+    planes: np.ndarray = pixels.transpose(2, 0, 1)
+    return planes
 
 
 def read_label(file: Any, dtype: Any = np.int32) -> np.ndarray:

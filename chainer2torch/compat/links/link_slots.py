@@ -1,5 +1,6 @@
 """Where each tensor of a module stands in Chainer's files."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -159,6 +160,9 @@ def _stands_for_function(module: nn.Module) -> bool:
 
 
 def _own_slots(module: nn.Module) -> Iterator[Slot]:
+    if isinstance(module, nn.RNNBase):  # where: NStep*
+        yield from recurrent_slots(module)
+        return
     names = _names(module)
     tensors = {name: p for name, p in module._parameters.items() if p is not None}
     tensors.update(
@@ -175,6 +179,37 @@ def _own_slots(module: nn.Module) -> Iterator[Slot]:
         yield attribute_slot(module, "_chainer_N", "N", 0)
     for name in vars(module).get("_chainer_persistent", ()):
         yield attribute_slot(module, name, name, None)
+
+
+def recurrent_slots(layer: nn.RNNBase) -> Iterator[Slot]:
+    """The slots of a recurrent layer of torch, as Chainer's NStep links have them."""
+    return itertools.starmap(_rows_slot, recurrent_blocks(layer))
+
+
+def recurrent_blocks(layer: nn.RNNBase) -> Iterator[tuple[str, torch.Tensor, slice]]:
+    """Where Chainer's file has each matrix and bias of a recurrent layer: the key, torch's parameter, its rows there.
+
+    Chainer's NStep links are lists of layers (forward and backward direction one after the other), each with ``w0``..
+    and ``b0``..: first what acts on the input, then what acts on the state, one for each gate, in the order in which
+    torch stacks them.
+    """
+    gates, directions = {"LSTM": 4, "GRU": 3}.get(layer.mode, 1), 1 + layer.bidirectional
+    for name, param in layer.named_parameters():
+        kind, source, where = name.split("_", 2)
+        number, _, backward = where[1:].partition("_")
+        key = f"{int(number) * directions + bool(backward)}/{kind[0]}"
+        for gate, start in enumerate(range(0, len(param), layer.hidden_size)):
+            first = gates if source == "hh" else 0
+            yield f"{key}{first + gate}", param, slice(start, start + layer.hidden_size)
+
+
+def _rows_slot(key: str, param: torch.Tensor, rows: slice) -> Slot:
+    def write(array: np.ndarray) -> None:
+        with torch.no_grad():
+            param[rows] = torch.from_numpy(np.array(array)).to(param)
+
+    shape = tuple(param[rows].shape)
+    return Slot(key, shape, to_array(param[:0]).dtype, lambda: to_array(param[rows]), write)
 
 
 def _names(module: nn.Module) -> dict[str, str]:

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from chainer2torch.compat.initializers.initializers import as_initializer
-from chainer2torch.compat.links.link_slots import Slot, to_array
+from chainer2torch.compat.links.link_slots import Slot, recurrent_blocks, recurrent_slots
 
 
 class _NStepBase(nn.Module):
@@ -47,10 +46,12 @@ class _NStepBase(nn.Module):
             bidirectional=self._bidirectional,
             dropout=dropout if n_layers > 1 else 0.0,
         )
-        for _, parameter, rows in self._blocks():
-            initializer = as_initializer(initialW) if parameter.dim() == 2 else as_initializer(initial_bias, 0)
-            with torch.no_grad():
-                initializer(parameter[rows])
+        with torch.no_grad():
+            for name, parameter in self.rnn.named_parameters():
+                weight = name.startswith("weight")
+                initializer = as_initializer(initialW) if weight else as_initializer(initial_bias, 0)
+                for gate in parameter.split(out_size):
+                    initializer(gate)
 
     def _make(self, *args: Any, **kwargs: Any) -> nn.RNNBase:
         raise NotImplementedError
@@ -65,22 +66,8 @@ class _NStepBase(nn.Module):
         """1, or 2 for a bidirectional layer."""
         return 2 if self._bidirectional else 1
 
-    def _blocks(self) -> list[tuple[str, torch.Tensor, slice]]:
-        """(Chainer's key, torch's stacked parameter, the rows that it has there)."""
-        blocks = []
-        for layer in range(self.n_layers):
-            for direction in range(self.direction):
-                suffix = f"l{layer}" + ("_reverse" if direction else "")
-                for i in range(2 * self._gates):
-                    source, gate = ("ih" if i < self._gates else "hh"), i % self._gates
-                    rows = slice(gate * self.out_size, (gate + 1) * self.out_size)
-                    for key, name in (("w", "weight"), ("b", "bias")):
-                        parameter = getattr(self.rnn, f"{name}_{source}_{suffix}")
-                        blocks.append((f"{layer * self.direction + direction}/{key}{i}", parameter, rows))
-        return blocks
-
     def _chainer_slots(self) -> list[Slot]:
-        return [_rows_slot(*block) for block in self._blocks()]
+        return list(recurrent_slots(self.rnn))
 
     def __iter__(self) -> Iterator[Any]:  # where: b0, w0, b1, w1, b2, w2, b3, w3, b4, w4, b5, w5, b6, w6, b7, w7
         """Chainer's layers, each direction one: ``for layer in lstm: layer.b1.data[:] = 1``."""
@@ -88,7 +75,7 @@ class _NStepBase(nn.Module):
 
     def __getitem__(self, index: int) -> Any:  # where: b0, w0, b1, w1, b2, w2, b3, w3, b4, w4, b5, w5, b6, w6, b7, w7
         layer = range(self.n_layers * self.direction)[index]
-        blocks = [block for block in self._blocks() if block[0].startswith(f"{layer}/")]
+        blocks = [block for block in recurrent_blocks(self.rnn) if block[0].startswith(f"{layer}/")]
         return SimpleNamespace(**{key.rpartition("/")[2]: _Part.of(p, rows) for key, p, rows in blocks})
 
     def init_hx(self, xs: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -113,7 +100,7 @@ class _NStepBase(nn.Module):
 class _Part(torch.Tensor):
     """Some rows of a stacked parameter, as a parameter of Chainer's: what is set as its data is written there."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
     place: tuple[torch.Tensor, slice]
 
     @classmethod
@@ -124,7 +111,7 @@ class _Part(torch.Tensor):
         return part
 
     @property
-    def data(self) -> torch.Tensor:  # type: ignore[override]
+    def data(self) -> torch.Tensor:
         parameter, rows = self.place
         return parameter.data[rows]
 
@@ -136,15 +123,6 @@ class _Part(torch.Tensor):
     def grad(self) -> torch.Tensor | None:  # type: ignore[override]
         parameter, rows = self.place
         return None if parameter.grad is None else parameter.grad[rows]
-
-
-def _rows_slot(key: str, parameter: torch.Tensor, rows: slice) -> Slot:
-    def write(array: np.ndarray) -> None:
-        with torch.no_grad():
-            parameter[rows] = torch.from_numpy(np.array(array)).to(parameter)
-
-    shape = tuple(parameter[rows].shape)
-    return Slot(key, shape, to_array(parameter[:0]).dtype, lambda: to_array(parameter[rows]), write)
 
 
 class NStepLSTM(_NStepBase):

@@ -38,7 +38,7 @@ _INNER = (
 )
 _SYMBOLS_OF_LINKS = ("chainer.Link", "chainer.Chain", "chainer.links", "?.")
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
-_STACKED = "an NStep layer has torch's stacked parameters (`rnn.weight_ih_l0`), not a child link for each layer"
+_STACKED = "an NStep layer has torch's stacked parameters (`weight_ih_l0`), not a child link for each layer"
 _COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
 _REFILLED = "the copy gets Chainer's default first values, not those that the constructor of the link gives"
 _SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}

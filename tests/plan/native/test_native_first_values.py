@@ -370,3 +370,24 @@ def test_layers_that_may_not_be_held(old: str, new: str) -> None:
     source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
     code = migrated(source.replace(old, new, 1), IMPORTS).code
     assert ".modules()" not in code and "compat.init_like_chainer(" in code
+
+
+def test_a_deconvolution_of_version_1_is_plain_and_asks_about_its_version_only():
+    source = (
+        IMPORTS
+        + """
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(
+            d=L.Deconvolution2D(12, 6, 4, stride=2, pad=1),
+            e=L.Deconvolution2D(6, 3, 4, wscale=2),
+        )
+
+def data(x):
+    return chainer.Variable(x, volatile='on')
+"""
+    )
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "self.d = nn.ConvTranspose2d(12, 6, 4, stride=2, padding=1)" in code and "C2T200" in code
+    assert "self.d" in code.split("def data")[0].split("kaiming_normal_")[0]
+    assert "scale=2" in code
