@@ -14,6 +14,9 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from chainer2torch.native.first_values import as_initializer, initialized
 
 
+_FIRST = ("initialW", "initial_bias")
+
+
 class NStepRNN(nn.RNNBase):
     """A recurrent layer of torch over a list of sequences, with Chainer's first values.
 
@@ -23,24 +26,15 @@ class NStepRNN(nn.RNNBase):
     direction = 1
     n_cells = 1  # where: n_cells
 
-    def __init__(
-        self,
-        n_layers: int,
-        in_size: int,
-        out_size: int,
-        dropout: float,
-        *,
-        initialW: Any = None,  # where: initialW
-        initial_bias: Any = None,  # where: initial_bias
-        **options: Any,
-    ) -> None:
+    def __init__(self, n_layers: int, in_size: int, out_size: int, dropout: float, **options: Any) -> None:
+        initialW, initial_bias = (options.pop(name, None) for name in _FIRST)  # where: initialW, initial_bias
         options["dropout"] = dropout if n_layers > 1 else 0.0  # else there is nothing to drop, and torch warns
         super().__init__(in_size, out_size, n_layers, bidirectional=self.direction == 2, **options)  # type: ignore[arg-type]
         self.n_layers, self.out_size, self.dropout = n_layers, out_size, dropout
         initialized(self)
-        if initialW is not None:  # where: initialW
+        if initialW is not None:  # where: initialW, initial_bias
             _fill_gates(self, "weight", initialW)
-        if initial_bias is not None:  # where: initial_bias
+        if initial_bias is not None:  # where: initialW, initial_bias
             _fill_gates(self, "bias", initial_bias)
 
     def __getitem__(self, index: int) -> Any:  # where: b0, w0, b1, w1, b2, w2, b3, w3, b4, w4, b5, w5, b6, w6, b7, w7

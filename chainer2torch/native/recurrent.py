@@ -40,7 +40,7 @@ class LSTMGates(nn.Module):
         self.state_size: int = out_size
         self.upward = initialized(linear(in_size, 4 * out_size), bias=_forget_biases)
         self.lateral = linear(out_size, 4 * out_size, bias=False)
-        _fill_gates(
+        _fill_both(
             self,
             upward_init,
             lateral_init,
@@ -49,7 +49,7 @@ class LSTMGates(nn.Module):
         )  # where: lateral_init, upward_init, bias_init, forget_bias_init
 
 
-def _fill_gates(layer: LSTMGates, upward: Any, lateral: Any, bias: Any, forget_bias: Any) -> None:
+def _fill_both(layer: LSTMGates, upward: Any, lateral: Any, bias: Any, forget_bias: Any) -> None:
     biases = functools.partial(_fill_biases, bias, forget_bias)
     initialized(layer.upward, weight=functools.partial(_fill_weights, upward), bias=biases)
     initialized(layer.lateral, weight=functools.partial(_fill_weights, lateral))

@@ -139,6 +139,7 @@ def test_that_every_helper_has_all_that_it_names(tmp_path: Path) -> None:
     for style in ("native", "faithful"):
         for name in compat_file.helper_names(style=style):
             text = compat_file.build([name], style=style, said=())
+            compile(text, name, "exec")
             (tmp_path / f"{style}_{name}.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", str(tmp_path)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

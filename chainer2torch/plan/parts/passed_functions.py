@@ -1,0 +1,76 @@
+"""Activations with another default than torch's, passed on as values in the native style."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.rules.table import Row
+
+# what stands for the function, and by which name a call through a variable could ask for another setting
+_FORMS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "chainer.functions.leaky_relu": (
+            "functools.partial(torch.nn.functional.leaky_relu, negative_slope=0.2)",
+            "slope",
+        ),
+    }
+)
+_PLACES = (ast.Call, ast.keyword, ast.Assign, ast.IfExp, ast.Dict, ast.List, ast.Tuple, ast.arguments)
+
+
+def passed_function(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``activation=F.leaky_relu``: a functools.partial, unless it is compared or called with a setting somewhere."""
+    parent = context.source.parents.get(node)
+    assert isinstance(node, (ast.Name, ast.Attribute))
+    if isinstance(parent, ast.Call) and parent.func is node:
+        emit_call(context, decisions, parent, row, node)
+        return
+    form, setting = _FORMS[row.name]
+    partial = isinstance(parent, ast.Call) and context.kind(parent.func) == Ref("functools.partial")
+    key = isinstance(parent, ast.Dict) and node in parent.keys
+    plain = isinstance(parent, _PLACES) and not partial and not key and not _names_it(parent)
+    asked = any(name != row.name.rpartition(".")[2] for name in context.analysis.once(_settings).get(setting, ()))
+    if not plain or asked or _is_compared(context, node):
+        emit_value(context, decisions, node, row)
+        return
+    decisions.replace(node, form, {})
+    decisions.use(node)
+    decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _names_it(node: ast.AST) -> bool:
+    """Whether a statement gives the function another name, by which it may be called like any function."""
+    return isinstance(node, ast.Assign) and not all(isinstance(target, ast.Attribute) for target in node.targets)
+
+
+def _settings(analysis: Analysis) -> Mapping[str, frozenset[str]]:
+    """The keywords of all calls, with the names of the functions that are called with them."""
+    found: dict[str, set[str]] = {}
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            name = ast.unparse(call.func).rpartition(".")[2] if call.keywords else ""
+            for keyword in call.keywords:
+                found.setdefault(str(keyword.arg), set()).add(name)
+    return {keyword: frozenset(names) for keyword, names in found.items()}
+
+
+def _is_compared(context: Context, node: ast.Name | ast.Attribute) -> bool:
+    """Whether some file of the project compares with the function: each partial is another object."""
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    return name in context.analysis.once(_compared)
+
+
+def _compared(analysis: Analysis) -> frozenset[str]:
+    compares = (n for m in analysis.project.modules.values() for n in m.source.of(ast.Compare))
+    parts = [part for compare in compares for part in nodes_of(compare)]
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return frozenset(names | {part.attr for part in parts if isinstance(part, ast.Attribute)})
