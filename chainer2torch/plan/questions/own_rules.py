@@ -31,10 +31,15 @@ def changes_adam(analysis: Analysis, cls: ClassInfo) -> bool:
     return overridden is not None and all(set(c.methods) <= overridden for c in chain if isinstance(c, ClassInfo))
 
 
+def is_own_adam(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class is such an optimizer, and not a rule."""
+    return changes_adam(analysis, cls) and analysis.derives(cls, ADAM)
+
+
 def has_only_own(analysis: Analysis, modules: Collection[ModuleInfo]) -> bool:
     """Whether all optimizers of some files are of such classes: each of them has Adam's settings then."""
-    own = [cls for cls in analysis.classes.values() if cls.module in modules and changes_adam(analysis, cls)]
-    return any(analysis.derives(cls, ADAM) for cls in own) and not any(_names_others(analysis, m) for m in modules)
+    own = any(is_own_adam(analysis, cls) for cls in analysis.classes.values() if cls.module in modules)
+    return own and not any(_names_others(analysis, m) for m in modules)
 
 
 def _names_others(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -52,4 +57,4 @@ def _names_others(analysis: Analysis, module: ModuleInfo) -> bool:
     return False
 
 
-__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_only_own"]
+__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_only_own", "is_own_adam"]
