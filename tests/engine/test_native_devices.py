@@ -209,6 +209,28 @@ def test_what_is_made_for_an_unknown_value_is_a_tensor_on_its_device() -> None:
         np.testing.assert_array_equal(made, expected)
 
 
+def test_what_is_made_on_a_device_and_what_has_a_shape_needs_no_helper() -> None:
+    text = code("""def f(x):
+    xp = cuda.get_array_module(x)
+    return xp.argmax(xp.log(x) + xp.zeros(x.shape)), xp.square(xp.abs(x))
+""")
+    assert "torch.square(torch.abs(torch.as_tensor(x, device=device)))" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return xp.abs(x)",
+        "n = x.shape if len(x) else 0\n    return xp.abs(x)",
+        "if n:\n        return xp.abs(x)\n    n = x.shape",
+        "x = n\n    n = x.shape\n    return xp.abs(x)",
+    ],
+)
+def test_what_may_be_a_list_keeps_the_helper(body: str) -> None:
+    text = code(f"def f(x, n):\n    xp = cuda.get_array_module(x)\n    {body}\n")
+    assert "torch.abs(compat.as_tensor(x, device))" in text
+
+
 def test_a_model_computes_with_tensors_alone() -> None:
     text = migrated(
         "class Net(chainer.Chain):\n    def g(self, x):\n        return cuda.get_array_module(x).zeros(3)\n"
