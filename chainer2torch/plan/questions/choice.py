@@ -25,6 +25,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_origins import gives_array
 from chainer2torch.plan.questions.xp_uses import has_shape, kind_on_device, module_in
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
@@ -108,7 +109,9 @@ def _plain_arrays(context: Context, template: str, question: Question) -> str:
 
 def _holds_array(context: Context, name: str, question: Question) -> bool:
     node = question.bound.given.get(name)
-    return node is not None and (is_array(node, question.kind) or has_shape(context, node))
+    return node is not None and (
+        is_array(node, question.kind) or has_shape(context, node) or gives_array(context, node)
+    )
 
 
 def _on_device(context: Context, reading: Reading) -> bool:
