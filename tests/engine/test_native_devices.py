@@ -209,6 +209,56 @@ def test_what_is_made_for_an_unknown_value_is_a_tensor_on_its_device() -> None:
         np.testing.assert_array_equal(made, expected)
 
 
+def test_what_is_made_on_a_device_and_what_has_a_shape_needs_no_helper() -> None:
+    text = code("""def f(x):
+    xp = cuda.get_array_module(x)
+    return xp.argmax(xp.log(x) + xp.zeros(x.shape)), xp.square(xp.abs(x))
+""")
+    assert "torch.square(torch.abs(torch.as_tensor(x, device=device)))" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return xp.abs(x)",
+        "n = x.shape if len(x) else 0\n    return xp.abs(x)",
+        "if n:\n        return xp.abs(x)\n    n = x.shape",
+        "x = n\n    n = x.shape\n    return xp.abs(x)",
+    ],
+)
+def test_what_may_be_a_list_keeps_the_helper(body: str) -> None:
+    text = code(f"def f(x, n):\n    xp = cuda.get_array_module(x)\n    {body}\n")
+    assert "torch.abs(compat.as_tensor(x, device))" in text
+
+
+GENERATOR = """
+class Net(chainer.Chain):
+    def noise(self, n):
+        return np.random.randn(n, 3).astype('f')
+    def forward(self, x):
+        return F.relu(x)
+
+class Update(chainer.training.StandardUpdater):
+    def __init__(self, **kwargs):
+        self.gen = kwargs.pop('model')
+        super().__init__(**kwargs)
+    def update_core(self):
+        xp = self.gen.xp
+        z = xp.asarray(self.gen.noise(3))
+        return self.gen(z)
+"""
+
+
+def test_a_method_of_every_link_that_gives_arrays() -> None:
+    assert "z = torch.as_tensor(self.gen.noise(3), device=device)" in migrated(GENERATOR)[0]
+    for change in (
+        ("return np.random.randn(n, 3).astype('f')", "return [0.5]"),  # a list of numbers has another dtype in torch
+        ("return self.gen(z)", "return z"),  # it may be anything
+        ("class Net(chainer.Chain):", "class Net:"),
+    ):
+        assert "compat.as_tensor(self.gen.noise(3), " in migrated(GENERATOR.replace(*change))[0], change
+
+
 def test_a_model_computes_with_tensors_alone() -> None:
     text = migrated(
         "class Net(chainer.Chain):\n    def g(self, x):\n        return cuda.get_array_module(x).zeros(3)\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 
 from chainer2torch.analysis.flow import Analysis
@@ -24,7 +25,8 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
-from chainer2torch.plan.questions.xp_uses import module_in
+from chainer2torch.plan.questions.xp_origins import gives_array
+from chainer2torch.plan.questions.xp_uses import has_shape, kind_on_device, module_in
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
@@ -69,15 +71,16 @@ def helpers_of(template: str) -> frozenset[str]:
 
 def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
     """The case of a row that a call takes, its arguments being bound."""
+    on_device = _on_device(context, reading)
     question = Question(
         reading.row,
         reading.bound,
-        context.kind,
+        functools.partial(kind_on_device, context) if on_device else context.kind,
         context.is_instance,
         input_kind(context, call),
         graph=lambda: graph_use(context, call),
         asked=lambda: asks_gradient(context, call),
-        on_device=_on_device(context, reading),
+        on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
@@ -90,21 +93,25 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         return Choice(reading, question, None, undecided=undecided)
     scaled = scaled_by_version(context.choices.chainer_minor, reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
-    template, values = first_values(context, call, _plain_arrays(text, question), reading.bound.given)
+    template, values = first_values(context, call, _plain_arrays(context, text, question), reading.bound.given)
     return Choice(reading, question, template, case.difference, undecided, values, scaled.settled)
 
 
-def _plain_arrays(template: str, question: Question) -> str:
+def _plain_arrays(context: Context, template: str, question: Question) -> str:
     """A template that takes what is an array for sure with torch's own function: the helper is for lists."""
     return _AS_TENSOR.sub(
-        lambda found: f"torch.as_tensor({found[1]}, device=self)" if _holds_array(found[1], question) else found[0],
+        lambda found: (
+            f"torch.as_tensor({found[1]}, device=self)" if _holds_array(context, found[1], question) else found[0]
+        ),
         template,
     )
 
 
-def _holds_array(name: str, question: Question) -> bool:
+def _holds_array(context: Context, name: str, question: Question) -> bool:
     node = question.bound.given.get(name)
-    return node is not None and is_array(node, question.kind)
+    return node is not None and (
+        is_array(node, question.kind) or has_shape(context, node) or gives_array(context, node)
+    )
 
 
 def _on_device(context: Context, reading: Reading) -> bool:

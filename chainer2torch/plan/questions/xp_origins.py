@@ -123,6 +123,21 @@ def _is_called(context: Context, owner: ast.expr) -> bool:
     return any(isinstance(n, ast.Call) and ast.unparse(n.func) in wanted for n in ast.walk(scope))
 
 
+def gives_array(context: Context, node: ast.AST) -> bool:
+    """Whether a method of what is used as a link gives an array: every link of the program with this method does."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if context.kind(node) != UNKNOWN or context.kind(node.func.value) != UNKNOWN:
+        return False
+    named = [info for info in context.analysis.functions.values() if info.name == node.func.attr]
+    return (
+        bool(named)
+        and all(info.cls is not None and context.analysis.derives(info.cls, "chainer.Link") for info in named)
+        and all(isinstance(k, (HostArray, Tensor)) for info in named for k in options(info.returns or UNKNOWN))
+        and _is_called(context, node.func.value)
+    )
+
+
 def is_own(method: ast.FunctionDef, owner: ast.expr) -> bool:
     """Whether an expression is the object itself in one of its methods."""
     first = next(iter(method.args.args), None)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection
 
-from chainer2torch.analysis.kinds import Func, Inst, Ref, options
-from chainer2torch.analysis.models.xp_modules import CUPY, XP
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.reading import read
@@ -16,6 +18,8 @@ from chainer2torch.rules.row import Case
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
+_PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 Parameter = tuple[FuncInfo, str]
 """A parameter of a function of the project."""
 
@@ -85,6 +89,36 @@ def _asks_for_host(context: Context, compare: ast.Compare, node: ast.expr) -> bo
     return isinstance(kind, Ref) and kind.name in CUPY | {"numpy"}
 
 
+def kind_on_device(context: Context, node: ast.AST) -> Kind:
+    """The kind of an argument; what a function of an array module that is a device now gives is a tensor."""
+    kind = context.kind(node)
+    if kind != UNKNOWN or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return kind
+    return Tensor(None, None, array=True) if context.kind(node.func.value) == EITHER else kind
+
+
+def has_shape(context: Context, node: ast.AST) -> bool:
+    """Whether a name holds an array for sure: its function has asked it for a shape by then, which no list has."""
+    scope = context.scopes.get(node) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name) or not isinstance(scope, ast.FunctionDef):
+        return False
+    stores = [
+        n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
+    ]
+    is_parameter = any(isinstance(n, ast.arg) and n.arg == node.id for n in nodes_of(scope.args))
+    return len(stores) + is_parameter == 1 and any(
+        isinstance(n, ast.Attribute)
+        and n.attr in ("shape", "ndim")
+        and isinstance(n.value, ast.Name)
+        and n.value.id == node.id
+        and not any(isinstance(a, _CONDITIONAL) for a in context.source.ancestors(n) if a in inside)
+        for statement in scope.body
+        if isinstance(statement, _PLAIN) and statement.lineno <= node.lineno
+        for inside in [set(nodes_of(statement))]
+        for n in inside
+    )
+
+
 def is_drawn(row: Row) -> bool:
     """Whether a row is of a function that draws random numbers, whatever its arguments are."""
     return row.name.startswith("xp.Random.") and row.name not in ("xp.Random.seed", "xp.Random.shuffle")
@@ -106,7 +140,8 @@ def native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
         if reading.doubt or reading.bound.starred:
             return None
         bound = reading.bound
-    question = Question(row, bound, context.kind, context.is_instance, on_device=True)
+    kind = functools.partial(kind_on_device, context)
+    question = Question(row, bound, kind, context.is_instance, on_device=True)
     for case in row.cases:
         if case.native and case.when is not None and evaluate(parsed(case.when), question) is True:
             return case
