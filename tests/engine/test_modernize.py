@@ -1,9 +1,12 @@
 """Names that today's Python, NumPy, SciPy and Pillow have dropped: the output runs on today's, or says why not."""
 
 import importlib
+import sys
+import types
 
 import pytest
 
+from chainer2torch.compat.utils.not_migrated import not_migrated
 from chainer2torch.engine import Options, migrate_source
 from chainer2torch.rules.table import load_rules
 
@@ -52,13 +55,22 @@ def test_every_new_name_is_there() -> None:
             found = getattr(found, part)
 
 
-def test_a_name_without_equal_is_marked_where_it_is_used_and_does_not_stop_the_import() -> None:
+def test_a_name_without_equal_is_marked_where_it_is_used_and_does_not_stop_the_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     code = migrated("from scipy.misc import imresize, imread\n\ndef small(x):\n    return imresize(x, 2)\n")
     assert code.count("TODO(chainer2torch C2T092)") == 1
+    monkeypatch.setitem(sys.modules, "chainer_compat", types.SimpleNamespace(not_migrated=not_migrated))  # type: ignore[arg-type]
     space: dict[str, object] = {}
     exec(compile(code, "module", "exec"), space)
-    with pytest.raises(NameError):
+    with pytest.raises(NotImplementedError, match="scipy.misc.imresize was not migrated"):
         space["small"](1)  # type: ignore[operator]
+
+
+def test_a_module_that_is_gone_does_not_stop_the_import() -> None:
+    code = migrated("import imp\nimport scipy.io\nimport scipy.misc\nprint(scipy.misc.imread, imp.find_module)\n")
+    assert "    import imp\nexcept Exception:" in code and "    imp = compat.not_migrated('imp')\n" in code
+    assert "    import scipy.misc\nexcept Exception:" in code and "not_migrated('scipy" not in code, "scipy.io stays"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
     manual = 0
     for i, alias in enumerate(statement.names):
         dotted = _dotted(statement, alias)
-        row = _dropped(context, dotted) if dotted else None
+        row = (_dropped(context, dotted) or _dropped(context, f"{dotted}.*")) if dotted else None
         if row is None:
             continue
         new = _statement(statement, alias, row)
@@ -82,7 +82,10 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
             gone[i] = new
             decisions.mark(statement, row, row.name, row.state, row.note)
     if manual == len(statement.names) and context.source.parents.get(statement) is context.source.tree:
-        decisions.edit(statement, GuardImport(context.source.start(statement)))
+        names = [(alias.asname or alias.name.split(".")[0], _bound_to(statement, alias)) for alias in statement.names]
+        # `import scipy.misc` binds scipy, of which there is more
+        standing = tuple((name, what) for name, what in names if "." in what or _dropped(context, f"{what}.*"))
+        decisions.edit(statement, GuardImport(context.source.start(statement), standing))
     if gone:
         decisions.edit(statement, ReplaceImport(context.source.start(statement), frozenset(gone), tuple(gone.values())))
 
@@ -91,6 +94,12 @@ def _dotted(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
     if isinstance(statement, ast.Import):
         return alias.name
     return "" if statement.level or not statement.module else f"{statement.module}.{alias.name}"
+
+
+def _bound_to(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """What the name that an import binds stands for; ``import distutils.spawn`` binds ``distutils``."""
+    dotted = _dotted(statement, alias)
+    return dotted.split(".")[0] if isinstance(statement, ast.Import) and not alias.asname else dotted
 
 
 def _statement(statement: ast.Import | ast.ImportFrom, alias: ast.alias, row: Row) -> str | None:
