@@ -37,6 +37,10 @@ class DeviceError(Exception):
     """The device that was asked for is not there."""
 
 
+# A case without a record, or with one that says how far it came, is begun again when its worker has died.
+_OPEN: Mapping[str, Any] = {"provisional": True}
+
+
 @dataclasses.dataclass
 class WorkerResult:
     """What a worker left: a record by case, versions, and why it ended early (None when it did not)."""
@@ -115,7 +119,7 @@ def run_cases(
     problems: list[str] = []
     while True:
         result = run_worker(worker, folder, job, python=python, timeout=timeout, stop=stop)
-        left = [case for case in job["cases"] if case["id"] not in result.records]
+        left = [case for case in job["cases"] if result.records.get(case["id"], _OPEN).get("provisional")]
         timeout -= result.seconds
         gpu_lost = result.status == wire.BROKEN_DEVICE and len(left) < len(job["cases"])
         if result.problem and not gpu_lost:

@@ -136,3 +136,23 @@ def test_a_lost_gpu_is_no_problem_of_the_other_cases(tmp_path):
     result = _run(tmp_path, body)
     assert _states(result) == dict.fromkeys("abcd", "ok") and result.problem is None
     assert json.loads((tmp_path / "results" / "job.json").read_text())["cases"] == CASES[2:]
+
+
+OPEN = """
+    lines.write(json.dumps({"id": case["id"], "status": "error", "provisional": True}) + "\\n")
+    lines.flush()
+"""
+
+
+def test_a_case_that_was_left_open_is_begun_again_when_the_worker_dies(tmp_path):
+    body = OPEN + "    if case['id'] == 'c':\n        os._exit(3)\nfor case in job['cases']:\n    add(case)\n"
+    result = _run(tmp_path, body)
+    # The first case that is open is taken for the one it died of: with no note of the worker there is no other hint.
+    assert sorted(result.records) == list("abcd") and "provisional" not in result.records["d"]
+
+
+def test_what_is_known_of_a_case_is_kept_when_time_is_up(tmp_path):
+    result = _run(tmp_path, OPEN + "time.sleep(60)\n", timeout=3)
+    assert all(record.get("provisional") for record in result.records.values()) and sorted(result.records) == list(
+        "abcd"
+    )

@@ -219,7 +219,10 @@ def choose(
         record = result.records.get(f"m{i}")
         if record is None or record["status"] != "ok":
             arguments, inputs = (list(map(repr, entries[0].args)), list(entries[0].inputs)) if entries else ([], [])
-            still.append(_refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record))
+            open_ = _refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record)
+            if record is not None and record.get("provisional"):
+                open_ = dataclasses.replace(open_, why=f"its time was up before more was tried; so far: {open_.why}")
+            still.append(open_)
         else:
             chosen.append(_taken(target, entries, record, what, hints))
     return chosen, still

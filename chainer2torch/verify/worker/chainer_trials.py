@@ -56,6 +56,7 @@ def work(job, folder):
                 _add(results, record, case, made, running)
             else:
                 open_.append((case, record))
+                results.add(dict(record, id=case["id"], provisional=True))
         open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults)
         # Those that need others come after them.
         still = []
@@ -74,6 +75,7 @@ def work(job, folder):
                 _add(results, record, case, made, running)
             else:
                 still.append((case, record))
+                results.add(dict(record, id=case["id"], provisional=True))
         for case, record in _seen_inside(results, still, made, running, outputs, folders, defaults):
             _add(results, record, case, made, running)
     results.close()
