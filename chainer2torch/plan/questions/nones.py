@@ -1,4 +1,6 @@
-"""Parameters and options of command lines that may be None: `L.Linear(n_in, n_out)` waits for its first input where n_in is None.
+"""Parameters and options of command lines that may be None.
+
+`L.Linear(n_in, n_out)` waits for its first input where n_in is None.
 
 Kinds do not say it: where a value is sometimes None, they keep what it is otherwise.
 """
