@@ -15,7 +15,7 @@ from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules import helper_mutants, row_mutants
 from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict
-from chainer2torch.verify.rules.mutation_report import MutationReport, run
+from chainer2torch.verify.rules.mutation_report import MutationReport, Reason, run
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = load_rules(strict=False)
@@ -98,11 +98,14 @@ def test_the_report_counts_what_ran_and_fails_on_survivors_without_a_reason():
         Verdict("row", "functions", "F.a", "y", "survived"),
         Verdict("row", "functions", "F.a", "z", NOT_RUN),
     ]
-    report = MutationReport(verdicts, {"row": 7}, {})
+    report = MutationReport(verdicts, {"row": 7})
     assert report.exit_code == 1 and "survived: F.a: y" in report.lines()
     assert any("50.0%" in line for line in report.lines()) and "row mutants: 3 of 7 possible ones" in report.lines()
-    assert dataclasses.replace(report, reasons={"F.a: y": "because"}).exit_code == 0
-    assert MutationReport(verdicts[2:], {"row": 7}, {}).exit_code == 1  # nothing ran
+    assert dataclasses.replace(report, reasons=[Reason("because", frozenset({"F.a: y"}))]).exit_code == 0
+    assert dataclasses.replace(report, reasons=[Reason("because", pattern=r"F\..*: y")]).exit_code == 0
+    unseen = dataclasses.replace(verdicts[1], status="not emitted")
+    assert MutationReport([unseen], {"row": 7}, [Reason("because", pattern=".*")]).exit_code == 1
+    assert MutationReport(verdicts[2:], {"row": 7}).exit_code == 1  # nothing ran
     with pytest.raises(LookupError, match="two numbers"):
         run(RULES, [], "many", 0, None)
 

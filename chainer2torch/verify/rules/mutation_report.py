@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.verify.rules.mutation import EQUIVALENT, KILLED, NOT_RUN, Sample, Verdict, mutate
+from chainer2torch.verify.rules.mutation import EQUIVALENT, KILLED, NOT_RUN, SURVIVED, Sample, Verdict, mutate
 from chainer2torch.verify.rules.verify_rules import select
 
 if sys.version_info >= (3, 11):
@@ -18,18 +19,36 @@ else:
     import tomli as tomllib
 
 
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why some mutants may survive: those of these names, and those that ran and are of a ``pattern``."""
+
+    text: str
+    mutants: frozenset[str] = frozenset()
+    pattern: str = ""
+
+    def fits(self, verdict: Verdict) -> bool:
+        """Whether it is the reason of a survivor. A pattern says nothing of what was never emitted."""
+        ran = verdict.status == SURVIVED and bool(self.pattern)
+        return verdict.key in self.mutants or ran and re.fullmatch(self.pattern, verdict.key) is not None
+
+
 @dataclasses.dataclass
 class MutationReport:
-    """The verdicts, of how many possible mutants they are a sample, and the survivors that have a reason."""
+    """The verdicts, of how many possible mutants they are a sample, and the reasons of survivors."""
 
     verdicts: Sequence[Verdict]
     possible: Mapping[str, int]
-    reasons: Mapping[str, str]
+    reasons: Sequence[Reason] = ()
+
+    def reason(self, verdict: Verdict) -> str:
+        """Why a mutant may survive; empty: nobody has said."""
+        return next((reason.text for reason in self.reasons if reason.fits(verdict)), "")
 
     def unexplained(self) -> list[Verdict]:
         """The mutants that ran, were not noticed, and have no reason."""
         noticed = (KILLED, EQUIVALENT, NOT_RUN)
-        return [v for v in self.verdicts if v.status not in noticed and v.key not in self.reasons]
+        return [v for v in self.verdicts if v.status not in noticed and not self.reason(v)]
 
     @property
     def exit_code(self) -> int:
@@ -49,7 +68,7 @@ class MutationReport:
         for verdict in self.verdicts:
             if verdict.status in (KILLED, EQUIVALENT) or verdict.status == NOT_RUN and not verbose:
                 continue
-            reason = self.reasons.get(verdict.key) or verdict.why
+            reason = self.reason(verdict) or verdict.why
             lines.append(f"{verdict.status}: {verdict.key}" + (f" ({reason})" if reason else ""))
         return lines
 
@@ -81,9 +100,9 @@ def run(rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Pa
     return MutationReport(verdicts, {"row": rows, "helper": helpers}, _reasons(survivors))
 
 
-def _reasons(path: Path | None) -> dict[str, str]:
-    """The survivors of a file by their key: `[[survivor]]` with `mutants` and the `reason` they share."""
+def _reasons(path: Path | None) -> list[Reason]:
+    """The survivors of a file: `[[survivor]]` with `mutants` or a `pattern`, and the `reason` they share."""
     if path is None:
-        return {}
+        return []
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", ())
-    return {key: entry["reason"] for entry in entries for key in entry["mutants"]}
+    return [Reason(e["reason"], frozenset(e.get("mutants", ())), e.get("pattern", "")) for e in entries]
