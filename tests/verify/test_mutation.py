@@ -14,7 +14,7 @@ import torch
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules import helper_mutants, row_mutants
 from chainer2torch.verify.rules.isolation import isolated, limited
-from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict
+from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict, every_row_mutant
 from chainer2torch.verify.rules.mutation_report import MutationReport, Reason, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +43,12 @@ def test_every_mutant_is_another_row_that_is_well_formed():
             assert mutant.row != row, mutant.what
             for text in (*mutant.row.templates, *(case.when for case in mutant.row.cases if case.when)):
                 ast.parse(text, mode="eval")
+
+
+def test_every_row_has_mutants_that_are_well_formed():
+    for mutants in every_row_mutant(RULES).values():
+        for mutant in mutants:
+            assert all(ast.parse(text) for text in mutant.row.templates)
 
 
 def test_what_is_never_emitted_is_equivalent():

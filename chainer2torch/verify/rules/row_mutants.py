@@ -192,7 +192,7 @@ _Change = Callable[[], None]
 
 
 def _changed(text: str, changes: Callable[[ast.AST], Iterator[tuple[str, _Change]]]) -> Iterator[tuple[str, str]]:
-    tree = ast.parse(text.strip(), mode="eval")
+    tree = ast.parse(text.strip())  # an expression, or the assignment of a `set`
     count = sum(1 for node in ast.walk(tree) for _ in changes(node))
     for number in range(count):
         other = copy.deepcopy(tree)
