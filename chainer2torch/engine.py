@@ -105,9 +105,12 @@ def migrate_sources(
     apart = chosen.style == "native" and not chosen.only and not hints
     for divided in (True, False) if apart else (False,):
         whole = Places(files.outlines, chosen.pinned)
+        found = parts(whole)
+        for path in files.outlines:  # before any part is analysed: what is remembered, and what is not, has one home
+            whole.helper_home(path)
         work = _Work(files, whole, rules, tops, hints, chosen, rewrite, None if hints else memory)
         try:
-            results.update(_done(work, parts(whole) if divided else [list(files.outlines)], jobs, progress))
+            results.update(_done(work, found if divided else [list(files.outlines)], jobs, progress))
             break
         except Apart:  # a name was looked up in another part: no import statement tells
             continue

@@ -7,18 +7,19 @@ from chainer2torch.analysis.places import Places
 
 
 def parts(places: Places) -> list[list[str]]:
-    """The paths of each part, in the order of the project.
+    """The paths of each part, in the order of the project. Afterwards the places know where all imports lead.
 
     Files of two parts cannot meet in one run: no import leads from one to the other, whichever imports which. Where a
     class says itself what is saved of it, the form of all files of weights depends on it: what one program writes
     another may read. Then the project is one part.
     """
-    if any(file.outline.own_protocol for file in places.files.values()):
-        return [list(places.files)]
     inside: dict[str, list[str]] = {}  # `package.module` is an attribute of the package, too
     for path, file in places.files.items():
         inside.setdefault(file.directory, []).append(path)
-    return groups(neighbours(places, places.files, inside))
+    connected = neighbours(places, places.files, inside)
+    if any(file.outline.own_protocol for file in places.files.values()):
+        return [list(places.files)]
+    return groups(connected)
 
 
 __all__ = ["parts"]

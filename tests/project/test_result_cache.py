@@ -112,6 +112,29 @@ def test_only_the_program_in_which_something_changed_is_analysed_again(tmp_path,
     assert len(found) == 4
 
 
+OWN_STATE = """
+
+class Counter(chainer.training.Extension):
+    count = 0
+
+    def serialize(self, serializer):
+        self.count = serializer('count', self.count)
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_helpers_lie_where_they_lie_without_memory(tmp_path, style):
+    """A project of one part, as a class that says what is saved of it makes it: a library, and tests beside it."""
+    train = TRAIN.replace("from net", "from lib.net")
+    texts = {"lib/__init__.py": "", "lib/net.py": NET + OWN_STATE, "tests/suite/test_net.py": train, "run.py": train}
+    rules, options = load_rules(lazy=True, style=style), Options(style=style)
+    fresh = migrate_sources(texts, rules=rules, options=options)
+    memory = ResultCache(tmp_path / "cache", "1")
+    for _ in range(2):
+        assert migrate_sources(texts, rules=rules, options=options, memory=memory) == fresh
+    assert "from lib import chainer_compat" in fresh["lib/net.py"].code
+
+
 def test_what_else_decides_is_another_run(tmp_path, monkeypatch):
     texts = tree()
     migrated(texts, ResultCache(tmp_path, "1"))
