@@ -42,7 +42,11 @@ def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -
             stand_ins = tuple(
                 (name, dotted)
                 for name, dotted in names.items()
-                if name not in compared or name in needed or name in taken or hasattr(builtins, name)
+                # half way the next stage has to see what the name is, and Chainer is there
+                if not (name in compared or context.choices.only)
+                or name in needed
+                or name in taken
+                or hasattr(builtins, name)
             )
             yield GuardImport(context.source.start(line[0]), stand_ins)
 
