@@ -20,6 +20,10 @@ class Batches:
     are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
     """
 
+    epoch, current_position, is_new_epoch = 0, 0, False
+    previous_epoch_detail: float | None = None  # where: previous_epoch_detail
+    _batches: Any = None
+
     def __init__(
         self,
         loader: DataLoader[Any],
@@ -28,12 +32,10 @@ class Batches:
         self.loader = loader
         self.dataset: Any = loader.dataset
         self.repeat = repeat  # where: repeat
-        self.reset()
 
     def reset(self) -> None:
-        self.epoch, self.current_position, self.is_new_epoch = 0, 0, False
-        self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
-        self._batches: Any = None
+        self.epoch, self.current_position, self.is_new_epoch, self._batches = 0, 0, False, None
+        self.previous_epoch_detail = None  # where: previous_epoch_detail
 
     def __len__(self) -> int:  # where: Evaluator, iters_per_epoch
         return len(self.loader)
@@ -54,11 +56,8 @@ class Batches:
             self.epoch, self.current_position, self._batches = self.epoch + 1, 0, None
         return batch
 
-    next = __next__
-
-    @property
-    def batch_size(self) -> Any:
-        return self.loader.batch_size
+    next = __next__  # where: next
+    batch_size = property(lambda self: self.loader.batch_size)
 
     @property
     def epoch_detail(self) -> float:
@@ -69,12 +68,12 @@ class Batches:
 
     def state_dict(self) -> dict[str, Any]:
         kept = ("epoch", "current_position", "is_new_epoch", "previous_epoch_detail")
-        return {name: value for name, value in vars(self).items() if name in kept}
+        return {name: value for name, value in {**vars(Batches), **vars(self)}.items() if name in kept}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)
 
-    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, save, multiprocessing, Process
+    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
         return {**vars(self), "_batches": None}
 
 

@@ -30,12 +30,13 @@ class Evaluator(extensions.Evaluator):
         target: Any,
         converter: Any = collate_to,
         device: Any = None,
-        eval_hook: Any = None,
-        eval_func: Any = None,
+        eval_hook: Any = None,  # where: eval_hook, eval_func
+        eval_func: Any = None,  # where: eval_hook, eval_func
     ):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         targets = target if isinstance(target, dict) else {"main": target}
-        super().__init__(iterators, targets, eval_hook, eval_func)
+        super().__init__(iterators, targets)
+        self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func
         self.converter = converter
         self.device = None if device is None else get_device(device)
 
@@ -44,7 +45,8 @@ class Evaluator(extensions.Evaluator):
         for name, target in self._targets.items():
             for path, part in observers(target, "/".join(filter(None, (self.name, name)))).items():
                 reporter.add_observer(path, part)
-        own = [*self._targets.values(), *vars(self).values(), getattr(self._eval_func, "__self__", None)]
+        own = [*self._targets.values(), *vars(self).values()]
+        own.append(getattr(self._eval_func, "__self__", None))  # where: eval_hook, eval_func
         with reporter, evaluating(*(value for value in own if isinstance(value, nn.Module))):
             result = self.evaluate()
         reporting.report(result)
@@ -52,7 +54,9 @@ class Evaluator(extensions.Evaluator):
 
     def evaluate(self) -> Any:
         iterator, summary = self._iterators["main"], reporting.DictSummary()
-        if self.eval_hook:
+        function: Any = self._targets.get("main")
+        function = self.eval_func  # where: eval_hook, eval_func
+        if self.eval_hook:  # where: eval_hook, eval_func
             self.eval_hook(self)
         if hasattr(iterator, "reset"):
             iterator.reset()
@@ -61,6 +65,6 @@ class Evaluator(extensions.Evaluator):
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation), torch.no_grad():
-                call_with(self.eval_func, converted(self.converter, batch, self.device))
+                call_with(function, converted(self.converter, batch, self.device))
             summary.add(observation)
         return summary.compute_mean()

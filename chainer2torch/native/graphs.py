@@ -67,14 +67,17 @@ def backward_until(y: Tensor, *ends: Tensor) -> None:
 
 def backward(
     y: Tensor,
-    retain_grad: bool = False,
+    *,
     enable_double_backprop: bool = False,
-    loss_scale: float | None = None,
     retain_graph: bool | None = None,
+    retain_grad: bool = False,  # where: retain_grad
+    loss_scale: float | None = None,  # where: loss_scale
 ) -> None:
     """``y.backward()`` from the gradient that was set for ``y``, if there is one. Source: chainer.Variable.backward."""
-    gradient = vars(y).pop("_grad_to_start_from", None if loss_scale is None else torch.full_like(y, loss_scale))
-    if retain_grad and y.requires_grad and not y.is_leaf:
+    gradient = vars(y).pop("_grad_to_start_from", None)
+    if gradient is None and loss_scale is not None:  # where: loss_scale
+        gradient = torch.full_like(y, loss_scale)
+    if retain_grad and y.requires_grad and not y.is_leaf:  # where: retain_grad
         y.retain_grad()
     y.backward(gradient, retain_graph, enable_double_backprop)
 

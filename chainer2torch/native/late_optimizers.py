@@ -67,7 +67,7 @@ class LateOptimizer(torch.optim.Optimizer):
         self.register_step_pre_hook(_before_step)
         self.register_step_post_hook(_after_step)  # where: add_hook, call_hooks, remove_hook, freeze
 
-    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, save, multiprocessing, Process
+    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
         return vars(self)
 
     @property
@@ -294,7 +294,7 @@ class LateAdam(LateOptimizer, Adam):
     """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
 
     alpha = Setting("lr")
-    beta1, beta2 = Beta("beta1"), Beta("beta2")
+    beta1, beta2 = Beta("beta1"), Beta("beta2")  # where: .beta1, .beta2, getattr
     eps = Setting("epsilon")
 
     def __init__(
@@ -303,12 +303,12 @@ class LateAdam(LateOptimizer, Adam):
         super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **options)
 
     @property
-    def lr(self) -> float:
+    def lr(self) -> float:  # where: .lr, getattr
         """The rate with the correction of the biases, which counts from the first update on."""
         return float(self.alpha * (1 - self.beta2**self.t) ** 0.5 / (1 - self.beta1**self.t))
 
     @property
-    def alpha_t(self) -> float:
+    def alpha_t(self) -> float:  # where: .alpha_t, getattr
         """Newer name of ``lr``."""
         return self.lr
 

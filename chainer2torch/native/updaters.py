@@ -139,7 +139,7 @@ class StandardUpdater(Updater):
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    def __init__(
+    def __init__(  # where: loss_func, auto_new_epoch, input_device
         self,
         iterator: Any,
         optimizer: Any,
@@ -150,14 +150,18 @@ class StandardUpdater(Updater):
         input_device: Any = None,  # where: input_device
     ):
         super().__init__(iterator, optimizer, converter, device)
-        self._place = self.device
         if input_device is not None:  # where: input_device
-            self.input_device = self._place = get_device(input_device)
+            self.input_device = get_device(input_device)
         self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]
-        batch = converted(self.converter, iterator.next(), self._place)
-        update_by(optimizer, self.loss_func or optimizer.target, batch)
-        if self.auto_new_epoch and iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
+        function: Any = getattr(optimizer, "target", None)
+        function = self.loss_func or function  # where: loss_func
+        device = self.device
+        device = self.input_device  # where: input_device
+        update_by(optimizer, function, converted(self.converter, iterator.next(), device))
+        if not self.auto_new_epoch:  # where: auto_new_epoch
+            return
+        if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()

@@ -11,7 +11,9 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_BY_NAME = ("getattr", "setattr", "vars")
+_BY_NAME = ("getattr", "setattr", "hasattr", "delattr", "attrgetter", "vars")
+_DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # they get names as values
+_OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 _LITERALS = (
     ast.Constant,
@@ -32,20 +34,23 @@ def words(text: str) -> set[str]:
     try:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
-        return set(_WORD.findall(text))
+        found = set(_WORD.findall(text))
+        return found | {f".{word}" for word in found}
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
-    ``getattr`` is said where only the run tells the name. A variable of a function reaches no member, and neither does
-    a docstring or a comment. ``own``: also the names of its functions, which may be methods in the place of a helper's.
+    An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
+    ``getattr`` is said where only the run tells the name: of any object in a program, of an optimizer in a helper. A
+    variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
+    functions, which may be methods in the place of a helper's.
     """
     documented = {id(docstring) for docstring in docstrings(tree)}
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
             found.update(node.name.split("."))
         elif isinstance(node, ast.keyword) and node.arg:
@@ -53,12 +58,20 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
-            found.update([] if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else [node.func.id])
+            found |= _by_name(node, node.func.id, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
             found.add(node.name)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(tree, own) else set())
+
+
+def _by_name(call: ast.Call, function: str, own: bool) -> set[str]:
+    """What a call of ``getattr`` and the like may reach."""
+    name = call.args[function in _OBJECT_FIRST :][:1]
+    if function != "vars" and name and isinstance(name[0], ast.Constant):
+        return {f".{part}" for part in str(name[0].value).split(".")}
+    return {function, "getattr"} if own or "optimizer" in ast.unparse(call) else {function} - {"getattr"}
 
 
 def _gives_loss(tree: ast.AST, own: bool) -> bool:
@@ -84,7 +97,8 @@ def _gives_loss(tree: ast.AST, own: bool) -> bool:
 
 def _in_text(text: str) -> set[str]:
     """The words of a string that may be a name, a path or code; of a sentence only what stands behind a dot."""
-    return set((_BEHIND_DOT if _SENTENCE.search(text) else _WORD).findall(text))
+    members = _BEHIND_DOT.findall(text)
+    return {f".{word}" for word in members} | set(members if _SENTENCE.search(text) else _WORD.findall(text))
 
 
 def _in_body(cls: ast.ClassDef) -> set[str]:
