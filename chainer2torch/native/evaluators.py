@@ -30,13 +30,13 @@ class Evaluator(extensions.Evaluator):
         target: Any,
         converter: Any = collate_to,
         device: Any = None,
-        eval_hook: Any = None,  # where: eval_hook, eval_func
-        eval_func: Any = None,  # where: eval_hook, eval_func
+        eval_hook: Any = None,  # where: eval_hook, eval_func, options_by_position
+        eval_func: Any = None,  # where: eval_hook, eval_func, options_by_position
     ):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         targets = target if isinstance(target, dict) else {"main": target}
         super().__init__(iterators, targets)
-        self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func
+        self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
         self.converter = converter
         self.device = None if device is None else get_device(device)
 
@@ -46,7 +46,7 @@ class Evaluator(extensions.Evaluator):
             for path, part in observers(target, "/".join(filter(None, (self.name, name)))).items():
                 reporter.add_observer(path, part)
         own = [*self._targets.values(), *vars(self).values()]
-        own.append(getattr(self._eval_func, "__self__", None))  # where: eval_hook, eval_func
+        own.append(getattr(self._eval_func, "__self__", None))  # where: eval_hook, eval_func, options_by_position
         with reporter, evaluating(*(value for value in own if isinstance(value, nn.Module))):
             result = self.evaluate()
         reporting.report(result)
@@ -55,8 +55,8 @@ class Evaluator(extensions.Evaluator):
     def evaluate(self) -> Any:
         iterator, summary = self._iterators["main"], reporting.DictSummary()
         function: Any = self._targets.get("main")
-        function = self.eval_func  # where: eval_hook, eval_func
-        if self.eval_hook:  # where: eval_hook, eval_func
+        function = self.eval_func  # where: eval_hook, eval_func, options_by_position
+        if self.eval_hook:  # where: eval_hook, eval_func, options_by_position
             self.eval_hook(self)
         if hasattr(iterator, "reset"):
             iterator.reset()

@@ -139,7 +139,7 @@ class StandardUpdater(Updater):
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    def __init__(  # where: loss_func, auto_new_epoch, input_device
+    def __init__(  # where: loss_func, auto_new_epoch, input_device, options_by_position
         self,
         iterator: Any,
         optimizer: Any,

@@ -14,6 +14,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = ("getattr", "setattr", "hasattr", "delattr", "attrgetter", "vars")
 _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # they get names as values
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
+OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 _LITERALS = (
     ast.Constant,
@@ -63,7 +64,32 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
             found.add(node.name)
+    if own and _gives_options(tree):
+        found.add(OPTIONS_GIVEN)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(tree, own) else set())
+
+
+def _gives_options(tree: ast.AST) -> bool:
+    """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
+    nodes = list(ast.walk(tree))
+    derived = {n.name for n in nodes if isinstance(n, ast.ClassDef) if any(map(_is_of_training, map(_last, n.bases)))}
+    for node in nodes:
+        if isinstance(node, ast.Call) and node.args:
+            name, is_long = _last(node.func), len(node.args) > 4
+            if is_long and name == "__init__":
+                return True
+            if is_long or any(isinstance(item, ast.Starred) for item in node.args):
+                if name in derived or _is_of_training(name):
+                    return True
+    return False
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_of_training(name: str) -> bool:
+    return any(word in name.lower() for word in ("updater", "evaluator"))
 
 
 def _by_name(call: ast.Call, function: str, own: bool) -> set[str]:

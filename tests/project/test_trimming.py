@@ -219,15 +219,88 @@ def test_only_the_last_parameters_of_a_helper_are_marked() -> None:
                 assert not several or marks == sorted(marks), f"{room.name}: {[arg.arg for arg in node.args]}"
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"), [("LateAdam", "alpha beta1 beta2 eps"), ("LateMomentumSGD", "lr momentum")]
-)
+@pytest.mark.parametrize(("name", "settings"), [("LateAdam", "alpha eps"), ("LateMomentumSGD", "lr momentum")])
 def test_settings_of_optimizers_stay_though_nobody_names_them(name, settings):
     """Setting one that is gone would change nothing, silently."""
     text = compat_file.build([name], style="native", said=())
     assigned = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assign)]
     names = {part.id for node in assigned for part in ast.walk(node) if isinstance(part, ast.Name)}
     assert set(settings.split()) <= names
+
+
+@pytest.mark.parametrize(
+    ("program", "rate", "betas"),
+    [
+        ("f(lr=3, beta1=0.5)['lr'] = 'beta1', {'beta2': lr}", False, False),
+        ("opt.lr", True, True),
+        ("opt.alpha_t", True, True),
+        ("opt.beta1 = 0.5", False, True),
+        ("getattr(opt, 'lr')", True, True),
+        ("setattr(opt, 'beta2', 0.5)", False, True),
+        ("operator.attrgetter('a.lr')(x)", True, True),
+        ("attrgetter(name)(x)", True, True),
+        ("setattr(opt, name, value)", True, True),
+        ("print('the rate is opt.lr now')", True, True),
+        ("print lr", True, True),
+    ],
+)
+def test_the_rate_and_the_betas_of_adam_stay_where_a_member_of_their_name_is_said(program, rate, betas):
+    """Not for a keyword or a key, which each text about optimizers has; a text that is no Python may mean anything."""
+    text = compat_file.build(["LateAdam", "Updater"], style="native", said=words(program))
+    assert ("def lr(" in text) == rate
+    assert ("beta1, beta2 = Beta(" in text) == ("class Beta(" in text) == betas
+
+
+def test_a_helper_that_sets_what_it_is_told_keeps_all_settings():
+    text = compat_file.build(["LateAdam", "ExponentialShift"], style="native", said=words("x.update()"))
+    assert "beta1, beta2 = Beta(" in text and "def lr(" in text
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("make(it, opt, convert, None)", ""),
+        ("nn.Conv2d(3, 4, 5, 1, 2)", ""),
+        ("StandardUpdater(it, opt, loss_func=f)", "loss_func"),
+        ("make(it, opt, auto_new_epoch=False)", "auto_new_epoch loss_func"),
+        ("Evaluator(it, model, eval_hook=f)", "eval_hook eval_func"),
+        ("evaluator.eval_func", "eval_hook eval_func"),
+        ("compat.StandardUpdater(it, opt, convert, None, f)", "loss_func eval_func"),
+        ("MyEvaluator(*arguments)", "loss_func eval_func"),
+        ("class Two(m.StandardUpdater): pass\nTwo(it, opt, convert, None, f)", "loss_func eval_func"),
+        ("super().__init__(it, opt, convert, None, f)", "loss_func eval_func"),
+        ("super().__init__(*arguments)", ""),
+    ],
+)
+def test_options_of_updaters_and_evaluators_stay_where_a_program_gives_them(program: str, expected: str) -> None:
+    text = compat_file.build(["StandardUpdater", "Evaluator"], style="native", said=words(program))
+    compile(text, "chainer_compat.py", "exec")
+    for name in ("loss_func", "auto_new_epoch", "eval_hook", "eval_func"):
+        assert f"{name}: Any = None" in text or name not in expected.split() or f"{name}: bool" in text
+    header = "(self, iterator: Any, target: Any, converter: Any = collate_to, device: Any = None):"
+    assert (header in text) == ("eval_func" not in expected)
+    assert ("super().__init__(iterator, optimizer, converter, device)" in text) == ("loss_func" in expected)
+    assert ("self._eval_func" in text) == ("eval_func" in expected)
+
+
+@pytest.mark.parametrize(
+    ("program", "there", "gone"),
+    [
+        ("loss.backward()", "(y: Tensor, *, enable_double_backprop: bool = False, retain_graph", "y.retain_grad()"),
+        ("loss.backward(retain_grad=True)", "        y.retain_grad()\n", "loss_scale"),
+    ],
+)
+def test_backward_keeps_gradients_where_that_is_said(program: str, there: str, gone: str) -> None:
+    text = compat_file.build(["backward"], style="native", said=words(program))
+    assert there in text and gone not in text
+
+
+def test_batches_begin_anew_where_somebody_asks_for_it() -> None:
+    short, long = (
+        compat_file.build(["Batches"], style="native", said=words(program)) for program in ("it.x", "it.reset().next")
+    )
+    assert "def reset" not in short and "next = " not in short and "__getstate__" not in short
+    assert "def reset" in long and "next = __next__\n" in long
 
 
 @pytest.mark.parametrize(
