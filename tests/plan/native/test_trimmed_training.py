@@ -1,0 +1,105 @@
+"""Programs whose training objects are helpers, cut to what each program says: all compute what Chainer computes."""
+
+import pytest
+
+from tests.support.native_programs import check
+
+PROGRAM = """
+from chainer import training
+from chainer.training import extensions
+
+
+class Model(chainer.Chain):
+    def __init__(self, net):
+        super().__init__()
+        with self.init_scope():
+            self.net = net
+
+    def __call__(self, x, t):
+        loss = F.mean_squared_error(self.net(x), t)
+        chainer.report({'loss': loss}, self)
+        return loss
+
+    def twice(self, x, t):
+        loss = 2 * F.mean_squared_error(self.net(x), t)
+        chainer.report({'twice': loss}, self)
+        return loss
+
+
+class Steps(training.StandardUpdater):
+    def update_core(self):
+        super().update_core()
+        self.done = 1
+
+
+def note(evaluator):
+    seen.append(1)
+
+
+def tester(rest, model):
+    return extensions.Evaluator(rest, model, lambda batch, device: concat_examples(batch, device))
+
+
+def make():
+    return optimizers.Adam(0.01)
+
+
+seen = []
+
+
+def train(net):
+    rng = np.random.RandomState(0)
+    x, t = rng.rand(12, 3).astype('f'), rng.rand(12, 2).astype('f')
+    data = chainer.datasets.TupleDataset(x, t)
+    model = Model(net)
+    optimizer = make()
+    optimizer.setup(model)
+    found = []
+    iterator = iterators.SerialIterator(data, 4, shuffle=False)
+    updater = Steps(iterator, optimizer)
+    evaluator = tester(iterators.SerialIterator(data, 4, repeat=False, shuffle=False), model)
+    while updater.epoch < 3:
+        updater.update()
+        if updater.is_new_epoch:
+            found += list(evaluator().values())
+    # here more
+    return found + [updater.iteration, updater.done, len(seen)]
+"""
+UPDATER, EVALUATOR, MORE = "Steps(iterator, optimizer)", "batch, device))", "# here more"
+CASES = {
+    "nothing more": {},
+    "a loss": {UPDATER: "Steps(iterator, optimizer, loss_func=model.twice)"},
+    "a loss by position": {UPDATER: "Steps(iterator, optimizer, concat_examples, None, model.twice)"},
+    "no new epochs": {
+        UPDATER: "Steps(iterator, optimizer, auto_new_epoch=False)",
+        MORE: "found += [optimizer.epoch]",
+    },
+    "new epochs": {MORE: "found += [optimizer.epoch, optimizer.t]"},
+    "another place": {UPDATER: "Steps(iterator, optimizer, input_device=-1)"},
+    "a function that evaluates": {EVALUATOR: "batch, device), eval_func=model.twice)"},
+    "a hook of the evaluator": {EVALUATOR: "batch, device), eval_hook=note)"},
+    "both by position": {EVALUATOR: "batch, device), None, note, model.twice)"},
+    "the rate": {MORE: "found += [optimizer.lr, optimizer.alpha]"},
+    "the rate by its name": {MORE: "found += [getattr(optimizer, name) for name in ('lr', 'beta1')]"},
+    "the betas": {"    found = []\n": "    found = []\n    optimizer.beta1 = 0.5\n    optimizer.beta2 = 0.9\n"},
+    "epochs in parts": {MORE: "found += [updater.epoch_detail, updater.previous_epoch_detail]"},
+    "the iterator again": {MORE: "iterator.reset()\n    updater.update()\n    found += [updater.epoch]"},
+    "a batch by hand": {
+        MORE: "found += [len(iterator.next())]\n    updater.update()\n    found += [updater.epoch_detail]"
+    },
+}
+
+
+def changed(case):
+    text = PROGRAM
+    for old, new in CASES[case].items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_the_program_asks_for_is_there(case):
+    code = check(changed(case), rtol=1e-4)
+    for name in ("StandardUpdater", "Evaluator", "LateAdam"):
+        assert f"compat.{name}" in code
