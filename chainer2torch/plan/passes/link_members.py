@@ -156,6 +156,8 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
             _inner_state(context, decisions, node, kind, node.attr)
         return
     parent, decided = context.source.parents.get(node), seen_before(context, node)
+    # `gru.W.b`: what has a `b` is a link that is called W, and keeps its name
+    decided = decided or isinstance(parent, ast.Attribute) and parent.attr in _OF_LINKS
     if kind == UNKNOWN or isinstance(kind, Method) and context.analysis.is_link(kind.receiver):
         if not decided and (
             node.attr in _DISTINCTIVE
@@ -236,7 +238,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
     receiver = context.operand(node.value)
     statement = context.source.parents.get(node)
     name = f"'{node.attr}'"
-    plain = own_name(context, node.value, node.attr) if context.choices.style == "native" else None
+    plain = own_name(context, node) if context.choices.style == "native" else None
     looked_up = f"obj.{plain}" if plain else f"compat.link_attribute(obj, {name})"
     outer = context.source.parents.get(statement) if statement is not None else None
     if (
