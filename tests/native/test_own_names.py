@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.support.native_snippets import migrated, run
+from chainer2torch.engine import migrate_source
+from tests.support.native_snippets import RULES, migrated, run
 
 PROGRAM = """
 import chainer.links as L
@@ -61,3 +62,18 @@ def test_what_may_be_an_own_object_is_looked_up(held, more):
         assert "compat.link_attribute(data, 'W') + 1" in code and "compat.link_attribute(data, 'W').real" in code
     else:
         assert "compat.link_attribute(layer, 'W').shape[0]" in code
+
+
+def test_a_link_called_w_keeps_its_name_in_a_second_run():
+    text = """
+import chainer.links as L
+class Data:
+    b = np.ones(3)
+def gates(gru):
+    if isinstance(gru, chainer.Link):
+        return gru.W.b.array, gru.W.W.array, gru.bn.gamma, F.no_such_function(gru)
+"""
+    code = migrated(text).code
+    assert "compat.link_attribute(gru.W, 'b').detach(), gru.W.weight.detach()" in code
+    again = migrate_source(code, rules=RULES)
+    assert again.code == code
