@@ -77,3 +77,15 @@ def gates(gru):
     assert "compat.link_attribute(gru.W, 'b').detach(), gru.W.weight.detach()" in code
     again = migrate_source(code, rules=RULES)
     assert again.code == code
+
+
+def test_a_link_that_keeps_chainers_name_is_asked_for_it():
+    theirs, ours, code = run("""
+import chainer.links as L
+def factor(scale):
+    return scale.W.array * 2
+def run(xs):
+    return globals()["factor"](L.Scale(0, W_shape=(2,)))
+""")
+    np.testing.assert_array_equal(theirs, ours.numpy())
+    assert "compat.link_attribute(scale, 'W')" in code

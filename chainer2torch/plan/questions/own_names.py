@@ -23,9 +23,14 @@ _OWN_NAMES = MappingProxyType(
 # Python's own types of plain values
 _PLAIN: Mapping[str, type] = MappingProxyType({"int": int, "float": float, "bool": bool, "str": str})
 
+# Links, and what makes them, of which `W` and `b` are the names in the output, too
+_KEEPING = frozenset("CaffeFunction Scale Bias PReLU Bilinear LocalConvolution2D DeformableConvolution2D".split())
+
 
 def own_name(context: Context, node: ast.Attribute) -> str | None:
     """Torch's name for an attribute of some layer; None where it may be an object of one of the project's classes."""
+    if node.attr in ("W", "b") and _names_keeping(context):
+        return None
     held = context.analysis.once(_of_own_objects).get(node.attr, frozenset())
     asked = context.source.parents.get(node)
     member = asked.attr if isinstance(asked, ast.Attribute) else ""
@@ -33,6 +38,15 @@ def own_name(context: Context, node: ast.Attribute) -> str | None:
         return None  # of numbers nobody asks `data` or `shape`: `x.W.data` is no number that a class calls W
     own = any(isinstance(k, Inst) and not _is_layer(k) for k in options(context.kind(node.value)))
     return None if own else _OWN_NAMES.get(node.attr)
+
+
+def _names_keeping(context: Context) -> bool:
+    """Whether a file names one of the links that keep Chainer's names: one of them may be meant."""
+    return (
+        any(n.id in _KEEPING for n in context.source.of(ast.Name))
+        or any(n.attr in _KEEPING for n in context.source.of(ast.Attribute))
+        or any(alias.name in _KEEPING for n in context.source.of(ast.ImportFrom) for alias in n.names)
+    )
 
 
 def _is_layer(kind: Inst) -> bool:
