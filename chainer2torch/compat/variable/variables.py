@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import UninitializedParameter
 
 _CUT = "chainer: unchained"
 
@@ -91,8 +92,10 @@ def set_grad(x: torch.Tensor, grad: Any) -> None:
 def set_array(x: torch.Tensor, array: Any) -> None:
     """``x.array = array``: ``x`` holds that array from now on (it is shared, not copied), whatever its shape.
 
+    A lazy layer of torch.nn raises with its first input if only some of its parameters were given values.
+
     Args:
-        x: a tensor.
+        x: a tensor, or a parameter without a shape, which gets the array's.
         array: a tensor or array of the same dtype.
     Raises:
         TypeError: ``array`` has another dtype, which a tensor cannot change in place.
@@ -101,6 +104,8 @@ def set_array(x: torch.Tensor, array: Any) -> None:
     array = torch.as_tensor(array, device=x.device).detach()
     if array.dtype != x.dtype:
         raise TypeError(f"a tensor of {x.dtype} cannot hold an array of {array.dtype}")
+    if isinstance(x, UninitializedParameter):
+        x.materialize(array.shape)  # or the first input would fill it anew
     x.data = array
 
 

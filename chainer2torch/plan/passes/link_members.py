@@ -31,6 +31,8 @@ _ASKING = {
     "builtins.getattr": "compat.link_attribute(obj, name)",
     "builtins.setattr": "compat.set_link_attribute(obj, name, value)",
 }
+_OWN_NAMES = frozenset({"weight", "bias", "running_mean", "running_var"})  # torch's, of the same
+_LOOKED_UP = frozenset({"has_link_attribute", "link_attribute", "set_link_attribute"})
 _PRIVATE = frozenset({"_children", "_params", "_persistent"})
 _INNER = (
     "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and "
@@ -137,6 +139,18 @@ def _is_asked_for(parent: ast.AST | None) -> bool:
     )
 
 
+def _is_asked_as_link(node: ast.Attribute, parent: ast.AST | None) -> bool:
+    """``gru.W.b``, which an earlier run may have written anew: what has a ``b`` is a link that is called W."""
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _OF_LINKS or parent.attr in _OWN_NAMES
+    return (
+        isinstance(parent, ast.Call)
+        and parent.args[:1] == [node]
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr in _LOOKED_UP
+    )
+
+
 def _has_weights(context: Context, node: ast.Attribute) -> bool:
     """Whether the function around ``link.b`` takes ``link.W``, too."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -156,6 +170,7 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
             _inner_state(context, decisions, node, kind, node.attr)
         return
     parent, decided = context.source.parents.get(node), seen_before(context, node)
+    decided = decided or _is_asked_as_link(node, parent)
     if kind == UNKNOWN or isinstance(kind, Method) and context.analysis.is_link(kind.receiver):
         if not decided and (
             node.attr in _DISTINCTIVE
@@ -236,7 +251,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
     receiver = context.operand(node.value)
     statement = context.source.parents.get(node)
     name = f"'{node.attr}'"
-    plain = own_name(context, node.value, node.attr) if context.choices.style == "native" else None
+    plain = own_name(context, node) if context.choices.style == "native" else None
     looked_up = f"obj.{plain}" if plain else f"compat.link_attribute(obj, {name})"
     outer = context.source.parents.get(statement) if statement is not None else None
     if (

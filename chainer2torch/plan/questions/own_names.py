@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options, scalar_type
 from chainer2torch.plan.context import Context
 
 _OWN_NAMES = MappingProxyType(
@@ -19,36 +20,63 @@ _OWN_NAMES = MappingProxyType(
         "avg_var": "running_var",
     }
 )
+# Python's own types of plain values
+_PLAIN: Mapping[str, type] = MappingProxyType({"int": int, "float": float, "bool": bool, "str": str})
+
+# Links, and what makes them, of which `W` and `b` are the names in the output, too
+_KEEPING = frozenset("CaffeFunction Scale Bias PReLU Bilinear LocalConvolution2D DeformableConvolution2D".split())
 
 
-def own_name(context: Context, link: ast.expr, attribute: str) -> str | None:
+def own_name(context: Context, node: ast.Attribute) -> str | None:
     """Torch's name for an attribute of some layer; None where it may be an object of one of the project's classes."""
-    if attribute in context.analysis.once(_of_own_objects):
+    if node.attr in ("W", "b") and _names_keeping(context):
         return None
-    own = any(isinstance(k, Inst) and not _is_layer(k) for k in options(context.kind(link)))
-    return None if own else _OWN_NAMES.get(attribute)
+    held = context.analysis.once(_of_own_objects).get(node.attr, frozenset())
+    asked = context.source.parents.get(node)
+    member = asked.attr if isinstance(asked, ast.Attribute) else ""
+    if not all(held_type in _PLAIN and member and not hasattr(_PLAIN[held_type], member) for held_type in held):
+        return None  # of numbers nobody asks `data` or `shape`: `x.W.data` is no number that a class calls W
+    own = any(isinstance(k, Inst) and not _is_layer(k) for k in options(context.kind(node.value)))
+    return None if own else _OWN_NAMES.get(node.attr)
+
+
+def _names_keeping(context: Context) -> bool:
+    """Whether a file names one of the links that keep Chainer's names: one of them may be meant."""
+    return (
+        any(n.id in _KEEPING for n in context.source.of(ast.Name))
+        or any(n.attr in _KEEPING for n in context.source.of(ast.Attribute))
+        or any(alias.name in _KEEPING for n in context.source.of(ast.ImportFrom) for alias in n.names)
+    )
 
 
 def _is_layer(kind: Inst) -> bool:
     return isinstance(kind.cls, str) and (kind.cls.startswith("chainer.links.") or kind.cls == "chainer.Link")
 
 
-def _of_own_objects(analysis: Analysis) -> frozenset[str]:
-    """The attributes of the project's classes, and the parameters of its links, that are no links."""
-    found = {
-        name
-        for cls in analysis.classes.values()
-        for name, kind in cls.attrs.items()
-        if not all(analysis.is_link(k) for k in options(kind))
-    }
+def _of_own_objects(analysis: Analysis) -> Mapping[str, frozenset[str]]:
+    """The attributes of the project's classes, and the parameters of its links, that are no links.
+
+    With the types of the plain values that they are; "" is any other.
+    """
+    found: dict[str, frozenset[str]] = {}
+
+    def add(name: str, kind: Kind) -> None:
+        if name in _OWN_NAMES and not all(analysis.is_link(k) for k in options(kind)):
+            found[name] = found.get(name, frozenset()) | {scalar_type(k) or "" for k in options(kind)}
+
+    for cls in analysis.classes.values():
+        for name, kind in cls.attrs.items():
+            add(name, kind)
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             if name in ("add_param", "add_persistent") and call.args and isinstance(call.args[0], ast.Constant):
-                found.add(str(call.args[0].value))
+                add(str(call.args[0].value), UNKNOWN)
             if name in ("__init__", "Link", "Chain"):
-                found |= {k.arg for k in call.keywords if k.arg and not analysis.is_link(analysis.kind(k.value))}
-    return frozenset(found & _OWN_NAMES.keys())
+                for keyword in call.keywords:
+                    if keyword.arg is not None and not analysis.is_link(analysis.kind(keyword.value)):
+                        add(keyword.arg, UNKNOWN)
+    return MappingProxyType(found)
 
 
 __all__ = ["own_name"]
