@@ -259,6 +259,36 @@ def test_a_method_of_every_link_that_gives_arrays() -> None:
         assert "compat.as_tensor(self.gen.noise(3), " in migrated(GENERATOR.replace(*change))[0], change
 
 
+FILLED = """def f(xs):
+    xp = cuda.get_array_module(xs[0])
+    y = xp.full((len(xs), 4), -1, dtype=xs[0].dtype)
+    for i in range(len(xs)):
+        y[i, : len(xs[i])] = VALUE
+    return y
+"""
+
+
+@pytest.mark.parametrize("value", ["xs[i]", "np.ones(len(xs[i]))", "cuda.to_cpu(xs[i])"])
+def test_what_is_filled_with_arrays_that_nobody_knows_stays_an_array(value: str) -> None:
+    result = migrate_source(HEAD + FILLED.replace("VALUE", value), options=Options(style="native"))
+    theirs: dict[str, Any] = {}
+    exec(HEAD + FILLED.replace("VALUE", value), theirs)
+    compat = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style="native"), compat.__dict__)
+    ours: dict[str, Any] = {}
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
+        exec(result.code, ours)
+    xs = [np.arange(3, dtype="f"), np.arange(2, dtype="f")]
+    made, expected = ours["f"](xs), theirs["f"](xs)
+    assert type(made) is np.ndarray and made.dtype == expected.dtype
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("value", ["2", "xp.arange(len(xs[i]))"])
+def test_what_is_filled_with_numbers_or_with_what_is_made_there_is_a_tensor(value: str) -> None:
+    assert "device = compat.device_of(xs[0])" in code(FILLED.replace("VALUE", value))
+
+
 def test_a_model_computes_with_tensors_alone() -> None:
     text = migrated(
         "class Net(chainer.Chain):\n    def g(self, x):\n        return cuda.get_array_module(x).zeros(3)\n"
