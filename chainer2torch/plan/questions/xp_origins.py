@@ -22,7 +22,7 @@ _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
-_MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
+MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
@@ -81,7 +81,7 @@ def _of_unknown(context: Context, value: ast.expr) -> str | None:
     if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor, HostArray)) for k in kinds):
         return None
     cls = context.enclosing_class(value)
-    if cls is not None and any(context.analysis.derives(cls, name) for name in _MODELS):
+    if cls is not None and any(context.analysis.derives(cls, name) for name in MODELS):
         return "x.device"
     return "native.device_of(x)" if kinds == (UNKNOWN,) else None
 
