@@ -110,6 +110,47 @@ def test_what_one_answer_settles_is_asked_once_a_file(migrate):
     assert again.count("no_such_name: no rule") == 1  # what was second is first now
 
 
+def test_a_second_run_leaves_a_file_whose_one_marker_stands_for_several_places(migrate):
+    """The places without a marker of their own are no sign that the run of the models is still to come."""
+    code = migrate(
+        """
+import numpy
+import chainer
+import chainer.functions as F
+from chainer import Variable, cuda
+
+
+def first(x):
+    return cuda.elementwise('T x', 'T y', 'y = x', 'one')(x)
+
+
+def second(x):
+    return cuda.elementwise('T x', 'T y', 'y = 2 * x', 'two')(x)
+
+
+class Model(chainer.Chain):
+    def step(self, h):
+        return first(h)
+
+
+def rounds(args):
+    x = numpy.zeros((3, 4), 'f')
+    model = Model()
+    model = model.to_gpu(args.gpu)
+    step = model.step
+    for _ in range(3):
+        h = Variable(x)
+        for _ in range(2):
+            h = step(h)
+        loss = F.sum(h)
+        loss.backward()
+        print(h.grad)
+"""
+    ).code
+    assert code.count("cuda.elementwise('T x'") == 2 and code.count("chainer.backends.cuda.elementwise:") == 1
+    assert migrate(code).code == code
+
+
 def test_questions_that_each_place_answers_for_itself_stand_at_each(migrate):
     code = migrate("import chainer\ndef f(a, b):\n    a.unchain_backward()\n    b.unchain_backward()\n").code
     assert code.count("TODO(chainer2torch ") == 2
