@@ -74,13 +74,13 @@ main(np.zeros((4, 3), 'f'), np.zeros(4, 'i'))
 @pytest.mark.parametrize(
     ("data", "key", "direct"),
     [
-        ("chainer.datasets.TupleDataset(x, t)", "", True),
-        ("[{'x': a, 't': b} for a, b in zip(x, t)]", ", label_key='t'", False),
-        ("[{'x': a, 't': b} for a, b in zip(x, t)]", "", False),
-        ("chainer.datasets.TupleDataset(t, x)", ", label_key=0", False),
+        ("chainer.datasets.TupleDataset(x, t)", "", "for x_batch, t_batch in"),
+        ("[{'x': a, 't': b} for a, b in zip(x, t)]", ", label_key='t'", "loss = model(**batch)"),
+        ("[{'x': a, 't': b} for a, b in zip(x, t)]", "", "loss = model(**batch)"),
+        ("chainer.datasets.TupleDataset(t, x)", ", label_key=0", ""),
     ],
 )
 def test_only_batches_that_are_tuples_are_taken_apart(data, key, direct):
     code = migrated(TRAINED.replace("DATA", data).replace("KEY", key)).code
-    assert ("for x_batch, t_batch in" in code) is direct
-    assert ("Updater(" in code or "compat.call_with_parts(model, batch)" in code) is not direct
+    assert ("for x_batch, t_batch in" in code) is direct.startswith("for") and direct in code
+    assert ("Updater(" in code or "compat.call_with_parts(model, batch)" in code) is not bool(direct)

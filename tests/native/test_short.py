@@ -32,7 +32,7 @@ LONGER = {
     "Inception": (60, 5),
     "InceptionBN": (75, 5),
     **{
-        f"NStep{both}{kind}": (82, 9)  # with first values of all kinds; some 45 for most programs
+        f"NStep{both}{kind}": (100, 10)  # with first values of all kinds, and layers one by one; some 45 for most programs
         for both in ("", "Bi")
         for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")
     },
@@ -44,6 +44,9 @@ LONGER = {
     "array_module": (105, 7),
     "xp_of": (110, 8),
     "Communicator": (60, 5),
+    "create_multi_node_optimizer": (60, 5),
+    "RuledAdam": (245, 18),  # Chainer's interface of optimizers, whose rule a class replaces
+    "AdamRule": (245, 18),
     "create_communicator": (70, 5),
     "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
     "Updater": (111, 6),  # a converter, the device that its batches go to, and how a loader is read
