@@ -134,9 +134,17 @@ class FileNames:
                 and not self._through_variable(node)
                 and not self.skipped.node(node)
                 and not any(_MARKER in line for line in self.comments_above(node))
+                and row.name not in self._asked_once
             ):
                 return True
         return False
+
+    @functools.cached_property
+    def _asked_once(self) -> frozenset[str]:
+        """What has no equal at all: its marker stands at the first place of the file, for all of them."""
+        markers = (line for line in self.source.text.splitlines() if _MARKER in line)
+        marked = (line.partition("): ")[2].partition(": ")[0] for line in markers)
+        return frozenset(name for name in marked if name in self.rules.rows and self.rules.rows[name].state == "manual")
 
     def _through_variable(self, node: ast.expr) -> bool:
         """Whether a name of Chainer's is reached through a variable: the marker is where that got its value."""

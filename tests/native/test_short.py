@@ -32,7 +32,10 @@ LONGER = {
     "Inception": (60, 5),
     "InceptionBN": (75, 5),
     **{
-        f"NStep{both}{kind}": (100, 10)  # with first values of all kinds, and layers one by one; some 45 for most programs
+        f"NStep{both}{kind}": (
+            100,
+            10,
+        )  # with first values of all kinds, and layers one by one; some 45 for most programs
         for both in ("", "Bi")
         for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")
     },

@@ -73,17 +73,16 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:
-    """The device of what may be an array of the host: what is made with it is a tensor then, with the same values.
+    """The device of what a model, or a function of one's own, is given: tensors; anything else has none, and raises.
 
-    What a model or a function of one's own computes with are tensors; anything else has no device, and raises.
+    Elsewhere it may be an array of the host: what the program makes with it has to be one then, too.
     """
     kinds = options(context.kind(value))
     if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor, HostArray)) for k in kinds):
         return None
     cls = context.enclosing_class(value)
-    if cls is not None and any(context.analysis.derives(cls, name) for name in MODELS):
-        return "x.device"
-    return "native.device_of(x)" if kinds == (UNKNOWN,) else None
+    in_model = cls is not None and any(context.analysis.derives(cls, name) for name in MODELS)
+    return "x.device" if in_model else None
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:

@@ -8,12 +8,12 @@ import posixpath
 from collections.abc import Collection
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import HostArray, Ref, Unknown, options
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.xp_origins import MODELS, Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import Parameter, kind_on_device, used
+from chainer2torch.plan.questions.xp_origins import Origin, host_of, origin_of
+from chainer2torch.plan.questions.xp_uses import Parameter, used
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,36 +84,4 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
         stores.append((statement, origin))
     if all(context.kind(statement.value) == Ref("numpy") for statement, _ in stores):
         return None  # NumPy itself
-    if any(context.kind(origin.node) == EITHER for _, origin in stores) and _takes_unknown(context, loads):
-        return None
     return Variable(tuple(stores), tuple(loads), tuple(needed)) if stores else None
-
-
-def _takes_unknown(context: Context, loads: list[ast.Name]) -> bool:
-    """Whether an array that is made for an unknown value takes others that nobody knows: ``y = xp.zeros(n)`` and then
-    ``y[i] = x[i]``. A tensor raises where ``x`` is an array of the host, as it is before a batch is converted.
-    """
-    for load in loads:
-        cls = context.enclosing_class(load)
-        if cls is not None and any(context.analysis.derives(cls, name) for name in MODELS):
-            continue  # what a model computes with are tensors
-        scope = context.scopes.get(load)
-        made = next((n for n in context.source.ancestors(load) if not isinstance(n, (ast.Attribute, ast.Call))), None)
-        if scope is None or not isinstance(made, ast.Assign):
-            continue
-        names = {target.id for target in made.targets if isinstance(target, ast.Name)}
-        if names and any(_stores_unknown(context, node, names) for node in nodes_of(scope)):
-            return True
-    return False
-
-
-def _stores_unknown(context: Context, node: ast.AST, names: set[str]) -> bool:
-    """``y[i] = x`` of an array by one of these names, with a value that may be an array of either side."""
-    if not isinstance(node, ast.Assign) or not any(
-        isinstance(k, (Unknown, HostArray)) for k in options(kind_on_device(context, node.value))
-    ):
-        return False
-    return any(
-        isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in names
-        for target in node.targets
-    )
