@@ -63,6 +63,7 @@ def test_options_of_astype(arguments, expected):
         ("net.add_param(*pair, **options)", "compat.add_param(net, *pair, **options)"),
         ("net.copyparams(*pair)", "compat.copyparams(net, *pair)"),
         ("net.namedparams(**options)", "compat.namedparams(net, **options)"),
+        ("net.copy(*pair)", "compat.copy_link(net, *pair)"),
         ("y.reshape(*pair)", "y.reshape(*pair)"),
     ],
 )

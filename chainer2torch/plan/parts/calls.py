@@ -11,16 +11,14 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.plan.match import UNDECIDED, Question, constant, constants_of, dtype_named, is_torch_dtype, renames
 from chainer2torch.plan.parts import starred
-from chainer2torch.plan.questions.choice import Choice, choose_case, helpers_of, keeps_spelling, lost_arguments
-from chainer2torch.plan.questions.overridden_methods import is_super
+from chainer2torch.plan.questions.choice import Choice, choose_case, keeps_spelling, lost_arguments
+from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.reading import read
 from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
 _TORCH_WORDS = frozenset({"dim", "keepdim"})
-# helpers that ask a module for its own method first: `super()` itself tells them where to begin
-_ASK_SUPER = frozenset({"addgrads", "copyparams", "namedparams", "params", "zerograds"})
 
 
 def emit_call(
@@ -109,7 +107,7 @@ def _replacement(context: Context, call: ast.Call, choice: Choice, template: str
     operands = {name: context.operand(node) for name, node in given.items()}
     for name, default in row.signature.defaults.items():
         operands.setdefault(name, Operand(code=default))
-    if (held := _instance(context, given.get("self"), template)) is not None:
+    if (held := instance_behind(context, given.get("self"), template)) is not None:
         operands["self"] = held
     if question.on_device and (receiver := given.get("self")) is not None:
         operands["self"] = context.operand(module_in(receiver))
@@ -141,20 +139,3 @@ def _with_dtypes(template: str, question: Question) -> str:
         new = name if is_torch_dtype(name, question) else f"torch.{dtype_named(name, question)}"
         template = template.replace(text, new)
     return template
-
-
-def _instance(context: Context, receiver: ast.expr | None, template: str) -> Operand | None:
-    """What a helper gets for ``super()``, which has no attributes of the instance: the instance itself."""
-    if (
-        not isinstance(receiver, ast.Call)
-        or not is_super(receiver)
-        or not template.startswith("compat.")
-        or helpers_of(template) & _ASK_SUPER
-    ):
-        return None
-    if len(receiver.args) == 2:
-        return context.operand(receiver.args[1])
-    method = context.source.enclosing(receiver, ast.FunctionDef)
-    if isinstance(method, ast.FunctionDef) and method.args.args:
-        return Operand(code=method.args.args[0].arg)
-    return None

@@ -10,6 +10,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.names import emit_name
+from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import is_drawn, module_in
 from chainer2torch.rules.table import Row
@@ -44,10 +45,14 @@ def emit_starred(
 
 
 def _same_arguments(row: Row) -> str | None:
-    """What a method's rule calls, when it hands on every argument at its place: ``compat.f(self, a, *b, c=c)``."""
-    if len(row.cases) != 1 or row.cases[0].when is not None or row.signature is None:
+    """What a method's rule calls, when it hands on every argument at its place: ``compat.f(self, a, *b, c=c)``.
+
+    Of the cases, which ask for the arguments, that is the one for all others.
+    """
+    cases = [case for case in row.cases if not case.native] or row.cases
+    if len(cases) != 1 or cases[0].when is not None or row.signature is None:
         return None
-    tree = parsed(row.cases[0].torch)
+    tree = parsed(cases[0].torch)
     if not isinstance(tree, ast.Call):
         return None
     own = isinstance(tree.func, ast.Attribute) and ast.unparse(tree.func.value) == "self"
@@ -61,7 +66,7 @@ def _same_arguments(row: Row) -> str | None:
 
 def _replace(context: Context, decisions: Decisions, node: ast.Call, callee: str, receiver: ast.expr) -> None:
     """Calls something else with the arguments as they stand; the receiver is the first of them."""
-    operands: dict[str, Operand] = {"self": context.operand(receiver)}
+    operands: dict[str, Operand] = {"self": instance_behind(context, receiver, callee) or context.operand(receiver)}
     first = [] if callee.startswith("self.") else [ast.Name("self")]
     decisions.replace(node, _call(context, node, callee, operands, first), operands)
 
