@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Const, Inst
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loop_iterators import Form, Iterator
@@ -19,7 +20,9 @@ _TAKERS = {
     "chainer.training.updaters.StandardUpdater": "loss_scale",  # with what keeps the long form
     "chainer.training.extensions.Evaluator": "kwargs",
 }
+_EVALUATOR = "chainer.training.extensions.Evaluator"
 _MEMBERS = frozenset({"dataset", "batch_size"})
+_WALKING = frozenset({"copy.copy", "copy", "enumerate", "hasattr", "iter", "len"})
 
 
 def light_form(objects: Objects, inst: Inst) -> Iterator | None:
@@ -62,12 +65,49 @@ def _why_not(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
     base = next((name for name in _TAKERS if objects.analysis.derives(taker.cls, name)), None)
     if base is None:
         return "taken by another class"
-    if not isinstance(taker.cls, str):
-        return ""
+    if isinstance(taker.cls, ClassInfo):
+        walks = base != _EVALUATOR or all(_only_walks(cls) for cls in _own_classes(objects, taker.cls))
+        return "" if walks else "read by an evaluator of the project's own"
     bound = bound_call(use.context, call, taker.cls)
     if bound is None or bound.extra_keywords or _TAKERS[base] in bound.given:
         return "taken by a long helper"
     return ""
+
+
+def _own_classes(objects: Objects, cls: ClassInfo) -> list[ClassInfo]:
+    return [c for c in objects.analysis.mro(cls) if isinstance(c, ClassInfo)]
+
+
+def _only_walks(cls: ClassInfo) -> bool:
+    """Whether ``evaluate`` does no more with its iterator than a loader can: copies it, walks over it, looks at it.
+
+    A loader has no ``next``, and nobody knows what another function does that is handed one.
+    """
+    method = cls.methods.get("evaluate")
+    if method is None:
+        return True
+    names: set[str] = set()
+    for node in ast.walk(method.node):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
+        if isinstance(node, ast.Assign) and _is_iterator(node.value, names):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return not any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) not in _WALKING
+        and any(_is_iterator(value, names) for value in (*node.args, *(k.value for k in node.keywords)))
+        or isinstance(node, ast.Attribute)
+        and node.attr in ("next", "__next__")
+        and _is_iterator(node.value, names)
+        for node in ast.walk(method.node)
+    )
+
+
+def _is_iterator(value: ast.expr, names: set[str]) -> bool:
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in ("copy.copy", "copy") and value.args:
+        return _is_iterator(value.args[0], names)
+    held = value.value if isinstance(value, ast.Subscript) else value.func if isinstance(value, ast.Call) else value
+    if isinstance(held, ast.Attribute) and held.attr in ("_iterators", "get_iterator", "iterator"):
+        return True
+    return isinstance(value, ast.Name) and value.id in names
 
 
 __all__ = ["light_form"]
