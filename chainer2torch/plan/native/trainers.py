@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import extensions, own_extensions, own_updaters
 from chainer2torch.plan.native.calls import bound_call, bound_extend
@@ -152,10 +153,21 @@ def _updater_made(objects: Objects, inst: Inst, call: ast.Call, context: Context
 
 def _evaluator_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
     try:
-        evaluator_of(objects, call, context)
+        evaluator = evaluator_of(objects, call, context)
     except Unclear as unclear:
         return str(unclear)
+    if evaluator.device.made is not None and not _is_extended_with(context, call):
+        return "an evaluator whose device no training makes"
     return ""
+
+
+def _is_extended_with(context: Context, call: ast.Call) -> bool:
+    """Whether ``extend`` is called with an evaluator in its function: the training there makes the device."""
+    kind = context.kind(call)
+    beside = (c for c in nodes_of(function_of(context, call) or context.source.tree) if isinstance(c, ast.Call))
+    extends = (c for c in beside if isinstance(c.func, ast.Attribute) and c.func.attr == "extend")
+    given = (n for c in extends for a in (*c.args, *(k.value for k in c.keywords)) for n in nodes_of(a))
+    return any(n is call or context.kind(n) == kind for n in given if isinstance(n, ast.expr))
 
 
 def _evaluator_used(objects: Objects, use: Use) -> str | None:

@@ -55,3 +55,39 @@ def test_both_sides_get_the_same_batches(body, times):
     data = np.arange(12)
     assert ours["run"](data) == theirs["run"](data)
     assert theirs["run"](data)[0] == ([10, 35, 21] if "enumerate" not in body else [10, 36, 23])
+
+
+UNTRAINED = """
+import chainer
+import numpy as np
+import chainer.links as L
+from chainer import iterators, optimizers, training
+from chainer.training import extensions
+
+
+def run(data, net, gpu, name):
+    model = L.Classifier(net)
+    optimizer = CHOSEN
+    optimizer.setup(model)
+    updater = training.StandardUpdater(iterators.SerialIterator(data, 2, shuffle=False), optimizer, device=gpu)
+    trainer = training.Trainer(updater, (3, 'iteration'))
+    trainer.extend(extensions.LogReport())
+    evaluator = extensions.Evaluator(
+        iterators.SerialIterator(data, 2, repeat=False, shuffle=False), model, device=gpu)
+    return evaluator()
+
+
+def net():
+    return L.Linear(3, 2, initialW=np.arange(6, dtype='f').reshape(2, 3))
+"""
+
+
+@pytest.mark.parametrize("chosen", ["{'sgd': optimizers.SGD, 'adam': optimizers.Adam}[name]()", "optimizers.SGD()"])
+def test_an_evaluator_that_no_trainer_gets_knows_its_device(chosen):
+    """The device of an evaluator is made where the training stands, if that takes it."""
+    theirs, ours, _ = both(UNTRAINED.replace("CHOSEN", chosen), head="")
+    data = [(np.full(3, i, "f"), np.int32(i % 2)) for i in range(5)]
+    found, expected = (side["run"](data, side["net"](), -1, "sgd") for side in (ours, theirs))
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        np.testing.assert_allclose(float(found[key]), float(value), rtol=1e-6)
