@@ -138,9 +138,9 @@ def test_a_session(editor, tmp_path):
     assert [action["kind"] for action in actions] == ["quickfix", "source.fixAll", "quickfix"]
     (keep,) = actions[0]["edit"]["changes"][path.as_uri()]
     assert keep["newText"] == "    # chainer2torch: skip\n" and keep["range"] == _at(8, 0)
-    (change,) = actions[1]["edit"]["documentChanges"]
-    migrated = change["edits"][0]["newText"]
-    assert change["textDocument"]["uri"] == path.as_uri() and "negative_slope=0.2" in migrated
+    changes = [change for change in actions[1]["edit"]["documentChanges"] if "textDocument" in change]
+    migrated = next(c["edits"][0]["newText"] for c in changes if c["textDocument"]["uri"] == path.as_uri())
+    assert "negative_slope=0.2" in migrated
 
     changed = {"contentChanges": [{"text": migrated}]}
     editor.tell("textDocument/didChange", textDocument={**document, "version": 2}, **changed)

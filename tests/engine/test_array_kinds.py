@@ -23,7 +23,7 @@ CHOICES = {
     # a value that may be either: the module is xp.Either, of which less is known
     "of an unknown value": (
         "xp = cuda.get_array_module(x)",
-        [f"instance xp.Either{part}" for part in ("", "Random", "LinearAlgebra")],
+        ["instance xp.Either", "instance xp.EitherRandom", "instance xp.EitherLinearAlgebra"],
     ),
     "expression": ("xp = cuda.cupy if gpu >= 0 else np", ["instance xp.Module", *_PARTS]),
     "reversed": ("xp = np if gpu < 0 else cuda.cupy", ["instance xp.Module", *_PARTS]),

@@ -259,7 +259,7 @@ def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
 
 
 def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
-    import chainer2torch.rules.table as loader
+    import chainer2torch.rules.table_files as loader
 
     rules = load_rules(lazy=True)
     read = []
@@ -356,12 +356,12 @@ def test_problem_of_a_group(tmp_path, name):
 
 
 def test_a_group_is_read_once_and_when_a_row_of_it_is_asked_for(monkeypatch):
-    import chainer2torch.rules.table as loader
+    import chainer2torch.rules.table_files as loader
 
     rules = load_rules(lazy=True)
     read = []
-    reads = loader._read
-    monkeypatch.setattr(loader, "_read", lambda text, *rest: read.append(text) or reads(text, *rest))
+    reads = loader.parsed
+    monkeypatch.setattr(loader, "parsed", lambda text, *rest: read.append(text) or reads(text, *rest))
     assert rules.rows["chainer.functions.cos"].value == "torch.cos" and len(read) == 1
     assert rules.rows["chainer.functions.cosh"].value == "torch.cosh" and len(read) == 1
 

@@ -125,6 +125,10 @@ OTHER_SIGNATURES = {
 }
 # Names that Chainer 7.8.1 has not, or not under this name.
 NOT_IN_CHAINER = {
+    "chainer.backends.cuda.cudnn.getVersion": "CuPy's",
+    "chainer.backends.cuda.runtime.deviceSynchronize": "CuPy's",
+    "chainer.backends.cuda.runtime.getDevice": "CuPy's",
+    "chainer.backends.cuda.runtime.getDeviceCount": "CuPy's",
     "chainer.GradientMethod.accumulate_grads": "of version 1",
     "chainer.GradientMethod.clip_grads": "of version 1",
     "chainer.GradientMethod.weight_decay": "of version 1",
@@ -217,7 +221,7 @@ def helpers() -> set[str]:
 
 def dotted(text: str, root: str) -> Iterator[list[str]]:
     """The dotted names in a template that begin with ``root``, as lists of their parts."""
-    for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+    for node in ast.walk(ast.parse(text.strip())):
         parts: list[str] = []
         inner: ast.AST = node
         while isinstance(inner, ast.Attribute):
@@ -260,7 +264,7 @@ def torch_calls() -> Iterator[tuple[Row, ast.Call, Any]]:
     """Calls of torch in the templates of rows that drop keywords, with what is called."""
     for row in ROWS:
         for text in row.templates if row.drop else ():
-            for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+            for node in ast.walk(ast.parse(text.strip())):
                 if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("torch."):
                     yield row, node, eval(ast.unparse(node.func), {"torch": torch})
 
@@ -303,7 +307,7 @@ def test_dropped_keywords_are_the_helpers_defaults() -> None:
     checked, wrong = 0, []
     for row in ROWS:
         for text in row.templates if row.drop else ():
-            for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+            for node in ast.walk(ast.parse(text.strip())):
                 if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("compat.")):
                     continue
                 name = ast.unparse(node.func)[7:]

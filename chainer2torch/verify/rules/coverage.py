@@ -58,8 +58,7 @@ def never_emitted(row: Row, rules: Any, migrations: Iterable[Migrate]) -> list[B
         return []
     marked_row = row
     for number, branch in enumerate(every):
-        # Around the whole: what the plan reads of a template, the names in it, stays.
-        marked_row = with_template(marked_row, branch, f"compat.{_MARKER}{number}({branch.template.strip()})")
+        marked_row = with_template(marked_row, branch, _marked(branch.template.strip(), f"compat.{_MARKER}{number}"))
     marked_rules = rules.replacing(marked_row)
     for migrate in migrations:
         for number in _seen(migrate(marked_rules)):
@@ -67,6 +66,17 @@ def never_emitted(row: Row, rules: Any, migrations: Iterable[Migrate]) -> list[B
         if not missing:
             return []
     return list(missing.values())
+
+
+def _marked(template: str, marker: str) -> str:
+    """The template with a marker around the whole, so that what the plan reads of it, the names in it, stays.
+
+    Of an assignment (``torch.backends.cudnn.benchmark = value``) it stands around the value.
+    """
+    target, equals, value = template.partition(" = ")
+    if equals and target.replace(".", "").isidentifier():
+        return f"{target} = {marker}({value})"
+    return f"{marker}({template})"
 
 
 def _seen(text: str) -> Iterator[int]:
