@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import bisect
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar
 
 from chainer2torch.analysis.scopes import Scope
@@ -155,8 +155,8 @@ class Ledger:
         if not decision.refines:
             if present is None:
                 self._put(decision.node, site, decision.advice, decision.quiet)
-            if decision.once and site.state in ("manual", "review"):
-                self._questions[decision.node] = decision.once
+                if decision.once:
+                    self._questions[decision.node] = decision.once
             return
         if present is None or present.state == "manual" or decision.of not in ("", present.symbol):
             return
@@ -294,18 +294,17 @@ class Ledger:
             itself = isinstance(edit, Remove)  # what removes a statement stands at its start
             return not any(a <= start and end <= b and not (itself and a == start) for a, b in gone)
 
-        found = [*self.edits.values(), *self.wraps.values(), *self._markers(), *self._unmarked(), *others]
+        found = [*self.edits.values(), *self.wraps.values(), *self._markers(lives), *self._unmarked(), *others]
         return [edit for edit in found if lives(edit)]
 
-    def _markers(self) -> Iterator[Comment]:
-        """The comments; what one answer settles is asked at the first of its places in the file."""
+    def _markers(self, lives: Callable[[Edit], bool]) -> Iterator[Comment]:
+        """The comments; what one answer settles is asked at the first of its places that the file keeps."""
         asked: set[str] = set()
         for node, comment in sorted(self.comments.items(), key=lambda item: item[1].start):
             question = self._questions.get(node)
-            if question is None or question not in asked:
+            if lives(comment) and (question is None or question not in asked):
                 yield comment
-            if question is not None:
-                asked.add(question)
+                asked.update([question] if question is not None else [])
 
     def _unmarked(self) -> Iterator[Unmark]:
         """The markers of an earlier run over what can be converted by now go."""

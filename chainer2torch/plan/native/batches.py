@@ -68,10 +68,15 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
     )
 
 
-def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool:
-    """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name."""
+def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
+    """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name.
+
+    None: some are, and others are known to be something else.
+    """
     made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
-    return any(isinstance(k, Dct) for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)))
+    examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)) if k != UNKNOWN]
+    named = [isinstance(k, Dct) for k in examples]
+    return None if len(set(named)) == 2 else any(named)
 
 
 def _examples(analysis: Analysis, dataset: Kind) -> Iterator[Kind]:

@@ -50,6 +50,8 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     if not is_path(called):
         raise Unclear("what is evaluated has no name")
     named = are_dictionaries(context.analysis, context.kind(bound.given["iterator"]))
+    if named is None:
+        raise Unclear("only some examples are dictionaries")
     parts = None if named else parts_of(context.analysis, context.kind(called))
     return Evaluator(ast.unparse(called), parts or (), device, named=named)
 

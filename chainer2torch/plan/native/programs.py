@@ -110,7 +110,9 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     function = given.get("loss_func")
     loss = model if function is None or context.kind(function) == NONE else function
     parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
-    named = conversion is None and are_dictionaries(context.analysis, context.kind(given["iterator"]))
+    named = are_dictionaries(context.analysis, context.kind(given["iterator"])) if conversion is None else False
+    if named is None:
+        raise Unclear("only some examples are dictionaries")
     return Step(
         _name(context, given["iterator"], trainer, "the iterator"),
         _name(context, given["optimizer"], trainer, "the optimizer"),

@@ -22,7 +22,8 @@ _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
-MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
+_MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
+_COMPUTING = frozenset({"forward", "backward"})  # `forward_cpu`, too
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
@@ -73,16 +74,20 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:
-    """The device of what a model, or a function of one's own, is given: tensors; anything else has none, and raises.
+    """The device of what ``forward`` of a model, or of a function of one's own, is given: tensors.
 
-    Elsewhere it may be an array of the host: what the program makes with it has to be one then, too.
+    Elsewhere it may be an array of the host: what the program makes with it has to be one then, too. Its ``device`` is
+    a text for NumPy 2, so nothing would raise.
     """
     kinds = options(context.kind(value))
-    if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor, HostArray)) for k in kinds):
+    if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor)) for k in kinds):
         return None
-    cls = context.enclosing_class(value)
-    in_model = cls is not None and any(context.analysis.derives(cls, name) for name in MODELS)
-    return "x.device" if in_model else None
+    method, cls = context.source.enclosing(value, ast.FunctionDef), context.enclosing_class(value)
+    if not isinstance(method, ast.FunctionDef) or cls is None:
+        return None
+    if method.name != "__call__" and method.name.partition("_")[0] not in _COMPUTING:
+        return None
+    return "x.device" if any(context.analysis.derives(cls, name) for name in _MODELS) else None
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
