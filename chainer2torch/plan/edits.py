@@ -125,6 +125,13 @@ class IntoFor(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class IntoIf(StatementEdit):
+    """Replaces ``try: A except ImportError: B`` by ``if test: A else: B``."""
+
+    test: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Rename(StatementEdit):
     """Renames a function definition."""
 

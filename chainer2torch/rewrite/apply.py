@@ -15,6 +15,7 @@ from chainer2torch.plan.edits import (
     Comment,
     GuardImport,
     IntoFor,
+    IntoIf,
     Operand,
     Remove,
     RemoveBase,
@@ -50,7 +51,7 @@ from chainer2torch.rewrite.suite_lines import (
 )
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
-from chainer2torch.rewrite.unwrapping import unwrapped
+from chainer2torch.rewrite.unwrapping import into_if, unwrapped
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | AddKeyword | StatementEdit
@@ -292,7 +293,7 @@ class _Rewriter:
 
     def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
         if isinstance(original, cst.Try):
-            return any(isinstance(e, Remove) for e in edits)
+            return any(isinstance(e, (IntoIf, Remove)) for e in edits)
         small = (
             [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small]
             if isinstance(original, cst.SimpleStatementLine)
@@ -318,6 +319,8 @@ class _Rewriter:
             return [node.with_changes(bases=bases), *lines[1:]]
         if isinstance(edit, IntoFor):
             return self._into_for(node, edit)
+        if isinstance(edit, IntoIf):
+            return [into_if(node, statements(f"if {edit.test}:\n    pass\n", None, self.names))]
         if isinstance(edit, Unwrap):
             return self._unwrap(node, edit, original in self.located.elifs)
         alone = isinstance(node, cst.SimpleStatementLine) and len(original.body) == 1
