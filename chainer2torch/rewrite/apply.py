@@ -12,6 +12,7 @@ from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
     AddKeyword,
     AddParameter,
+    BaseLast,
     Comment,
     GuardImport,
     IntoFor,
@@ -35,7 +36,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
-from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
+from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     apart,
     comments_above,
@@ -317,6 +318,8 @@ class _Rewriter:
         if isinstance(edit, RemoveBase):
             bases = [base for i, base in enumerate(node.bases) if i != edit.index]
             return [node.with_changes(bases=bases), *lines[1:]]
+        if isinstance(edit, BaseLast):
+            return [node.with_changes(bases=with_last(node.bases, edit.index)), *lines[1:]]
         if isinstance(edit, IntoFor):
             return self._into_for(node, edit)
         if isinstance(edit, IntoIf):
