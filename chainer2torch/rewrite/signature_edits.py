@@ -1,4 +1,4 @@
-"""One more parameter of a function, one more argument of a call, another order of bases: in the layout that is there."""
+"""Another parameter of a function, another argument of a call, another order of bases: in the layout that is there."""
 
 from __future__ import annotations
 
