@@ -1,42 +1,181 @@
 """Graphs that outlive a step: PyTorch frees a graph in ``backward`` and refuses one whose weights have changed since.
 
 Chainer does neither, so that the loss of a generator may go through a discriminator that was updated a line before. A
-method of an updater in which a value with a graph is made before one update and used after it steps under such graphs.
+function in which a graph through a model is made before an update of this model, and goes backward after it, steps
+under such graphs.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Func, Inst, Unknown, options
+from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
 
 _STEPS = frozenset({"update", "step"})
+_CUTS = frozenset({"unchain_backward", "unchain"})
+Graph = Mapping[str, int]  # the models that a graph goes through, and how many updates they had seen
 
 
-def crosses(analysis: Analysis, function: FuncInfo) -> str:
-    """The name of a value with a graph that is used after an update which came later than it; "" if there is none."""
+def crossed(analysis: Analysis, function: FuncInfo) -> frozenset[str]:
+    """The optimizers, as a function writes them, after whose update a graph from before it goes backward."""
     if isinstance(function.node, ast.Lambda):
-        return ""
-    graphs: dict[str, int] = {}  # names that hold graphs, with the number of updates before
-    steps = 0
+        return frozenset()
+    walk = _Walk(analysis, function.node)
     for statement in _statements(function.node.body):
-        shown = {inner for node in ast.walk(statement) if _only_shows(node) for inner in ast.walk(node)}
+        walk.take(statement)
+    return frozenset(walk.crossed)
+
+
+class _Walk:
+    """The statements of a function in their order: what graphs its names hold, and the updates so far."""
+
+    def __init__(self, analysis: Analysis, function: ast.AST):
+        self._analysis = analysis
+        self._graphs: dict[str, Graph] = {}
+        self._updates: list[tuple[str, str | None]] = []  # optimizers, and the models that they update
+        self.crossed: set[str] = set()
+        self._own = _bound_in(function)
+        self._models = {
+            ast.unparse(node.func.value): ast.unparse(node.args[0])
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setup"
+            and len(node.args) == 1
+        }
+
+    def take(self, statement: ast.stmt) -> None:
+        """Finds old graphs that a statement sends backward, and takes it into account for what follows."""
         for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and graphs.get(node.id, steps) < steps:
-                if node not in shown:
-                    return node.id
+            if not isinstance(node, ast.Call):
+                continue
+            if self._hands_back(node):
+                for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    self._backward(arg)
+            elif not isinstance(node.func, ast.Attribute):
+                continue
+            elif node.func.attr in _CUTS:
+                self._cut(ast.unparse(node.func.value))
+            elif node.func.attr == "backward":
+                self._backward(node.func.value)
+            elif self._is_step(node):
+                for arg in node.args:
+                    self._backward(arg)
+                optimizer = ast.unparse(node.func.value)
+                self._updates.append((optimizer, self._models.get(optimizer)))
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
-            made = _makes_graph(analysis, statement.value, graphs)
-            for name in _bound(statement):
-                if made:
-                    graphs[name] = steps
-                elif isinstance(statement, ast.Assign):
-                    graphs.pop(name, None)
-        steps += sum(_is_step(analysis, node) for node in ast.walk(statement))
-    return ""
+            self._assign(statement)
+
+    def _backward(self, value: ast.expr) -> None:
+        for model, count in self._graph_of(value).items():
+            self.crossed |= set(self._updates_of(model)[count:])
+
+    def _hands_back(self, call: ast.Call) -> bool:
+        """Whether a function of the project is called that sends something backward."""
+        return any(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+            for kind in options(self._analysis.kind(call.func))
+            if isinstance(kind, Func)
+            for node in ast.walk(kind.info.node)
+        )
+
+    def _cut(self, name: str) -> None:
+        """``x.unchain_backward()``: what x was made from has no graph any more; what was made from x begins at x."""
+        names = list(self._graphs)
+        if name not in names:
+            return
+        gone = self._graphs[name]
+        for other in names[: names.index(name) + 1]:
+            del self._graphs[other]
+        for other, graph in self._graphs.items():
+            self._graphs[other] = {model: count for model, count in graph.items() if model not in gone}
+
+    def _updates_of(self, model: str) -> list[str]:
+        """The optimizers of a model's updates so far. Two models differ for sure where each has an optimizer here."""
+        known = model in self._models.values()
+        return [o for o, updated in self._updates if updated in (None, model) or not known]
+
+    def _assign(self, statement: ast.Assign | ast.AugAssign) -> None:
+        graph = dict(self._graph_of(statement.value))
+        for name in _bound(statement):
+            before = self._graphs.get(name, {}) if isinstance(statement, ast.AugAssign) else {}
+            made = _oldest([before, graph])
+            self._graphs.pop(name, None)  # in the order in which they were made
+            if made:
+                self._graphs[name] = made
+
+    def _graph_of(self, value: ast.expr) -> Graph:
+        """The models that the graph of a value goes through: of the calls in it, and of the names in it."""
+        shown = {inner for node in ast.walk(value) if _only_shows(node) for inner in ast.walk(node)}
+        parts: list[Graph] = []
+        for node in ast.walk(value):
+            if node in shown:
+                continue
+            if isinstance(node, ast.Name):
+                parts.append(self._graphs.get(node.id, {}))
+            elif isinstance(node, ast.Call) and (model := self._model(node.func)):
+                parts.append({model: len(self._updates_of(model))})
+        return _oldest(parts)
+
+    def _model(self, function: ast.expr) -> str:
+        """What a call goes through: the link that is called, or whose method is, or a function that may call one."""
+        for callee in (function, function.value if isinstance(function, ast.Attribute) else None):
+            if callee is not None and any(self._analysis.is_link(k) for k in options(self._analysis.kind(callee))):
+                return ast.unparse(callee)
+        kinds = options(self._analysis.kind(function))
+        return ast.unparse(function) if any(self._may_call_model(function, kind) for kind in kinds) else ""
+
+    def _may_call_model(self, function: ast.expr, kind: Kind) -> bool:
+        if isinstance(kind, Func):
+            return self._uses_model(kind.info, set())
+        return isinstance(kind, Unknown) and _root(function) in self._own
+
+    def _uses_model(self, info: FuncInfo, seen: set[FuncInfo]) -> bool:
+        """Whether a function of the project calls a link, or something that it is given and that nobody knows."""
+        if info in seen:
+            return False
+        seen.add(info)
+        own = _bound_in(info.node)
+        for call in (node for node in ast.walk(info.node) if isinstance(node, ast.Call)):
+            for kind in options(self._analysis.kind(call.func)):
+                if self._analysis.is_link(kind) or isinstance(kind, Unknown) and _root(call.func) in own:
+                    return True
+                if isinstance(kind, Func) and self._uses_model(kind.info, seen):
+                    return True
+        return False
+
+    def _is_step(self, node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _STEPS:
+            return False
+        kinds = options(self._analysis.kind(node.func.value))
+        return any(isinstance(k, Inst) and self._analysis.derives(k.cls, "chainer.Optimizer") for k in kinds)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _bound_in(function: ast.AST) -> frozenset[str]:
+    """The names that a function has itself: its parameters and what it assigns to."""
+    return frozenset(
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.arg) or isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
+
+
+def _oldest(graphs: list[Graph]) -> Graph:
+    """Several graphs as one: of each model the fewest updates."""
+    found: dict[str, int] = {}
+    for graph in graphs:
+        for model, count in graph.items():
+            found[model] = min(count, found.get(model, count))
+    return found
 
 
 def _only_shows(node: ast.AST) -> bool:
@@ -66,22 +205,4 @@ def _bound(statement: ast.Assign | ast.AugAssign) -> list[str]:
     return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
 
 
-def _makes_graph(analysis: Analysis, value: ast.expr, graphs: dict[str, int]) -> bool:
-    """Whether a value comes from what may be a model, from a function, or from another value with a graph."""
-    return any(
-        isinstance(node, ast.Name)
-        and node.id in graphs
-        or isinstance(node, ast.Call)
-        and any(analysis.is_link(k) or isinstance(k, (Func, Unknown)) for k in options(analysis.kind(node.func)))
-        for node in ast.walk(value)
-    )
-
-
-def _is_step(analysis: Analysis, node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _STEPS:
-        return False
-    kinds = options(analysis.kind(node.func.value))
-    return any(isinstance(k, Inst) and analysis.derives(k.cls, "chainer.Optimizer") for k in kinds)
-
-
-__all__ = ["crosses"]
+__all__ = ["crossed"]

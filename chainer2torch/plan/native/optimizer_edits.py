@@ -31,7 +31,6 @@ from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
 _FILL = "native.fill_missing_gradients"
-_UPDATER = "chainer.training.updaters.StandardUpdater"
 _CROSSED = "native.step_keeping_graphs(self)"
 _SUBSTITUTES = {"zero_grads": "self.zero_grad"}
 
@@ -240,13 +239,14 @@ class _Writer:
         """``opt.update()`` and ``opt.update(loss_function, x, t)``, with what hooks do before the step."""
         context, decisions = self.context, self.decisions
         lines = [h for h in self.hooks if h.way is Way.LINE]
-        crosses = self._crosses(use)
+        crossed = self._crossed(use)
+        crosses = ast.unparse(use.node) in crossed
         if not lines and not call.args:
             whole, step = (call, _CROSSED) if crosses else (attribute, "self.step")
             decisions.replace(whole, step, {"self": context.operand(use.node)})
             return
         operands = {"self": context.operand(use.node)}
-        template = self._loss(call, operands, crosses) if call.args else []
+        template = self._loss(call, operands, bool(crossed)) if call.args else []
         for i, hooked in enumerate(lines):
             names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
             operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))
@@ -256,13 +256,11 @@ class _Writer:
         start = context.source.start(statement)
         decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
 
-    def _crosses(self, use: Use) -> bool:
-        """Whether a graph may outlive the steps of an updater's method, as that of a generator does in a GAN."""
+    def _crossed(self, use: Use) -> frozenset[str]:
+        """The optimizers whose steps a graph outlives in the function of a use, as that of a generator in a GAN."""
         analysis, function = self.context.analysis, places.function_of(self.context, use.node)
         info = analysis.functions.get(function) if function is not None else None
-        if info is None or info.cls is None or not analysis.derives(info.cls, _UPDATER):
-            return False
-        return bool(graph_crossings.crosses(analysis, info))
+        return frozenset() if info is None else graph_crossings.crossed(analysis, info)
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
