@@ -159,6 +159,8 @@ def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
         return [line for line in leading if line.comment]
     if isinstance(lines[0], cst.EmptyLine):
         return [*leading, *lines]
+    if isinstance(lines[0], cst.FunctionDef) and all(line.comment for line in leading):
+        leading = [cst.EmptyLine(indent=False), *leading]
     return [lines[0].with_changes(leading_lines=[*leading, *lines[0].leading_lines]), *lines[1:]]
 
 
