@@ -245,12 +245,12 @@ class _Reader:
             use
             for uses in self.objects.uses.values()
             for use in uses
-            if use.context.module in self.modules and self.objects.concern(use.inst) is ITERATORS
+            if use.context.module in self.modules and self.objects.concern(use.inst) is ITERATORS and use.inst.site
         ]
         return bool(found) and all(map(self._is_loader, found))
 
     def _is_loader(self, use: Use) -> bool:
-        bound = bound_of(self.objects, use.inst) if use.inst.site else None
+        bound = bound_of(self.objects, use.inst)
         if bound is not None and not repeats(bound):
             return True
         return bound is not None and (not self.objects.reason_at(use) or light_form(self.objects, use.inst) is not None)
