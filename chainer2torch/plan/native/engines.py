@@ -69,7 +69,7 @@ class Loop:
         never = "None" if made.has_stop else "float('inf')"
         arguments = [never if made.by_trigger else "LENGTH", f"iters_per_epoch={made.epoch}"]
         name = "native.TrainingManager" if made.asks else "pytorch_pfn_extras.training.ExtensionsManager"
-        return _made(made, name, [made.models], [made.optimizers, *arguments])
+        return _made(made, made.long, name, [made.models], [made.optimizers, *arguments])
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """A ``while`` loop, with one over the batches in it unless an updater draws them."""
@@ -100,7 +100,8 @@ class Ignite:
             arguments = ["stop_trigger=(LENGTH, 'epoch')"] * (not made.by_trigger)
         arguments += [f"iters_per_epoch={made.epoch}"] * (made.early or not made.whole)
         engine = f"ignite.engine.Engine({function})"
-        return before + _made(made, name, [engine], [made.models], [made.optimizers, *arguments])
+        long = made.long or iteration.updater
+        return before + _made(made, long, name, [engine], [made.models], [made.optimizers, *arguments])
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """The engine stops by its number of epochs; the manager terminates it where a trigger decides."""
@@ -110,10 +111,10 @@ class Ignite:
         return f"MANAGER.engine.run({data}, max_epochs=MANAGER.max_epochs)\n"
 
 
-def _made(made: Manager, name: str, *rows: list[str]) -> str:
+def _made(made: Manager, long: bool, name: str, *rows: list[str]) -> str:
     more = ["stop_trigger=STOP"] * (made.by_trigger and made.has_stop) + ["out_dir=OUT"] * made.has_out
     lines = [", ".join(row) for row in (*rows, more + [made.more] * bool(made.more)) if row]
-    arguments = (",\n    " if made.long else ", ").join(lines)
+    arguments = (",\n    " if long else ", ").join(lines)
     return f"MANAGER = {name}(\n    {arguments})\n"
 
 

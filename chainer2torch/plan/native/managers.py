@@ -251,7 +251,7 @@ class _Reader:
 
     def _is_loader(self, use: Use) -> bool:
         bound = bound_of(self.objects, use.inst)
-        if bound is not None and not repeats(bound):
+        if bound is not None and repeats(bound) is False:
             return True
         return bound is not None and (not self.objects.reason_at(use) or light_form(self.objects, use.inst) is not None)
 

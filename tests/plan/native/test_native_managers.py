@@ -197,7 +197,8 @@ def test_a_run_goes_on_from_a_snapshot(trainer, tmp_path):
     more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))\n    load(trainer)"
     before = "path = [None]\n\n\ndef load(trainer):\n    if path[0]:\n"
     before += "        chainer.serializers.load_npz(path[0], trainer)\n"
-    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "before": before + "\n\n", "more": more}), head=HEAD, trainer=trainer)
+    source = PROGRAM.format(**{**USUAL, "before": before + "\n\n", "more": more})
+    theirs, ours, code = both(source, HEAD, trainer)
     assert "trainer.load_state_dict(" in code and MANAGERS[trainer] in code, code
     for namespace, side in ((theirs, "theirs"), (ours, "ours")):
         with one_order():
