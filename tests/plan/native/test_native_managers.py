@@ -15,7 +15,7 @@ import torch
 from chainer2torch.engine import Options, migrate_source
 from chainer2torch.native.iterators import SerialIterator
 from chainer2torch.native.training import iterations_per_epoch
-from tests.plan.native.test_native_trainers import HEAD, compare, run, trainer  # noqa: F401 - a fixture
+from tests.plan.native.test_native_trainers import HEAD, compare, run
 from tests.support.native_programs import both, one_order
 
 PROGRAM = """\
@@ -141,6 +141,7 @@ MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.Ig
 STAYS = {"one of two"}
 
 
+@pytest.mark.parametrize("trainer", MANAGERS)
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name not in STAYS])
 def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
     source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
@@ -193,6 +194,7 @@ def test_what_counts_otherwise_keeps_the_trainer(name):
     assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
 
 
+@pytest.mark.parametrize("trainer", MANAGERS)
 def test_a_run_goes_on_from_a_snapshot(trainer, tmp_path):
     more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))\n    load(trainer)"
     before = "path = [None]\n\n\ndef load(trainer):\n    if path[0]:\n"
