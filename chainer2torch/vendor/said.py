@@ -60,7 +60,7 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
         elif isinstance(node, ast.keyword) and node.arg:
             found.update((node.arg, f"{node.arg}="))
         elif isinstance(node, ast.Dict):
-            found.update(f"{key.value}=" for key in node.keys if isinstance(key, ast.Constant))
+            found.update(f"{key.value!s}=" for key in node.keys if isinstance(key, ast.Constant))
         elif isinstance(node, ast.Compare) and _may_compare_modules(node):
             found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
