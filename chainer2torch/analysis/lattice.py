@@ -60,8 +60,6 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
 
 # `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device
 _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
-_CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
-_XP = Inst("xp.Module")
 
 
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
@@ -93,9 +91,7 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         is_layer = isinstance(a.cls, str) and a.cls.startswith(_LAYERS)
         return Inst(a.cls, among=tuple(sorted({*a.sites, *b.sites})) if is_layer else ())
     if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
-        return _XP
-    if _XP in (a, b) and any(isinstance(k, Ref) and k.name in _CUPY for k in (a, b)):
-        return _XP
+        return Inst("xp.Module")
     return None
 
 
