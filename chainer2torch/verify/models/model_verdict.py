@@ -87,6 +87,7 @@ def outcome_of(
             outcome.fail(f"{name}: missing on PyTorch's side")
             continue
         note(outcome, compare_arrays(name, a[name], b[name], any_float=True))
+    outcome.notes += [f"steps were compared until the original stops: {x['no_steps']}"] if x.get("no_steps") else []
     unknown = x.get("no_first_values") or y.get("no_first_values")
     outcome.notes += [f"first values were not compared: {unknown}"] if unknown else []
     drawn = [reason.partition(":")[0] for reason in outcome.reasons if reason.startswith("init/")]

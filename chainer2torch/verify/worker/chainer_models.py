@@ -95,7 +95,17 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
-            arrays.update(_steps(case, inputs, namespace, links["model"]))
+            record["steps"] = 0
+            try:
+                for step, found in _steps(case, inputs, namespace, links["model"]):
+                    arrays.update(found)
+                    record["steps"] = step
+            except Exception as error:  # a state that grows, say: what ran until then is compared
+                record["no_steps"] = "step {}: {}: {}".format(
+                    record["steps"] + 1, type(error).__name__, " ".join(str(error).split())[:200]
+                )
+            else:
+                arrays.update(_end_of_steps(record["steps"], links["model"]))
             try:
                 if any(first_version.FIRST_VALUES in vars(link) for link in links["model"].links()):
                     raise ValueError("Chainer 7 has no wscale and no bias= of version 1")
@@ -128,7 +138,7 @@ def _without_graph(value):
 
 
 def _steps(case, inputs, namespace, model):
-    """Plain gradient descent: the outputs after each step, and the parameters at the end.
+    """Plain gradient descent: each step with the outputs after it.
 
     No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
     would show nothing but rounding.
@@ -141,10 +151,11 @@ def _steps(case, inputs, namespace, model):
             param.data -= case["rate"] / largest * param.grad
         kept_state.cut(model.links(), _has_graph, _without_graph)
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
-        for key, value in arrays.items():
-            if key.startswith("out"):
-                yield "step/{}/{}".format(step, key), value
-    if case["steps"]:
+        yield step, [("step/{}/{}".format(step, key), value) for key, value in arrays.items() if key.startswith("out")]
+
+
+def _end_of_steps(steps, model):
+    if steps:
         for key, value in chainer_snippets.state({"model": model}):
             yield "step/end/" + key, value
 

@@ -145,6 +145,8 @@ def repairs(inputs, arguments, error, options=None):
     """
     text = " ".join(str(error).split())
     options = options or {}
+    if "should be positive" in text:
+        yield from (found for found in other_sides(inputs, arguments, larger=True))
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
@@ -269,10 +271,11 @@ def _plain(spec):
     return dict(spec, plain=True) if is_array(spec) else spec
 
 
-def other_sides(inputs, arguments):
-    """The same with images of other sizes."""
-    if any(_is_image(spec) for spec in inputs.values()):
-        for side in SIDES:
+def other_sides(inputs, arguments, larger=False):
+    """The same with images of other sizes, or of larger ones alone."""
+    images = [spec["shape"][-1] for spec in inputs.values() if _is_image(spec)]
+    if images:
+        for side in sorted(n for n in SIDES if n > min(images)) if larger else SIDES:
             yield (
                 {
                     name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if _is_image(spec) else spec

@@ -58,6 +58,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
     """The record of one model in one dtype and mode; its arrays are written to ``arrays`` as they come."""
     phase = "build"
     try:
+        if case["dtype"] == "float64":
+            _initializers_take_any_dtype()
         with torch_snippets.config(case):
             namespace = torch_snippets.execute(case)
             model = namespace["model"]
@@ -111,6 +113,14 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
     except Exception as error:
         failed: dict[str, Any] = wire.failure(phase, error)
         return failed
+
+
+def _initializers_take_any_dtype() -> None:
+    """One that the program makes for float32 refuses the float64 of this pass, which is the comparison's own."""
+    for name, module in list(sys.modules.items()):
+        base = getattr(module, "Initializer", None) if name.rpartition(".")[2] == "chainer_compat" else None
+        if isinstance(base, type) and not isinstance(vars(base).get("dtype"), property):
+            base.dtype = property(lambda self: None, lambda self, dtype: None)  # type: ignore[attr-defined]
 
 
 def _returns(model: torch.nn.Module, tree: str) -> str:
