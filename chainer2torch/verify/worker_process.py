@@ -85,7 +85,8 @@ def run_worker(
         WorkerError: The interpreter cannot be started.
     """
     wire.write_json(str(folder / "job.json"), job)
-    (folder / "results.jsonl").touch()
+    for name in ("results.jsonl", serving.STDOUT, serving.STDERR):  # one that is ended at once leaves none
+        (folder / name).touch()
     command = [python or sys.executable, "-u", str(worker), str(folder)]
     name = "Chainer" if worker == CHAINER_WORKER else "PyTorch"
     started = time.monotonic()
