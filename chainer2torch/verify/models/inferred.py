@@ -51,7 +51,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         except Unclear as why:
             left.append(Left(target, str(why)))
             continue
-        searched = hints.of(cls)
+        searched = {**hints.of(cls), "side": _side(cls)}
         try:
             arguments = _as_always_made(reader, cls, reader.arguments(cls), searched["recipes"])
             inputs = reader.inputs(cls, {name: n for name, n in arguments.items() if type(n) is int})

@@ -23,7 +23,7 @@ from chainer2torch.verify.judge.pairs import case_of
 from chainer2torch.verify.kept import Kept
 from chainer2torch.verify.models import kept_cases
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
-from chainer2torch.verify.models.aligned_layers import by_themselves
+from chainer2torch.verify.models.aligned_layers import DIFFER, back_by_themselves, by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import place_of
@@ -215,7 +215,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
-    _align(outcomes, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
+    _align(outcomes, cases, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -244,6 +244,7 @@ def _keys(entries: Sequence[ModelEntry]) -> list[str]:
 
 def _align(
     outcomes: Sequence[Outcome],
+    cases: Sequence[dict[str, Any]],
     ready: Sequence[dict[str, Any]],
     left: worker_process.WorkerResult,
     job: dict[str, Any],
@@ -257,13 +258,27 @@ def _align(
     ]
     if not again or setting.is_over():
         return
-    folder = root / "aligned"
-    folder.mkdir()
-    shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
+    folder, held = root / "aligned", root / "held"
+    for place in (folder, held):
+        place.mkdir()
+        shutil.copy(root / "torch" / "inputs.npz", place / "inputs.npz")
+    # Chainer's gradients at the outputs of the links are held for this alone.
+    originals = [dict(case, retain_grad=True, steps=0, initial=0) for case in cases if case["id"] in different]
+    with_gradients = worker_process.run_cases(
+        worker_process.CHAINER_WORKER,
+        held,
+        {**job, "tree": str(setting.src), "cases": originals},
+        python=setting.chainer_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+        warm=setting.warm,
+    )
+    if any(with_gradients.records.get(case["id"], {}).get("status") != "ok" for case in again):
+        with_gradients = left
     result = worker_process.run_cases(
         worker_process.TORCH_WORKER,
         folder,
-        {**job, "cases": again},
+        {**job, "reference": str(with_gradients.folder), "cases": again},
         python=setting.torch_python,
         timeout=setting.left(),
         stop=setting.stop,
@@ -271,5 +286,8 @@ def _align(
     )
     for case in again:
         if result.records.get(case["id"], {}).get("status") == "ok":
-            said = by_themselves(case["aligned"], left.arrays(case["id"]), result.arrays(case["id"]))
+            expected, actual = with_gradients.arrays(case["id"]), result.arrays(case["id"])
+            said = by_themselves(case["aligned"], expected, actual)
+            if not any(DIFFER in line for line in said):
+                said += back_by_themselves(case["aligned"], expected, actual)
             different[case["id"]].reasons[1:1] = said

@@ -15,6 +15,7 @@ from chainer2torch.verify.judge.compare import Difference, compare_arrays, compa
 from chainer2torch.verify.judge.layouts import compare_in_any_layout
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import judge, note
+from chainer2torch.verify.models.quiet_places import quiet_places
 
 _MOST_NAMES = 8
 _Compare = Callable[[str, np.ndarray, np.ndarray], Difference]
@@ -177,7 +178,7 @@ def _first_divergence(
                     f"largest error {difference.max_abs:.3g}; equal up to {before}"
                 )
         before = _call(x)
-    backward = _backward_place(xs, a, b)
+    backward = _backward_place(xs, a, b) + quiet_places(xs, a, b)
     return (
         f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}{backward}"
     )

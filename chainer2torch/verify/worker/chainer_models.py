@@ -82,9 +82,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            with calls.of(links["model"]):
+            with calls.of(links["model"], case.get("retain_grad", False)):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
+            arrays.update(calls.gradients())
             record["weights"] = weights
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
@@ -168,12 +169,14 @@ class _Calls(object):
         self._tree = tree
         self._paths = {}
         self._running = []
+        self._variables = None
         chainer_legacy.around_calls(self._wrap)
 
     @contextlib.contextmanager
-    def of(self, model):
-        """Collects the calls of a block, anew."""
+    def of(self, model, with_gradients=False):
+        """Collects the calls of a block, anew; their outputs are held where the gradients at them are asked for."""
         self.seen = []
+        self._variables = {} if with_gradients else None
         self._paths = {id(link): path for path, link in model.namedlinks()}
         try:
             yield
@@ -194,8 +197,19 @@ class _Calls(object):
 
         return traced
 
+    def gradients(self):
+        """What comes back to the outputs of the calls, under ``back/``; they are let go."""
+        held, self._variables = self._variables or {}, None
+        for key, value in sorted(held.items()):
+            if isinstance(value, chainer.Variable) and value.grad is not None:
+                yield "back/" + key, chainer_gpu.fetch(value.grad)
+
     def _add(self, link, out, line):
         key = "call/{}".format(len(self.seen))
-        arrays = wire.flat_arrays(key, out, chainer_snippets.array_of)
+        tree = wire.Tree(key, chainer_snippets.array_of)
+        tree.encode(out)
+        arrays = tree.arrays
+        if self._variables is not None:
+            self._variables.update(tree.leaves)
         call = {"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}
         self.seen.append((call, arrays))

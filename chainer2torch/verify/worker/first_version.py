@@ -24,6 +24,11 @@ _FUNCTIONS = (
     "relu clipped_relu sigmoid tanh softmax log_softmax softmax_cross_entropy max_pooling_2d average_pooling_2d "
     "convolution_2d deconvolution_2d spatial_pyramid_pooling_2d leaky_relu elu gaussian"
 ).split()
+# Links that could be had as functions until version 1.5.
+_LINKS_AMONG_FUNCTIONS = (
+    "BatchNormalization Bilinear BinaryHierarchicalSoftmax Convolution2D Deconvolution2D EmbedID Inception InceptionBN "
+    "Linear MLPConvolution2D NegativeSampling Parameter PReLU"
+).split()
 # By link: where ``wscale`` stood, and the names from there on, then and now.
 _THEN = ("wscale", "bias", "nobias", "use_cudnn", "initialW", "initial_bias", "deterministic")
 _PLACES = {
@@ -67,6 +72,9 @@ class FirstVersion(object):
                 getattr(L, name).__init__ = _without(getattr(L, name).__init__)
         for name, (start, names) in _PLACES.items():
             getattr(L, name).__init__ = _at_old_places(getattr(L, name).__init__, start, names)
+        for name in _LINKS_AMONG_FUNCTIONS:
+            if not hasattr(F, name):
+                setattr(F, name, getattr(L, name))
         argument.check_unexpected_kwargs = _without_words(argument.check_unexpected_kwargs)
         F.dropout = self._dropout(F.dropout)
         for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):

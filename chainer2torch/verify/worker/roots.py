@@ -62,8 +62,9 @@ class Roots:
         spec = importlib.machinery.PathFinder.find_spec(parts[0])
         # A file or package of that name goes before a folder without __init__.py, wherever it is.
         is_other = getattr(spec, "origin", None) not in (None, "namespace") or parts[0] in sys.builtin_module_names
+        base = start if os.path.isdir(os.path.join(start, *parts[:-1])) else self.tree
         for number in range(1, len(parts)) if is_other else ():
-            folder = os.path.join(start, *parts[:number])
+            folder = os.path.join(base, *parts[:number])
             if not os.path.isdir(folder) or os.path.isfile(os.path.join(folder, "__init__.py")):
                 break
             name = ".".join(parts[:number])

@@ -77,7 +77,10 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
                 reference = wire.Arrays(os.path.join(job["reference"], case["id"] + ".npz"))
                 paths = named.paths if named else {}
                 with aligned.aligned(model, case["aligned"], reference, paths) as found, contextlib.suppress(Exception):
-                    torch_snippets.run(dict(case, differentiated=[]), inputs, job, namespace)
+                    torch_snippets.run(case, inputs, job, namespace)
+                    arrays.update(
+                        torch_snippets.prefixed("sync/pgrad/model", compat_module.gradients(model, arrays_of))
+                    )
                 arrays.update(found)
                 return {"status": "ok"}
             with _trace(model, job["tree"], named.paths if named else {}) as calls:
