@@ -19,6 +19,8 @@ from chainer2torch.verify.models.quiet_places import quiet_places
 
 _MOST_NAMES = 8
 _Compare = Callable[[str, np.ndarray, np.ndarray], Difference]
+# What ended a case that is no answer of the migrated code: too little memory, a worker that was killed.
+_OF_THE_MACHINE = frozenset({"WorkerDied", "MemoryError"})
 _MARKER = re.compile(r"\s*# TODO\(chainer2torch ")
 
 
@@ -50,6 +52,9 @@ def outcome_of(
         outcome.float32_only = pair.dtype == "float64"
         outcome.original_raises = x["type"] not in ("ImportError", "ModuleNotFoundError", "NotRun", "MemoryError")
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
+        return outcome
+    if y.get("type") in _OF_THE_MACHINE:  # it says nothing of the model
+        outcome.leave(f"PyTorch: {y['type']}: {' '.join(y['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
     if waiting := frozenset(y.get("waiting", ())):
