@@ -215,7 +215,16 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
-    _align(outcomes, cases, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
+    _align(
+        outcomes,
+        cases,
+        inputs,
+        ready,
+        left,
+        {**job, "tree": str(out), "reference": str(folders["chainer"])},
+        root,
+        setting,
+    )
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -245,6 +254,7 @@ def _keys(entries: Sequence[ModelEntry]) -> list[str]:
 def _align(
     outcomes: Sequence[Outcome],
     cases: Sequence[dict[str, Any]],
+    inputs: dict[str, np.ndarray],
     ready: Sequence[dict[str, Any]],
     left: worker_process.WorkerResult,
     job: dict[str, Any],
@@ -264,10 +274,12 @@ def _align(
         shutil.copy(root / "torch" / "inputs.npz", place / "inputs.npz")
     # Chainer's gradients at the outputs of the links are held for this alone.
     originals = [dict(case, retain_grad=True, steps=0, initial=0) for case in cases if case["id"] in different]
-    with_gradients = worker_process.run_cases(
-        worker_process.CHAINER_WORKER,
+    about = {name: job[name] for name in ("kind", "device", "seed")}
+    with_gradients = kept_cases.run(
+        setting.kept,
         held,
-        {**job, "tree": str(setting.src), "cases": originals},
+        {**about, "tree": str(setting.src), "cases": originals},
+        inputs,
         python=setting.chainer_python,
         timeout=setting.left(),
         stop=setting.stop,
