@@ -37,7 +37,7 @@ class Batches:
         self.epoch, self.current_position, self.is_new_epoch, self._batches = 0, 0, False, None
         self.previous_epoch_detail = None  # where: previous_epoch_detail
 
-    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch
+    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch, max_epochs
         return len(self.loader)
 
     def __iter__(self) -> Batches:
