@@ -65,7 +65,11 @@ class Batches:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        state: Any = {"epoch": self.epoch, "current_position": self.current_position, "is_new_epoch": self.is_new_epoch}
+        state: dict[str, Any] = {
+            "epoch": self.epoch,
+            "current_position": self.current_position,
+            "is_new_epoch": self.is_new_epoch,
+        }
         state["previous_epoch_detail"] = self.previous_epoch_detail  # where: previous_epoch_detail
         return state
 

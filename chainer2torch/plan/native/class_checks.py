@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
@@ -30,10 +31,10 @@ def asked_classes(objects: Objects, use: Use) -> dict[ast.expr, str]:
     return {node: FORMS[name].torch for node, name in names.items()}
 
 
-def possible_classes(objects: Objects, use: Use) -> set[object]:
+def possible_classes(objects: Objects, use: Use) -> set[str | ClassInfo]:
     """The classes that an optimizer may have at a place, with what ``if isinstance(...)`` around it says."""
     context = use.context
-    found: set[object] = {inst.cls for inst in objects.of(context.kind(use.node))}
+    found = {inst.cls for inst in objects.of(context.kind(use.node))}
     inner: ast.AST = use.node
     for outer in context.source.ancestors(use.node):
         if isinstance(outer, ast.If) and inner is not outer.test and isinstance(use.node, ast.Name):
@@ -66,7 +67,7 @@ def _class(context: Context, node: ast.expr) -> str:
     return row.name if row is not None else ""
 
 
-def _answers_alike(objects: Objects, cls: object, name: str) -> bool:
+def _answers_alike(objects: Objects, cls: str | ClassInfo, name: str) -> bool:
     if not isinstance(cls, str) or cls not in FORMS or name not in FORMS:
         return False
     return objects.analysis.derives(cls, name) == (FORMS[cls].torch == FORMS[name].torch)

@@ -190,7 +190,8 @@ class _Writer:
 
     def _behind(self, optimizer: str, model: str) -> list[str]:
         """What is said behind the statement that makes an optimizer, as lines of a template."""
-        lines = [f"{optimizer}.target = {model}"] if needs_target(self.objects, self.family) else []
+        asks = needs_target(self.objects, self.family) or any(h.way is Way.OBJECT for h in self.hooks)
+        lines = [f"{optimizer}.target = {model}"] if asks else []
         return [*lines, *([f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else [])]
 
     def _fills(self) -> bool:
@@ -237,6 +238,10 @@ class _Writer:
     def _hook(self, use: Use, call: ast.Call, statement: ast.stmt) -> None:
         context, decisions = self.context, self.decisions
         hooked = next(h for h in self.hooks if h.call is call)
+        if hooked.way is Way.OBJECT:
+            operands = {"self": context.operand(use.node), "hook": context.operand(call.args[0])}
+            decisions.replace(call, f"{hooked.hook.function}(self, hook)", operands)
+            return
         row = context.rules.rows[hooked.name]
         decisions.use(hooked.made.func)
         decisions.mark(hooked.made.func, row, row.name, row.state)

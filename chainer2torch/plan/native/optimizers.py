@@ -20,6 +20,7 @@ from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
 from chainer2torch.plan.native.late_setups import is_late
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
+from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.plan.questions.cut_graphs import CUTS
@@ -212,8 +213,7 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
         understood = saved_by(use) is not None or shifts(use) or by_name(use) or steps_together(use)
-        understood = understood or asked_classes(objects, use)
-        return "" if understood else None
+        return "" if understood or asked_classes(objects, use) else None
     if use.inst.site and use.inst.cls not in possible_classes(objects, use):
         return ""  # the program asks for another class in front of it
     if use.member == "target":
@@ -273,7 +273,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
         return "" if not call.args or alone and not starred else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
-        return "" if hook_of(context, call) is not None else "a hook that is not understood"
+        known = hook_of(context, call) is not None or is_own_hook(context, call)
+        return "" if known else "a hook that is not understood"
     if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
         return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:
