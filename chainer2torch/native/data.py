@@ -35,7 +35,7 @@ class Batches:
         self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
         self._batches: Any = None
 
-    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch
+    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch, max_epochs
         return len(self.loader)
 
     def __iter__(self) -> Batches:
