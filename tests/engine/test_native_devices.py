@@ -532,3 +532,22 @@ def test_what_may_fail_for_another_reason_stays_a_try(guard: str) -> None:
     use = "def f(x):\n    return xp.arange(3) + F.relu(x).array\n"
     result = migrate_source("import chainer.functions as F\n" + guard + use, options=Options(style="native"))
     assert "try:" in result.code and "is_available" not in result.code
+
+
+def test_an_array_module_that_two_classes_choose_alike_is_decided_once():
+    """Each choice of one class is seen from each of the other: the same edit, found twice."""
+    chosen = """
+class {}:
+    def __init__(self, device):
+        if device >= 0:
+            self.xp = chainer.cuda.cupy
+        else:
+            self.xp = np
+
+    def zeros(self):
+        return self.xp.zeros(2)
+
+"""
+    result = migrate_source(HEAD + chosen.format("A") + chosen.format("B"), options=Options(style="native"))
+    assert result.error is None, result.error
+    assert "two rules" not in result.code and result.code.count("compat.array_module(") == 4, result.code

@@ -373,6 +373,18 @@ UPDATERS = {
         "reported": "first",
         "step": TWO,
     },
+    "two optimizers by keyword": {
+        "name": "'first'",
+        "model": "net.l1",
+        "other": "other = chainer.optimizers.MomentumSGD(0.2)\n    other.setup(net.l2)",
+        "optimizers": "dict(first=optimizer, second=other)",
+        "reported": "first",
+        "step": TWO,
+    },
+    "what the base keeps": {
+        "step": "optimizer = self._optimizers['main']\n        "
+        "assert self._iterators['main'] is self.get_iterator('main')\n        " + ONE,
+    },
 }
 
 
