@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from chainer2torch.version import __version__
 
+TYPE_CHECKING = False  # for mypy it is true; importing typing takes as long as half of Python's own start
 if TYPE_CHECKING:
+    from typing import Any
+
     from chainer2torch.engine import migrate_source as migrate_source
 
 __all__ = ["__version__", "migrate_source"]

@@ -13,6 +13,11 @@ def main() -> None:
     here = os.getcwd() if os.path.isdir(os.curdir) else ""
     if sys.path and sys.path[0] in ("", here):
         del sys.path[0]
+    from chainer2torch import startup
+
+    status = startup.answered(sys.argv[1:])
+    if status is not None:
+        sys.exit(status)
     from chainer2torch.cli.app import cli
     from chainer2torch.cli.errors import guarded
 

@@ -105,6 +105,7 @@ def _join_union(a: Kind, b: Kind) -> Kind:
                 break
         else:
             parts.append(kind)
+    parts = list(dict.fromkeys(parts))  # two may have become the same: CuPy beside an array module, and then NumPy
     return parts[0] if len(parts) == 1 else _union(parts)
 
 

@@ -14,6 +14,7 @@ B = TypeVar("B", bound=ast.AST)
 C = TypeVar("C", bound=ast.AST)
 Span = tuple[int, int]
 _NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment"})
+_NOT_ALL_NODES = frozenset({"names", "keys", "kw_defaults", "kwd_attrs"})  # lists that also hold texts, or None
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -44,12 +45,12 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
     for node in nodes:
         for name in _children(type(node)):
             value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
+            if value.__class__ is list:
+                if name in _NOT_ALL_NODES:
+                    value = [child for child in value if isinstance(child, ast.AST)]
+                nodes += value
+            elif isinstance(value, ast.AST):
                 append(value)
-            elif isinstance(value, list):
-                for child in value:
-                    if isinstance(child, ast.AST):
-                        append(child)
     return nodes
 
 
@@ -65,18 +66,19 @@ class Source:
         # all nodes that have a place, outer ones before inner ones
         self.nodes: list[ast.AST] = [tree]
         self.generators: set[ast.AST] = set()
+        self._of: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
         parents, append = self.parents, self.nodes.append
         for node in self.nodes:
             for name in _children(type(node)):
                 value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    parents[value] = node
-                    append(value)
-                elif isinstance(value, list):
+                if value.__class__ is list:
                     for child in value:
                         if isinstance(child, ast.AST):
                             parents[child] = node
                             append(child)
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    append(value)
         for found in self.of(ast.Yield, ast.YieldFrom):
             function = self.enclosing(found, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
             if function is not None:
@@ -104,8 +106,11 @@ class Source:
 
     def of(self, *types: type[ast.AST]) -> list[Any]:
         """The nodes of these types (no abstract ones), in the order of ``nodes``, without a walk over all of them."""
-        places = [place for node_type in types for place in self._places.get(node_type, ())]
-        return [self.nodes[i] for i in (sorted(places) if len(types) > 1 else places)]
+        found = self._of.get(types)
+        if found is None:
+            places = [place for node_type in types for place in self._places.get(node_type, ())]
+            self._of[types] = found = [self.nodes[i] for i in (sorted(places) if len(types) > 1 else places)]
+        return found[:]
 
     @functools.cached_property
     def assigned(self) -> frozenset[str]:

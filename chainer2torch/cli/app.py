@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from chainer2torch import startup
 from chainer2torch.cli import lookup, migrating, porting, programs, reporting
 from chainer2torch.cli.command import Group
 
@@ -20,7 +21,7 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
     from chainer2torch import __version__
 
     click.echo(f"chainer2torch {__version__}")
-    for package in ("libcst", "torch", "chainer", "pytorch-ignite", "pytorch-pfn-extras", "numpy"):
+    for package in startup.PACKAGES:
         try:
             click.echo(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:

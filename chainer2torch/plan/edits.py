@@ -111,6 +111,13 @@ class RemoveBase(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class BaseLast(StatementEdit):
+    """Moves a base (by its index) behind the other bases of a class definition."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
 class IntoFor(StatementEdit):
     """Replaces a ``while`` loop by a ``for`` loop over ``inner``, in another one over ``outer`` if that is given.
 
@@ -122,6 +129,13 @@ class IntoFor(StatementEdit):
     outer: str
     last_behind: bool
     operands: Mapping[str, Operand]
+
+
+@dataclasses.dataclass(frozen=True)
+class IntoIf(StatementEdit):
+    """Replaces ``try: A except ImportError: B`` by ``if test: A else: B``."""
+
+    test: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,9 +12,11 @@ from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
     AddKeyword,
     AddParameter,
+    BaseLast,
     Comment,
     GuardImport,
     IntoFor,
+    IntoIf,
     Operand,
     Remove,
     RemoveBase,
@@ -34,7 +36,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
-from chainer2torch.rewrite.signature_edits import with_keyword, with_parameter
+from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     apart,
     comments_above,
@@ -50,7 +52,7 @@ from chainer2torch.rewrite.suite_lines import (
 )
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
-from chainer2torch.rewrite.unwrapping import unwrapped
+from chainer2torch.rewrite.unwrapping import into_if, unwrapped
 from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
 
 Edit = Replace | Wrap | AddKeyword | StatementEdit
@@ -292,7 +294,7 @@ class _Rewriter:
 
     def _removes_import(self, original: Any, edits: list[StatementEdit]) -> bool:
         if isinstance(original, cst.Try):
-            return any(isinstance(e, Remove) for e in edits)
+            return any(isinstance(e, (IntoIf, Remove)) for e in edits)
         small = (
             [self.located.small[s] for s in getattr(original, "body", ()) if s in self.located.small]
             if isinstance(original, cst.SimpleStatementLine)
@@ -316,8 +318,12 @@ class _Rewriter:
         if isinstance(edit, RemoveBase):
             bases = [base for i, base in enumerate(node.bases) if i != edit.index]
             return [node.with_changes(bases=bases), *lines[1:]]
+        if isinstance(edit, BaseLast):
+            return [node.with_changes(bases=with_last(node.bases, edit.index)), *lines[1:]]
         if isinstance(edit, IntoFor):
             return self._into_for(node, edit)
+        if isinstance(edit, IntoIf):
+            return [into_if(node, statements(f"if {edit.test}:\n    pass\n", None, self.names))]
         if isinstance(edit, Unwrap):
             return self._unwrap(node, edit, original in self.located.elifs)
         alone = isinstance(node, cst.SimpleStatementLine) and len(original.body) == 1

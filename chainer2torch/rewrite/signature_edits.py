@@ -1,4 +1,4 @@
-"""One more parameter of a function, one more argument of a call: in the layout of those that stand there."""
+"""Another parameter of a function, another argument of a call, another order of bases: in the layout that is there."""
 
 from __future__ import annotations
 
@@ -34,3 +34,9 @@ def with_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
         new = new.with_changes(comma=last)
     items = [*before[:-1], *(a.with_changes(comma=between) for a in before[-1:]), new]
     return call.with_changes(args=items)
+
+
+def with_last(bases: Sequence[cst.Arg], index: int) -> list[cst.Arg]:
+    """The bases of a class with one of them behind the others, and the commas where they were."""
+    order = [base for i, base in enumerate(bases) if i != index] + [bases[index]]
+    return [base.with_changes(comma=old.comma) for base, old in zip(order, bases)]

@@ -1,4 +1,4 @@
-"""A block whose condition is decided: its statements without the ``if``, ``with`` or ``elif`` around them."""
+"""Compound statements that become others: a block whose condition is decided, an import that asks for a device."""
 
 from __future__ import annotations
 
@@ -41,3 +41,11 @@ def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[A
         body = comments_above(body[0])
     behind = code(edit.append) if edit.append else []
     return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
+
+
+def into_if(node: cst.Try, new: list[Any]) -> cst.If:
+    """``if`` with the body of a ``try``, and its only handler as ``else``; ``new`` is the ``if`` without a body."""
+    handler = node.handlers[0]
+    orelse = cst.Else(handler.body, leading_lines=handler.leading_lines)
+    made: cst.If = new[0].with_changes(body=node.body, orelse=orelse, leading_lines=node.leading_lines)
+    return made

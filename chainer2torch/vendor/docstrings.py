@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 _WIDTH = 120
 
 
-def docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
-    """The docstrings of a function or class and of those in it."""
-    for owner in ast.walk(tree):
+def docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
+    """The docstrings of the functions and classes among these nodes."""
+    for owner in nodes:
         if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = owner.body[0] if owner.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

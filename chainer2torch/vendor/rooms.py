@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings, shorten
 from chainer2torch.vendor.optional_parts import MARK, shorter_headers
 from chainer2torch.vendor.said import said_in
@@ -142,7 +143,7 @@ class Definition:
             row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)
         }
         written = dict(enumerate(self.lines[: self.node.end_lineno or 0]))
-        for docstring in docstrings(self.node) if self.brief else ():
+        for docstring in docstrings(nodes_of(self.node)) if self.brief else ():
             dropped |= shorten(docstring, written)
         dropped |= shorter_headers(self.node, written, self.left_out)
         kept = [_MARK.sub("", written[row]) for row in range(first, self.node.end_lineno or 0) if row not in dropped]

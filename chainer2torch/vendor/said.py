@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -47,9 +48,10 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
     """
-    documented = {id(docstring) for docstring in docstrings(tree)}
+    nodes = nodes_of(tree)
+    documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
@@ -64,14 +66,13 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
             found.add(node.name)
-    if own and _gives_options(tree):
+    if own and _gives_options(nodes):
         found.add(OPTIONS_GIVEN)
-    return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(tree, own) else set())
+    return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
-def _gives_options(tree: ast.AST) -> bool:
+def _gives_options(nodes: list[ast.AST]) -> bool:
     """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
-    nodes = list(ast.walk(tree))
     derived = {n.name for n in nodes if isinstance(n, ast.ClassDef) if any(map(_is_of_training, map(_last, n.bases)))}
     for node in nodes:
         if isinstance(node, ast.Call) and node.args:
@@ -100,14 +101,14 @@ def _by_name(call: ast.Call, function: str, own: bool) -> set[str]:
     return {function, "getattr"} if own or "optimizer" in ast.unparse(call) else {function} - {"getattr"}
 
 
-def _gives_loss(tree: ast.AST, own: bool) -> bool:
+def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
     """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
 
     Helpers call the ``update`` of an optimizer by that name only; other code may have any.
     """
     plain = {
         id(call.func)
-        for call in ast.walk(tree)
+        for call in nodes
         if isinstance(call, ast.Call) and (not call.args or isinstance(call.args[0], _LITERALS))
     }
     return any(
@@ -117,7 +118,7 @@ def _gives_loss(tree: ast.AST, own: bool) -> bool:
         and (own or "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
-        for node in ast.walk(tree)
+        for node in nodes
     )
 
 

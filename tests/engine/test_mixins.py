@@ -118,3 +118,49 @@ def test_a_class_that_is_also_used_without_a_link_is_none(other: str) -> None:
         + other
     ).code
     assert "def __call__(self, x):" in code
+
+
+CODER = """
+class Coder(object):
+    def {call}(self, x):
+        return self.decode(self.encode(x))
+    def encode(self, x):
+        return F.relu(self["encoder"](x))
+    def decode(self, x):
+        return F.sigmoid(self["decoder"](x))
+"""
+
+
+@pytest.mark.parametrize("call", ["__call__", "forward"])
+@pytest.mark.parametrize(
+    "bases", ["chainer.Chain, Coder", "chainer.Chain,\n          Coder", "chainer.Chain, Other, Coder"]
+)
+def test_a_mixin_behind_the_chain_says_what_a_call_computes(call: str, bases: str) -> None:
+    """Chainer looks for the `__call__` of the other bases; `forward` of nn.Module must not hide it."""
+    net = f"""
+class Other(object):
+    def more(self):
+        return 1
+{CODER.format(call=call)}
+class Net({bases}):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.add_link("encoder", L.Linear(3, 2))
+        self.add_link("decoder", L.Linear(2, 3))
+"""
+    check_class(net, [np.random.RandomState(0).randn(4, 3).astype("f")])
+
+
+@pytest.mark.parametrize(
+    ("mixin", "own"),
+    [
+        ("__call__", "    def forward(self, x):\n        return self.l(x)\n"),  # Chainer calls that of the mixin
+        ("__init__", ""),  # Chain's constructor came first
+    ],
+)
+def test_which_base_is_meant_is_asked_where_the_frameworks_differ(mixin: str, own: str) -> None:
+    text = CODER.format(call="__call__") + ("    def __init__(self):\n        pass\n" if mixin == "__init__" else "")
+    text += f"class Net(chainer.Chain, Coder):\n    def other(self):\n        pass\n{own}"
+    result = migrate_source(HEAD + text)
+    assert [site.state for site in result.sites if site.symbol == "chainer.Chain"] == ["review"]
+    assert f"`{'forward' if own else '__init__'}` of another base" in result.code

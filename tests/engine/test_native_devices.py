@@ -395,3 +395,81 @@ def test_the_faithful_style_is_as_it_was() -> None:
     body = "def f(x, gpu):\n    xp = cuda.get_array_module(x)\n    cuda.get_device(gpu).use()\n    return xp.zeros(3)\n"
     text = migrate_source(HEAD + body, hints={"f.x": "tensor"}).code
     assert "xp = compat.array_module(x)" in text and "compat.use_device(compat.find_device(gpu))" in text
+
+
+IMPORTED = """\
+try:
+    import cupy as xp
+except ImportError:
+    import numpy as xp
+"""
+ASSIGNED = """\
+import numpy as np
+try:
+    import cupy as cp
+    xp = cp  # a GPU
+except (ImportError, ModuleNotFoundError):
+    # none
+    xp = np
+"""
+BY_IMPORT = [
+    (
+        IMPORTED,
+        """\
+if torch.cuda.is_available():
+    xp = compat.array_module('cuda')
+else:
+    xp = compat.array_module('cpu')
+""",
+    ),
+    (
+        ASSIGNED,
+        """\
+if torch.cuda.is_available():
+    device = torch.device('cuda')  # a GPU
+else:
+    # none
+    device = torch.device('cpu')
+""",
+    ),
+]
+FOUND_OUT = """\
+import chainer.functions as F
+def f(x):
+    try:
+        import cupy
+        gpu = True
+    except ImportError:
+        gpu = False
+    return F.relu(x) if gpu else x
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), BY_IMPORT)
+def test_an_array_module_that_an_import_chooses_asks_for_a_gpu(before: str, after: str) -> None:
+    """Nothing fails in the output where there is no GPU, so a `try` would always take its first way."""
+    use = "def f(x):\n    return chainer.Variable(xp.arange(3).astype(xp.float32)) + F.relu(x)\n"
+    text = "import chainer\nimport chainer.functions as F\n" + before + use
+    result = migrate_source(text, options=Options(style="native"))
+    assert after in result.code and "import cupy" not in result.code
+    assert {site.state for site in result.sites} <= {"exact", "review"}  # review: a GPU is needed to run it
+    assert migrate_source(result.code).code == result.code
+
+
+def test_what_a_failed_import_of_cupy_finds_out_is_asked_of_torch() -> None:
+    result = migrate_source(FOUND_OUT, options=Options(style="native"))
+    assert "    if torch.cuda.is_available():\n        gpu = True\n    else:\n        gpu = False\n" in result.code
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "try:\n    import cupy as xp\n    import scipy\nexcept ImportError:\n    import numpy as xp\n",
+        "try:\n    import cupy as xp\nexcept ImportError:\n    import numpy as xp\nfinally:\n    print(1)\n",
+        "try:\n    import cupy as xp\nexcept OSError:\n    import numpy as xp\n",
+    ],
+)
+def test_what_may_fail_for_another_reason_stays_a_try(guard: str) -> None:
+    use = "def f(x):\n    return xp.arange(3) + F.relu(x).array\n"
+    result = migrate_source("import chainer.functions as F\n" + guard + use, options=Options(style="native"))
+    assert "try:" in result.code and "is_available" not in result.code

@@ -10,10 +10,10 @@ import pytest
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
-from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.collector import NO_RULE, Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Decision, Group, Item, Part
-from chainer2torch.plan.edits import Replace
+from chainer2torch.plan.edits import Comment, Replace
 from chainer2torch.plan.ledger import Conflict, Ledger, Policy
 from chainer2torch.plan.options import Options
 from chainer2torch.rules.table import Row, load_rules
@@ -257,6 +257,34 @@ def test_an_edit_that_cannot_be_placed_leaves_its_reference_to_a_person(ledger: 
     ledger.fail(list(ledger.edits.values()))
     assert not ledger.edits and not ledger.consumed
     assert (ledger.sites[node].symbol, ledger.sites[node].state) == ("numpy.exp", "manual")
+
+
+def marked_lines(ledger: Ledger) -> list[int]:
+    starts = [edit.start for edit in ledger.live() if isinstance(edit, Comment)]
+    return [TEXT.count("\n", 0, start) + 1 for start in starts]
+
+
+def asks(ledger: Ledger, context: Context, policy: Policy, line: int, message: str) -> None:
+    decisions = Decisions(context)
+    decisions.mark(value(context, line), None, "numpy.exp", "manual", message)
+    ledger.take(policy, decisions)
+
+
+def test_one_question_has_one_marker_at_the_first_place_that_the_file_keeps(ledger: Ledger, context: Context) -> None:
+    for line in (2, 3, 4):
+        asks(ledger, context, FIRST, line, NO_RULE)
+    assert marked_lines(ledger) == [2]
+    ledger.removed.add(context.source.tree.body[1])
+    assert marked_lines(ledger) == [3]
+    ledger.removed.add(context.source.tree.body[2])
+    assert marked_lines(ledger) == [4]
+
+
+def test_what_comes_second_does_not_change_what_the_first_asks(ledger: Ledger, context: Context) -> None:
+    asks(ledger, context, FIRST, 2, "a question of this place")
+    asks(ledger, context, SECOND, 2, NO_RULE)
+    asks(ledger, context, FIRST, 4, NO_RULE)
+    assert marked_lines(ledger) == [2, 4]
 
 
 def test_nothing_happens_on_lines_that_the_user_keeps(ledger: Ledger, context: Context) -> None:

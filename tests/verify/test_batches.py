@@ -1,10 +1,12 @@
 """Results come file by file; what was not reached is not verified."""
 
+import json
 import time
 
 import pytest
 
 from chainer2torch.cli import progress
+from chainer2torch.report.verification import document_of
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.models import batches
 from chainer2torch.verify.models.batches import run_batches
@@ -70,6 +72,8 @@ def test_an_interrupt_keeps_what_is_there(run):
     report, _ = run(interrupted)
     assert report.classes()["b.c:Y"] == "not verified" and "proved" in report.classes().values()
     assert report.problems == ["interrupted"] and report.exit_code == 1
+    (whole,) = [check for check in json.loads(document_of(report))["checks"] if check["name"] == "chainer2torch"]
+    assert (whole["failed"], whole["unverified"]) == (0, 1), "nothing was found to differ"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import RemoveImport, Replace, StatementEdit
 from chainer2torch.plan.ledger import Ledger
-from chainer2torch.plan.outcome.left_imports import empty_guards, left_imports, names_at_import, wider_guards
+from chainer2torch.plan.outcome.left_imports import (
+    device_guards,
+    empty_guards,
+    left_imports,
+    names_at_import,
+    wider_guards,
+)
 from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_imports
 
 
@@ -48,3 +54,4 @@ class Imports:
         yield from self.empty
         yield from left_imports(self.context, self.removals, self.needed)
         yield from wider_guards(self.context, self.removals)
+        yield from device_guards(self.context, self.removals)

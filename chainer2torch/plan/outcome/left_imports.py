@@ -16,9 +16,10 @@ from collections.abc import Collection, Iterator
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import GuardImport, Remove, Replace
+from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.unused_imports import Removals
+from chainer2torch.plan.questions.cupy_guards import chosen_module, cupy_guard
 
 _ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
 _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
@@ -70,6 +71,8 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
         left = [a for s in imports for i, a in enumerate(s.names) if i not in removals.get(s, ())]
         if not left or len(imports) < len(block.body) or not all(_is_chainer(context, alias) for alias in left):
             continue
+        if chosen_module(context, block) is not None:
+            continue  # another pass makes it an array module
         for handler in block.handlers:
             if isinstance(handler.type, ast.Name) and handler.type.id in _NOT_THERE:
                 yield Replace(context.source.span(handler.type), "Exception", {})
@@ -152,6 +155,17 @@ def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
             for statement in block.body
         ):
             yield Remove(context.source.start(block))
+
+
+def device_guards(context: Context, removals: Removals) -> Iterator[IntoIf]:
+    """``try: import cupy; xp = cupy`` with NumPy in the handler: when the import goes nothing can fail any more, and
+    what the ``try`` found out, whether there is a GPU, is asked of PyTorch."""
+    for block in context.source.of(ast.Try):
+        if cupy_guard(block) is None:
+            continue
+        imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
+        if len(imports) < len(block.body) and all(len(removals.get(s, ())) == len(s.names) for s in imports):
+            yield IntoIf(context.source.start(block), "torch.cuda.is_available()")
 
 
 def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:

@@ -213,7 +213,7 @@ def _is_looked_up(node: ast.expr) -> bool:
 
 
 def _is_registered_unseen(context: Context, node: ast.expr) -> bool:
-    """``self.n`` in a class of links of which no line of the file gives it that name: ``super().__init__(**layers)``."""
+    """``self.n`` in a class of links whose name no line of the file gives it: ``super().__init__(**layers)``."""
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
         return False
     cls = context.enclosing_class(node)

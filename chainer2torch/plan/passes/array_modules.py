@@ -1,4 +1,5 @@
-"""Which array module: ``xp is numpy``, ``cuda.cupy if gpu >= 0 else numpy``, and names that no module has."""
+"""Which array module: ``xp is numpy``, ``cuda.cupy if gpu >= 0 else numpy``, ``try: import cupy as xp``, and names that
+no module has."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Replace
+from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
+from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_devices import is_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
@@ -18,7 +20,7 @@ _CODE = "C2T320"
 def run(context: Context) -> Decisions:
     """Decides what compares and chooses array modules. Runs before the references are visited."""
     decisions = Decisions(context)
-    for node in context.source.of(ast.Compare, ast.IfExp, ast.Assign, ast.Attribute):
+    for node in context.source.of(ast.Compare, ast.IfExp, ast.Assign, ast.Attribute, ast.Try):
         if isinstance(node, ast.Compare):
             _compare(context, decisions, node)
         elif isinstance(node, ast.IfExp):
@@ -27,6 +29,8 @@ def run(context: Context) -> Decisions:
             _assign(context, decisions, node)
         elif isinstance(node, ast.Attribute):
             _missing(context, decisions, node)
+        elif isinstance(node, ast.Try):
+            _import(context, decisions, node)
     return decisions
 
 
@@ -84,6 +88,18 @@ def _assign(context: Context, decisions: Decisions, node: ast.Assign) -> None:
                 decisions.replace(node.value, "compat.array_module('cpu')", {})
                 decisions.replace(other.value, "compat.array_module('cuda')", {})
                 _consume(context, decisions, other.value, value)
+
+
+def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
+    """``try: import cupy as xp`` / ``except ImportError: import numpy as xp``: a GPU is used where there is one."""
+    found = chosen_module(context, node)
+    if found is None or context.skipped.node(node):
+        return
+    cupy, numpy, name = found
+    decisions.edit(node, IntoIf(context.source.start(node), "torch.cuda.is_available()"))
+    for statement, device in ((cupy, "cuda"), (numpy, "cpu")):
+        code = f"{name} = compat.array_module('{device}')"
+        decisions.edit(statement, ReplaceStatement(context.source.start(statement), code, {}))
 
 
 def _missing(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

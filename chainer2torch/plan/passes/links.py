@@ -11,7 +11,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
-from chainer2torch.plan.edits import Operand, RemoveBase, Rename, ReplaceStatement
+from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import called_from, is_given_links, next_constructor, takes_no_more
 from chainer2torch.plan.questions.held_layers import held_layers
@@ -24,6 +24,8 @@ from chainer2torch.plan.questions.sequentials import outermost
 _OF_CHAIN = frozenset({"__getitem__", "__setattr__", "__delattr__", "__str__", "__repr__", "add_link", "children"}) | {
     "copy", "copyparams", "addgrads", "params", "namedparams", "links", "namedlinks", "serialize", "zerograds",
 }  # fmt: skip
+
+_CALLED = frozenset({"__call__", "forward"})
 
 
 def _initialize_layers(context: Context, decisions: Decisions, initialized: set[ast.AST]) -> None:
@@ -143,6 +145,7 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
         mixed = context.analysis.mixed  # these only work with a link
         links = [k for k in others if context.analysis.derives(k, "chainer.Link") and k not in mixed]
         if not links:
+            _behind_mixins(context, decisions, cls, i, [k for k in others if k in mixed])
             continue
         decisions.edit(cls.node, RemoveBase(context.source.start(cls.node), i))
         decisions.remove(node)
@@ -156,6 +159,41 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
         if clash := sorted(defined & _OF_CHAIN):
             message = f"`{clash[0]}` of Chain came before that of the other base, and does no longer"
             decisions.refine(node, None, "review", message, "C2T200")
+
+
+def _behind_mixins(context: Context, decisions: Decisions, cls: ClassInfo, index: int, mixins: list[ClassInfo]) -> None:
+    """``class A(chainer.Chain, B)`` where the class B, which is no link, says what a call computes.
+
+    Chainer looks for the ``__call__`` of such a class before its own; ``forward`` of nn.Module would hide that of B.
+    """
+    made = {name for k in mixins for name in _methods(context, k)}
+    own = _methods(context, cls, until="chainer.Chain")
+    hides = "forward" in own and "__call__" in made  # Chainer calls that of the other base all the same
+    if not made & _CALLED or "__call__" in own or "forward" in own and not hides:
+        return
+    clash = ["forward"] if hides else sorted(made & (_OF_CHAIN | {"__init__"}))
+    if clash:
+        message = (
+            f"Chainer takes `{clash[0]}` of another base than PyTorch does; name the one that is meant in the class"
+        )
+        decisions.refine(cls.node.bases[index], None, "review", message, "C2T200")
+        return
+    if any(keyword.arg is None for keyword in cls.node.keywords) or any(
+        isinstance(b, ast.Starred) for b in cls.node.bases
+    ):
+        return
+    decisions.edit(cls.node, BaseLast(context.source.start(cls.node), index))
+
+
+def _methods(context: Context, cls: ClassInfo, until: str = "") -> set[str]:
+    """The methods of a class and its bases of the project, up to a base of Chainer's."""
+    found: set[str] = set()
+    for base in context.analysis.mro(cls):
+        if isinstance(base, ClassInfo):
+            found |= base.methods.keys()
+        elif until:
+            break
+    return found
 
 
 def _names_link(context: Context, cls: ClassInfo, node: ast.expr) -> bool:

@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 
 
 def has_own_member(analysis: Analysis, cls: str | ClassInfo, name: str) -> bool:
@@ -34,7 +35,7 @@ def _open_classes(analysis: Analysis) -> frozenset[ClassInfo]:
     return frozenset(
         cls
         for cls in analysis.classes.values()
-        if any(_sets_any(node) for method in cls.methods.values() for node in ast.walk(method.node))
+        if any(_sets_any(node) for method in cls.methods.values() for node in nodes_of(method.node))
     )
 
 

@@ -46,22 +46,34 @@ def variables_in(
     context: Context, scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module, handed: Collection[Parameter]
 ) -> dict[str, Variable]:
     """The variables of a scope that hold nothing but array modules, where all that is done with them has a form."""
-    places: dict[str, list[ast.Name]] = {}
-    others: set[str] = set()  # names that something else binds: imports, definitions, handlers
-    for node in nodes_of(scope):
-        if isinstance(node, ast.Name) and context.scopes.get(node) is scope:
-            places.setdefault(node.id, []).append(node)
-        elif isinstance(node, ast.alias):
-            others.add(node.asname or node.name.split(".")[0])
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
-            others.add(node.name or "")
     arguments = [] if isinstance(scope, ast.Module) else nodes_of(scope.args)
     parameters = {a.arg for a in arguments if isinstance(a, ast.arg)}
-    declared = {n for d in nodes_of(scope) if isinstance(d, (ast.Global, ast.Nonlocal)) for n in d.names}
     found = {}
-    for name, nodes in places.items():
-        if name not in parameters | declared | others and (made := _variable(context, nodes, handed)) is not None:
+    for name, nodes in context.ask(_names, context.source.tree).get(scope, {}).items():
+        if name not in parameters and (made := _variable(context, nodes, handed)) is not None:
             found[name] = made
+    others = _bound_otherwise(scope) if found else ()
+    return {name: made for name, made in found.items() if name not in others}
+
+
+def _names(context: Context, tree: ast.Module) -> dict[ast.AST | None, dict[str, list[ast.Name]]]:
+    """The names of a file by the scope that they are looked up in."""
+    found: dict[ast.AST | None, dict[str, list[ast.Name]]] = {}
+    for node in context.source.of(ast.Name):
+        found.setdefault(context.scopes.get(node), {}).setdefault(node.id, []).append(node)
+    return found
+
+
+def _bound_otherwise(scope: ast.AST) -> set[str]:
+    """The names that something else than an assignment binds in a scope: imports, definitions, handlers, ``global``."""
+    found: set[str] = set()
+    for node in nodes_of(scope):
+        if isinstance(node, ast.alias):
+            found.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
+            found.add(node.name or "")
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.update(node.names)
     return found
 
 

@@ -57,6 +57,14 @@ class Records(chainer.dataset.DatasetMixin):
         return {'t': t, 'x': x}
 
 
+class Partly(Records):
+    by_name = True
+
+    def get_example(self, i):
+        found = super().get_example(i)
+        return {'t': found['t'], 'x': found['x']} if self.by_name else (found['x'], found['t'])
+
+
 class Weighted(Model):
     def forward(self, x, t, factor=0.5):
         return super().forward(x, t) * factor
@@ -417,6 +425,10 @@ ESCAPES = {
     ),
     "a writer": ({"more": "trainer.extend(extensions.snapshot(savefun=print))"}, "`savefun` of snapshot"),
     "a part that reports": ({"model": "Model(L.Classifier(net))"}, "a part of the model reports by itself"),
+    "examples of which only some have names": (
+        {"model": "Model(net)", "iterator": "SerialIterator(Partly(), 5)"},
+        "only some examples are dictionaries",
+    ),
     "in a loop": ({"more": "optimizer = None"}, "`optimizer` gets another value later"),
 }
 
@@ -433,7 +445,10 @@ def test_what_is_not_understood_keeps_its_updater_and_the_report_says_why(name):
     assert len(said) == 1 and reason in said[0], said
 
 
-@pytest.mark.parametrize("name", ["a converter that is made at the call", "a shift of something else"])
+@pytest.mark.parametrize(
+    "name",
+    ["a converter that is made at the call", "a shift of something else", "examples of which only some have names"],
+)
 def test_loaders_are_read_by_what_stays_an_object(name, tmp_path):
     theirs, ours, code = both(PROGRAM.format(**{**USUAL, **ESCAPES[name][0]}), head=HEAD)
     assert "compat.Batches" not in code and "collate_fn=list" in code
