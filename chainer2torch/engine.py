@@ -30,6 +30,8 @@ from chainer2torch.plan.outcome.imports import Imports
 from chainer2torch.plan.outcome.left import left
 from chainer2torch.plan.outcome.mentions import mentions
 from chainer2torch.plan.pipeline import decide
+from chainer2torch.plan.questions.first_values import OWN
+from chainer2torch.plan.questions.own_first_values import definition
 from chainer2torch.plan.residue import left_over
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread
@@ -305,7 +307,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
-    from chainer2torch.rewrite.torch_names import Helpers, Names
+    from chainer2torch.rewrite.torch_names import Helpers, Names, OwnFunction
 
     context = ledger.context
     source = context.source
@@ -313,6 +315,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     home = context.analysis.project.helper_home(context.module.path)
     anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
     helpers = Helpers(home.package, native, source.text[slice(*source.span(anchor))] if anchor is not None else "")
+    own = [OwnFunction(OWN, *definition(context))] if native else []
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     if not edits:
@@ -320,7 +323,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
         return source.nodes
     try:
         for _ in range(_ATTEMPTS):
-            names = Names.of(source, imports.names, helpers)
+            names = Names.of(source, imports.names, helpers, own)
             applied = apply(source, edits, names)
             if not applied.failed:
                 break
@@ -330,7 +333,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
         output = nodes_of(ast.parse(applied.code))
         fewer = imports.without_idle(output)
         if fewer is not None:  # array libraries whose last use an edit has taken
-            names = Names.of(source, fewer.names, helpers)
+            names = Names.of(source, fewer.names, helpers, own)
             again = apply(source, ledger.live(fewer.edits()), names)
             if not again.failed:
                 applied, output = again, nodes_of(ast.parse(again.code))

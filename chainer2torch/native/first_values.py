@@ -15,32 +15,13 @@ from torch.nn.parameter import is_lazy
 
 _Model = TypeVar("_Model", bound=nn.Module)
 _LAYERS = (nn.Linear, nn.Bilinear, _ConvNd, nn.RNNBase, nn.RNNCellBase)
-_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
-
-
-def init_like_chainer(model: _Model) -> _Model:
-    """Chainer's first values for the layers of a module: weights ~ N(0, 1 / fan_in), biases 0.
-
-    The forget gate of an LSTMCell has the bias 1, as L.LSTM and L.StatelessLSTM have; nn.LSTM has 0, as NStepLSTM.
-    Call it at the end of ``__init__``, before values that are set there; it returns ``model``. Submodules with an
-    ``__init__`` of their own are left to that; layers in nn.Sequential, nn.ModuleList and nn.ModuleDict are filled.
-    A lazy layer is filled when its shape is inferred. Embedding, BatchNorm and the like begin as Chainer's do anyhow,
-    and layers with first values of their own (``initialized``) are left alone.
-    Source: chainer.initializers.LeCunNormal, what links use by default.
-    """
-    layers: list[nn.Module] = [model, *model.children()]
-    for layer in layers:
-        if isinstance(layer, _LAYERS) and not hasattr(layer, "filled_when_inferred"):
-            initialized(layer)
-        elif type(layer) in _CONTAINERS and layer is not model:  # where: Sequential, ModuleList, ModuleDict
-            init_like_chainer(layer)
-    return model
 
 
 @torch.no_grad()
 def initialized(layer: _Model, **values: Any) -> _Model:
     """A layer with first values of its own, by name: an initializer, a number or an array each; None: Chainer's.
 
+    Those are N(0, 1 / fan_in) and 0; the forget gate of an LSTMCell has the bias 1, as in L.LSTM, that of nn.LSTM 0.
     A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
     """
     vars(layer).setdefault("filled_when_inferred", False)
@@ -72,7 +53,7 @@ def given_size(layer: Any) -> int | None:
 
     Source: chainer.links.Linear.in_size.
     """
-    if getattr(layer, "filled_when_inferred", False):
+    if getattr(layer, "filled_when_inferred", False) or "reset_parameters" in vars(layer):
         return None
     return layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
 

@@ -26,7 +26,8 @@ def link_attribute(obj: Any, name: str) -> Any:
 
     AttributeError where neither exists.
     """
-    if name in ("in_size", "in_channels") and getattr(obj, "filled_when_inferred", False):
+    waited = "reset_parameters" in getattr(obj, "__dict__", ())  # for its size, for `init_weights` of the project's own
+    if name in ("in_size", "in_channels") and (waited or getattr(obj, "filled_when_inferred", False)):
         return None  # what the constructor was given
     if isinstance(obj, nn.Module) and not hasattr(obj, name):
         if isinstance(obj, _NormBase) and name == "decay":

@@ -35,6 +35,7 @@ from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
+from chainer2torch.rewrite.own_functions import with_own_functions
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -96,6 +97,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     failed = rewriter.failed + [
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
+    result = with_own_functions(result, names)
     result = import_edits.insert(result, names.statements(), names.helpers.behind)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)

@@ -100,7 +100,7 @@ def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst
         groups = [group for group in groups if group]
     body = list(module.body)
     marked = [i for i, node in enumerate(body) if _is_place(node)]
-    place = marked[0] if marked else _place(body)
+    place = marked[0] if marked else after_imports(body)
     leading: Sequence[cst.EmptyLine] | None = None
     if marked:
         leading = body.pop(place).leading_lines
@@ -139,7 +139,7 @@ def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -
     places = [
         i for i, node in enumerate(body) if isinstance(node, cst.SimpleStatementLine) and _says(module, node, behind)
     ]
-    place = places[-1] + 1 if places else _place(body)
+    place = places[-1] + 1 if places else after_imports(body)
     lines = [_parse(text, module.default_newline) for text in statements]
     # what stands in for a left import is a helper's: such a guard can only come behind the helpers
     bound = {text.split()[-1].split(".")[0] for text in statements}
@@ -163,6 +163,8 @@ def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
         return [line for line in leading if line.comment]
     if isinstance(lines[0], cst.EmptyLine):
         return [*leading, *lines]
+    if isinstance(lines[0], cst.FunctionDef) and all(line.comment for line in leading):
+        leading = [cst.EmptyLine(indent=False), *leading]
     return [lines[0].with_changes(leading_lines=[*leading, *lines[0].leading_lines]), *lines[1:]]
 
 
@@ -177,20 +179,21 @@ def _first_use(body: Sequence[Any], names: Collection[str]) -> int | None:
         (
             i
             for i, node in enumerate(body)
-            if not _is_import(node) and not isinstance(node, cst.FunctionDef) and _names(node, names)
+            if not _is_import(node) and not isinstance(node, cst.FunctionDef) and names_any(node, names)
         ),
         None,
     )
 
 
-def _names(node: cst.CSTNode, names: Collection[str]) -> bool:
+def names_any(node: cst.CSTNode, names: Collection[str]) -> bool:
+    """Whether a statement reads or calls something by one of the names."""
     if isinstance(node, cst.Name):
         return node.value in names
     if isinstance(node, cst.Attribute):
-        return _names(node.value, names)
+        return names_any(node.value, names)
     if isinstance(node, cst.Arg):  # not the keyword
-        return _names(node.value, names)
-    return any(_names(child, names) for child in node.children)
+        return names_any(node.value, names)
+    return any(names_any(child, names) for child in node.children)
 
 
 _BLANK = cst.EmptyLine(indent=False)
@@ -208,7 +211,7 @@ def _is_import(node: Any) -> bool:
     )
 
 
-def _place(body: list[Any]) -> int:
+def after_imports(body: list[Any]) -> int:
     """The index behind the last import of the file's head; the docstring and __future__ imports come before."""
     place = 0
     for i, node in enumerate(body):

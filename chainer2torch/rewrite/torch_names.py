@@ -7,6 +7,7 @@ import builtins
 import dataclasses
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -33,6 +34,7 @@ _ALIASES = {
     "math": "math",
     "os": "os",
     "ignite": "ignite",
+    "ignite.engine.Engine": "Engine",
     "pfrl": "pfrl",
     "torchvision": "torchvision",
     "sys": "sys",
@@ -63,6 +65,14 @@ class Helpers:
         return f"{self.package}.{COMPAT}" if self.package else COMPAT
 
 
+class OwnFunction(NamedTuple):
+    """A function that is written into the file, if something calls it: how templates call it, its name and its text."""
+
+    dotted: str
+    name: str
+    text: str
+
+
 @dataclasses.dataclass
 class Names:
     """Spells dotted names with the file's own aliases where it has them, with the usual ones where they are free."""
@@ -72,10 +82,18 @@ class Names:
     needed: dict[str, str] = dataclasses.field(default_factory=dict)
     helpers: Helpers = Helpers()
     rebound: Mapping[str, Sequence[Span]] = dataclasses.field(default_factory=dict)
+    own: Mapping[str, OwnFunction] = dataclasses.field(default_factory=dict)
+    called: dict[str, OwnFunction] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Source, removed: Collection[str], helpers: Helpers | None = None) -> Names:
-        """Looks at what a file binds; ``removed`` are the names whose imports go."""
+    def of(
+        cls,
+        source: Source,
+        removed: Collection[str],
+        helpers: Helpers | None = None,
+        own: Sequence[OwnFunction] = (),
+    ) -> Names:
+        """Looks at what a file binds; ``removed`` are the names whose imports go, ``own`` functions it may get."""
         bound = {alias.asname or alias.name.split(".")[0] for alias in source.of(ast.alias)}
         taken = source.assigned | bound.difference(removed)
         several = source.assigned | _several(source)  # such a name may be something else where it is needed
@@ -89,7 +107,9 @@ class Names:
                 for alias in node.names:
                     existing.setdefault(_module(f"{node.module}.{alias.name}"), alias.asname or alias.name)
         known = {module: alias for module, alias in existing.items() if alias not in several}
-        return cls(taken, known, helpers=helpers or Helpers(), rebound=_rebound(source, taken & _BUILTINS))
+        functions = {function.dotted: function for function in own}
+        rebound = _rebound(source, taken & _BUILTINS)
+        return cls(taken, known, helpers=helpers or Helpers(), rebound=rebound, own=functions)
 
     def builtin(self, name: str, span: Span) -> str | None:
         """How a function of Python's own is called in some place: ``builtins.bool`` where the file has another `bool`
@@ -104,6 +124,9 @@ class Names:
         ``native.name`` and ``compat.name`` are helpers of one module. Where both exist, the second has another name,
         unless the first takes its place.
         """
+        if dotted in self.own:
+            self.called[dotted] = self.own[dotted]
+            return self.own[dotted].name
         parts = dotted.split(".")
         if parts[0] == "native":
             parts[0] = "compat"

@@ -319,7 +319,7 @@ def test_configuration_sets_the_goal_and_the_command_line_overrides_it(project):
 
 def test_initial_values_of_torch(tmp_path):
     (tmp_path / "net.py").write_text("import chainer.links as L\nnet = L.Convolution2D(3, 4, 3)\n")
-    assert "compat.init_like_chainer(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path).stdout
+    assert "net = init_weights(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path).stdout
     assert "compat.initialize(nn.Conv2d(3, 4, 3))" in run("migrate", tmp_path, "--style", "faithful").stdout
     done = run("migrate", tmp_path, "--init", "torch")
     assert "net = nn.Conv2d(3, 4, 3)\n" in done.stdout and "1 close" in done.stderr

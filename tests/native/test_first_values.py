@@ -13,7 +13,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from chainer2torch.native.first_values import init_like_chainer
+from chainer2torch.native.first_values import initialized
 
 WB = {"W": "weight", "b": "bias"}
 # Chainer's link, torch's layer, and which parameters are each other's
@@ -106,7 +106,7 @@ def test_layers_begin_as_chainers(name):
     torch.manual_seed(0)
     drawn = {key: ([], []) for key in pairs}
     for _ in range(DRAWS):
-        theirs, ours = make_theirs(), init_like_chainer(nn.Sequential(make_ours()))
+        theirs, ours = make_theirs(), nn.Sequential(initialized(make_ours()))
         if name in INPUTS:
             theirs(np.ones(INPUTS[name], "f"))
             ours(torch.ones(INPUTS[name]))
@@ -131,35 +131,21 @@ def test_torchs_own_first_values_are_not_chainers():
 
 
 def test_forget_gate_of_a_cell_begins_at_one():
-    theirs, ours = L.StatelessLSTM(3, 4), init_like_chainer(nn.LSTMCell(3, 4))
+    theirs, ours = L.StatelessLSTM(3, 4), initialized(nn.LSTMCell(3, 4))
     gates = theirs.upward.b.array.reshape(4, 4).T  # a, i, f, o: interleaved in Chainer
     expected = np.concatenate([gates[1], gates[2], gates[0], gates[3]])
     np.testing.assert_array_equal((ours.bias_ih + ours.bias_hh).detach().numpy(), expected)
 
 
-class Block(nn.Module):
-    def __init__(self, value=None):
-        super().__init__()
-        self.inner = nn.Linear(2, 2)
-        init_like_chainer(self)
-        if value is not None:
-            nn.init.constant_(self.inner.weight, value)
-
-
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.block = Block(7.0)
-        self.layers = nn.ModuleList([nn.Sequential(nn.LazyLinear(5), nn.ReLU()), nn.ModuleDict({"a": nn.Linear(5, 3)})])
-        init_like_chainer(self)
+        first = initialized(nn.LazyLinear(5))
+        last = initialized(nn.Linear(5, 3))
+        self.layers = nn.ModuleList([nn.Sequential(first, nn.ReLU()), nn.ModuleDict({"a": last})])
 
     def forward(self, x):
         return self.layers[1]["a"](self.layers[0](x))
-
-
-def test_what_submodules_set_themselves_stays_and_containers_are_filled():
-    net = Net()
-    assert (net.block.inner.weight == 7).all() and (net.layers[1]["a"].bias == 0).all()
 
 
 def test_lazy_layers_keep_loaded_weights_and_can_be_copied_and_saved():
@@ -269,7 +255,7 @@ def test_depthwise_convolution_needs_its_own_line():
     nn.init.normal_(ours.weight, std=(8 * 9) ** -0.5)
     distributed_equally(theirs.W.array, ours.weight.detach().numpy())
     with pytest.raises(AssertionError):
-        distributed_equally(theirs.W.array, init_like_chainer(ours).weight.detach().numpy())
+        distributed_equally(theirs.W.array, initialized(ours).weight.detach().numpy())
 
 
 def test_compiles_and_exports():

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from chainer2torch.compat.links.link_slots import chainer_slots
-from chainer2torch.native.first_values import given_size, init_like_chainer, initialized
+from chainer2torch.native.first_values import given_size, initialized
 from chainer2torch.native.layers import BatchNorm, Embedding, LazyLinear, Linear, conv, conv_transpose, linear
 from chainer2torch.native.graphs import detach_states
 from chainer2torch.native.lists import ChainList, FunctionModule, as_module
@@ -147,9 +147,8 @@ def test_values_of_their_own_stay_and_wait_for_lazy_layers():
         initialized(nn.Linear(3, 4), weight=0.5, bias=np.arange(4)),
         initialized(nn.LazyConv1d(2, 1), bias=nn.init.ones_),
         initialized(nn.Embedding(3, 2), weight=np.arange(6.0).reshape(3, 2)),
-        nn.Linear(3, 4),
+        initialized(nn.Linear(3, 4)),
     )
-    init_like_chainer(model)
     assert (model[0].weight == 0.5).all() and model[0].bias.tolist() == [0, 1, 2, 3]
     assert model[2].weight.tolist() == [[0, 1], [2, 3], [4, 5]] and (model[3].bias == 0).all()
     lazy = pickle.loads(pickle.dumps(copy.deepcopy(model[1])))

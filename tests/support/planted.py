@@ -81,7 +81,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "another size": (r"nn\.Linear\(6, 5\)", "nn.Linear(6, 4)"),
     "unbiased variance": (r"unbiased=False", "unbiased=True"),
     "accuracy of all": (r", ignore_label=-1\)$", ")"),
-    "first values left out": (r"^ +(?:nn\.init\.kaiming_normal_\(.*|compat\.init_like_chainer\(self\))\n", ""),
+    "first values left out": (r"^ +nn\.init\.kaiming_normal_\(.*\n", ""),
     "first bias left out": (r"^ +nn\.init\.zeros_\(.*\n", ""),
     "weight not shared": (r"self\.tied\.weight", "self.tied.weight.detach()"),
 }

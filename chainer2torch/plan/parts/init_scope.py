@@ -9,8 +9,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Unwrap
 from chainer2torch.plan.questions.init_scopes import asks_for_scopes, init_scope_of
 from chainer2torch.plan.questions.layer_values import lines_of_layers
-from chainer2torch.plan.questions.layers import layers_of_scope
-from chainer2torch.plan.questions.sequentials import in_sequential
+from chainer2torch.plan.questions.layers import is_made_by_scope, layers_of_scope
 from chainer2torch.rules.table import Row
 
 
@@ -26,7 +25,7 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     layers = [(call, _target(context, call)) for call in layers_of_scope(context, scope)]
 
     def is_made(call: ast.Call) -> bool:
-        return context.source.statement(call) in scope.body and not in_sequential(context, call)
+        return is_made_by_scope(context, scope, call)
 
     operands: dict[str, Operand] = {}
     receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]

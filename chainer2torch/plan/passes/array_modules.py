@@ -12,6 +12,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
 from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_uses import current_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
 _CODE = "C2T320"
@@ -104,6 +105,8 @@ def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
 
 def _missing(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kinds = options(context.analysis.kind(node.value))
+    if is_device(context, node.value) and current_device(context, node.value) is not None:
+        return  # another pass has it
     if (
         all(isinstance(k, Inst) and k.cls in _PSEUDO for k in kinds)
         and context.rules.member(str(kinds[0].cls), node.attr) is None  # type: ignore[attr-defined]

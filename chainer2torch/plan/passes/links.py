@@ -16,7 +16,7 @@ from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import called_from, is_given_links, next_constructor, takes_no_more
 from chainer2torch.plan.questions.held_layers import held_layers
 from chainer2torch.plan.questions.layer_values import lines_of_held_layers, lines_of_layers
-from chainer2torch.plan.questions.layers import init_like_chainer, needs_first_values
+from chainer2torch.plan.questions.layers import filler, is_made_by_scope, needs_first_values
 from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.sequentials import outermost
 
@@ -37,9 +37,13 @@ def _initialize_layers(context: Context, decisions: Decisions, initialized: set[
             if context.choices.init == "torch":
                 message = "starts from PyTorch's initial values, not Chainer's (--init torch)"
                 decisions.refine(call.func, None, "close", message)
-            elif initialized_by_scope(context, call) is None:
-                helper = init_like_chainer(context) if context.choices.style == "native" else "compat.initialize"
-                decisions.wrap(outermost(context, call), f"{helper}(value)")
+            elif (scope := initialized_by_scope(context, call)) is None:
+                if context.choices.style == "native":
+                    decisions.wrap(call, f"{filler(context, call)}(value)")
+                else:
+                    decisions.wrap(outermost(context, call), "compat.initialize(value)")
+            elif context.choices.style == "native" and not is_made_by_scope(context, scope, call):
+                decisions.wrap(call, f"{filler(context, call)}(value)")
 
 
 def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initialized: set[ast.AST]) -> None:
@@ -95,7 +99,8 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
         if loops := _lines_of_held(context, held):
             lines += loops
             plain += [call for _, calls in held for call in calls]
-        initialized.update(plain)
+        if always or context.choices.style != "native":  # what may be there or not is filled where it is made
+            initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
 

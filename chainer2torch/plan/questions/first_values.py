@@ -20,6 +20,9 @@ from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 
 _INITIALIZER = "chainer.Initializer"
 _INITIALIZED = "native.initialized("
+OWN = "native.init_weights"
+"""How templates call the function of the project's own that fills a layer (own_first_values.py)."""
+_LAYERS = re.compile(r"(torch\.nn\.(Lazy)?(Linear|Conv)|native\.(Linear|LazyLinear|linear|conv|conv_transpose)\()")
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
 
@@ -67,9 +70,15 @@ def first_values(
         or any(_may_draw(context, value) for value in stated.values())
     ):
         given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
-        return ast.unparse(ast.Call(tree.func, tree.args, given_here)), FirstValues()
+        function = parsed(OWN) if has_weight_and_bias(layer) else tree.func
+        return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
     plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
     return layer, FirstValues(stated, computed, not plain)
+
+
+def has_weight_and_bias(template: str) -> bool:
+    """Whether a template makes a linear layer or a convolution, which the function of the project's own can fill."""
+    return _LAYERS.match(template) is not None
 
 
 def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
@@ -142,4 +151,4 @@ def _is_changed(node: ast.Subscript | ast.Attribute, names: set[str], attributes
     return not (isinstance(node, ast.Attribute) and node.value is root) or node.attr in attributes
 
 
-__all__ = ["FirstValues", "first_values", "is_number"]
+__all__ = ["OWN", "FirstValues", "first_values", "has_weight_and_bias", "is_number"]

@@ -16,8 +16,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
-from chainer2torch.plan.questions.first_values import is_number
-from chainer2torch.plan.questions.layers import init_like_chainer, needs_first_values
+from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias, is_number
+from chainer2torch.plan.questions.layers import filler, needs_first_values
 
 Layer = tuple[ast.Call, str]
 """The call that makes a layer, and what it is assigned to: ``self.fc``."""
@@ -43,19 +43,21 @@ def lines_of_layers(
     """
     started = [layer for layer in layers if needs_first_values(context, layer[0])]
     lines: list[str] = []
-    plain: Sequence[Layer] = ()
+    filled: Sequence[Layer] = ()
     variable = _variable(context, layers[0][0]) if layers else None
     if started and context.choices.init != "torch":
-        native = context.choices.style == "native" and variable is not None
-        if native and all(is_made(call) and _is_plain(context.ask(chosen, call)) for call, _ in started):
-            plain = started
+        if context.choices.style == "native":
+            filled = [layer for layer in started if is_made(layer[0])]  # the others are where they are made
         else:
-            lines = [f"{init_like_chainer(context)}({owner})"]
+            lines = [f"compat.init_like_chainer({owner})"]
+    plain = all(_is_plain(context.ask(chosen, call)) for call, _ in filled)
     groups: dict[tuple[str, ...], list[str]] = {}
     for layer in layers:
         choice = context.ask(chosen, layer[0])
         if choice is not None:
-            statements = tuple(_statements(context, choice, layer in plain, operands))
+            statements = tuple(_statements(context, choice, layer in filled and plain, operands))
+            if layer in filled and not plain:
+                statements = (f"{filler(context, layer[0])}({{}})", *statements)
             groups.setdefault(statements, []).append(layer[1])
     for statements, targets in groups.items():
         if variable is None:
@@ -120,7 +122,8 @@ def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -
         named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
         names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
         values[name] = _renamed(value, names)
-    return f"native.initialized({{}}, {', '.join(f'{name}={value}' for name, value in values.items())})"
+    function = OWN if has_weight_and_bias(choice.template or "") else "native.initialized"
+    return f"{function}({{}}, {', '.join(f'{name}={value}' for name, value in values.items())})"
 
 
 def _loop(variable: str, targets: Sequence[str], statements: Sequence[str]) -> list[str]:

@@ -9,7 +9,9 @@ from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.choice import chosen
+from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
+from chainer2torch.plan.questions.sequentials import in_sequential
 
 _BEGIN_OTHERWISE = re.compile(r"(native\.conv|torch\.nn\.(Lazy)?(Linear|Conv|Bilinear))")
 
@@ -28,9 +30,11 @@ def makes_torch_layer(context: Context, call: ast.AST) -> bool:
     return choice is not None and choice.is_torch_module and choice.template not in _PLAIN
 
 
-def init_like_chainer(context: Context) -> str:
-    """The helper that gives layers Chainer's first values."""
-    return "native.init_like_chainer" if context.choices.style == "native" else "compat.init_like_chainer"
+def filler(context: Context, call: ast.Call) -> str:
+    """The function that gives the one layer that a call makes Chainer's first values, in the native style."""
+    choice = context.ask(chosen, call)
+    template = choice.template or "" if choice is not None else ""
+    return OWN if has_weight_and_bias(template) else "native.initialized"
 
 
 def needs_first_values(context: Context, call: ast.AST) -> bool:
@@ -48,6 +52,11 @@ def needs_first_values(context: Context, call: ast.AST) -> bool:
         return False
     without_bias = choice.question.literal("nobias") is True
     return not ("weight" in choice.values.names and (without_bias or "bias" in choice.values.names))
+
+
+def is_made_by_scope(context: Context, scope: ast.With, call: ast.Call) -> bool:
+    """Whether a scope makes the layer of a call in any case, by itself: not under a condition, nor in a Sequential."""
+    return context.source.statement(call) in scope.body and not in_sequential(context, call)
 
 
 def layers_of_scope(context: Context, scope: ast.With) -> list[ast.Call]:

@@ -98,7 +98,7 @@ def _sets_first_values(out: Path) -> bool:
         word in path.read_bytes()
         for path in out.rglob("*.py")
         if path.name != compat_file.FILE_NAME
-        for word in (b"nn.init.", b"init_like_chainer")
+        for word in (b"nn.init.", b"init_like_chainer", b".initialized(")
     )
 
 

@@ -1,6 +1,10 @@
 """Constructors in native style: plain nn.init gives every parameter the distribution that it has in Chainer."""
 
+import copy
 import math
+import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -42,6 +46,7 @@ def begins_alike(source: str, *inputs: np.ndarray) -> str:
     found = dict(module.named_parameters())
     for path, param in model.namedparams():
         layer, _, name = path[1:].replace("/", ".").rpartition(".")
+        layer = layer.replace("a.1", "a.2")  # a Sequential counts its functions, too
         got, want = found.pop(f"{layer}.{TORCHS[name]}").detach().numpy(), param.array
         assert got.shape == want.shape
         if want.std() == 0:
@@ -84,7 +89,7 @@ def test_what_begins_otherwise_stands_by_itself() -> None:
     )
 
 
-def test_values_that_nobody_knows_and_layers_without_a_shape_share_the_helper() -> None:
+def test_values_that_nobody_knows_and_layers_without_a_shape_share_a_function() -> None:
     source = net(
         "self.a = L.Convolution2D(None, 20, 5, initialW=w)",
         "self.b = L.Convolution2D(None, 30, 5, initialW=w)",
@@ -95,10 +100,10 @@ def test_values_that_nobody_knows_and_layers_without_a_shape_share_the_helper() 
     code = begins_alike(source, np.zeros((1, 8, 30, 30), np.float32))
     assert (
         "        for layer in (self.a, self.b):\n"
-        "            compat.initialized(layer, weight=w)\n"
-        "        compat.initialized(self.c, weight=given, bias=given)\n"
+        "            init_weights(layer, weight=w)\n"
+        "        init_weights(self.c, weight=given, bias=given)\n"
     ) in code
-    assert code.count("compat.init") == 2
+    assert "compat" not in code and code.count("def init_weights(layer, weight=None, bias=None):\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_values_that_nobody_knows_and_layers_without_a_shape_share_the_helper() 
 def test_values_that_a_line_behind_would_not_get(layers: list[str]) -> None:
     source = net(*layers, forward="self.a(F.reshape(x, (-1, 40)))")
     source = source.replace("(self):\n        super", "(self, given=np.ones((50, 40))):\n        super")
-    assert "self.a = compat.initialized(nn.Linear(40, 50), weight=" in begins_alike(source)
+    assert "self.a = init_weights(nn.Linear(40, 50), weight=" in begins_alike(source)
 
 
 def test_behind_scopes_that_stay() -> None:
@@ -151,17 +156,96 @@ def test_a_long_list_of_layers_is_broken() -> None:
     assert all(code.count(f"self.{name}") == 2 for name in names)
 
 
+LAZY = """\
+    if nn.parameter.is_lazy(layer.weight):  # filled when the first batch says its shape
+        layer.reset_parameters = functools.partial(init_weights, layer)
+        return layer
+"""
+PLAIN = """\
+    nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+"""
+GIVEN = """\
+    if weight is None:
+        nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')
+    else:
+        weight(layer.weight)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+"""
+EITHER = """\
+    nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')
+    if layer.bias is not None:
+        if bias is None:
+            nn.init.zeros_(layer.bias)
+        elif not callable(bias):
+            layer.bias.copy_(torch.as_tensor(bias))
+        else:
+            bias(layer.bias)
+    return layer
+"""
+
+
 @pytest.mark.parametrize(
-    "layers",
+    ("layers", "header", "body", "call"),
     [
-        ["self.a = L.Convolution2D(None, 20, 5)"],
-        ["if True:", "    self.a = L.Convolution2D(8, 20, 5)"],
-        ["self.a = L.Convolution2D(8, 20, 5, nobias=bool(w))"],
-        ["self.a = chainer.Sequential(L.Convolution2D(8, 20, 5), F.relu)"],
+        (["self.a = L.Convolution2D(None, 20, 5)"], "layer", LAZY + PLAIN, "        init_weights(self.a)\n"),
+        (
+            ["if len('x'):", "    self.a = L.Convolution2D(8, 20, 5)"],
+            "layer",
+            PLAIN,
+            "            self.a = init_weights(nn.Conv2d(8, 20, 5))\n",
+        ),
+        (["self.a = L.Convolution2D(8, 20, 5, nobias=bool(w))"], "layer", PLAIN, "        init_weights(self.a)\n"),
+        (
+            ["self.a = chainer.Sequential(L.Convolution2D(8, 20, 5), F.relu, L.Convolution2D(20, 30, 2, initialW=w))"],
+            "layer, weight=None",
+            GIVEN,
+            "self.a = nn.Sequential(init_weights(nn.Conv2d(8, 20, 5)), nn.ReLU(), "
+            "init_weights(nn.Conv2d(20, 30, 2), weight=w))\n",
+        ),
+        (
+            ["if len('x'):", "    self.a = L.Convolution2D(8, 20, 5, initial_bias=np.arange(20))"],
+            "layer, bias=None",
+            EITHER,
+            "            self.a = init_weights(nn.Conv2d(8, 20, 5), bias=np.arange(20))\n",
+        ),
     ],
 )
-def test_the_helper_stays(layers: list[str]) -> None:
-    assert "compat.init_like_chainer(self)" in migrated(net(*layers), IMPORTS).code
+def test_a_function_of_the_project_fills_what_lines_cannot(layers, header, body, call) -> None:
+    """It has the parts that the calls of its file need, and no more."""
+    code = begins_alike(net(*layers, forward="self.a(x)"), np.zeros((1, 8, 30, 30), np.float32))
+    function = code[code.index(f"def init_weights({header}):\n") :].partition("\n\n\n")[0] + "\n"
+    assert function.endswith(body) and function.count("\n") == 2 + body.count("\n")
+    assert call in code and "compat" not in code
+
+
+def test_a_function_stands_above_its_first_use_under_a_free_name() -> None:
+    """Between statements of the file, whose comments stay with them; the name is free in the whole project."""
+    plain = net("self.a = L.Convolution2D(None, 5, 3)").replace("\nclass", "# the net\nclass")
+    code = migrated(f"init_weights = 1\nsize = 3\n\n\n{plain}", IMPORTS).code
+    assert "size = 3\n\n\ndef init_layer(layer):\n" in code and "    return layer\n\n\n# the net\nclass Net" in code
+    assert migrated(code, "").code == code
+
+
+def test_a_filled_layer_is_copied_pickled_and_filled_by_itself() -> None:
+    """A lazy layer takes the function along; a copy fills its own weight, not the first one's."""
+    *_, code = both(net("self.a = L.Linear(None, 5)", forward="self.a(x)"), IMPORTS)
+    scope = {"__name__": "test_module"}
+    exec(code, scope)
+    first = scope["Net"]()
+    second = copy.deepcopy(first)
+    second(torch.ones(2, 3))
+    assert not second.a.bias.any() and first.a.has_uninitialized_params()
+    sys.modules["test_module"] = types.SimpleNamespace(**scope)
+    try:
+        again = pickle.loads(pickle.dumps(second))
+    finally:
+        del sys.modules["test_module"]
+    assert torch.equal(again.a.weight, second.a.weight)
 
 
 def test_the_constructor_of_version_1() -> None:
@@ -277,7 +361,7 @@ def test_options_of_a_dictionary_are_read_one_by_one() -> None:
     assert "self.b = nn.Conv2d(20, 20, 5, padding=1)\n" in code
     assert "        options['initialW'](self.b.weight)\n        self.more['initial_bias'](self.b.bias)\n" in code
     assert "self.c = nn.Conv2d(20, 20, 5, padding=1, bias=False)\n" in code
-    assert "        compat.initialized(self.d, weight=options['initialW'])\n" in code
+    assert "        init_weights(self.d, weight=options['initialW'])\n" in code
 
 
 @pytest.mark.parametrize(
@@ -369,7 +453,7 @@ def test_held_layers_with_and_without_a_bias() -> None:
 def test_layers_that_may_not_be_held(old: str, new: str) -> None:
     source = HELD.replace("            second=Tower([('conv', L.Convolution2D(8, 20, 5))]))", "        )")
     code = migrated(source.replace(old, new, 1), IMPORTS).code
-    assert ".modules()" not in code and "compat.init_like_chainer(" in code
+    assert ".modules()" not in code and "init_weights(nn." in code
 
 
 def test_a_deconvolution_of_version_1_is_plain_and_asks_about_its_version_only():
