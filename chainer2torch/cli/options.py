@@ -164,6 +164,29 @@ def both_sides(command: Function) -> Function:
     return comparing(option(command))
 
 
+def keeping(command: Function) -> Function:
+    """The options that say where what Chainer gave is kept; the command gets the folder, or None, as ``cache``."""
+
+    @functools.wraps(command)
+    def wrapped(no_cache: bool, cache_dir: Path | None, **rest: Any) -> Any:
+        from chainer2torch.project import result_cache
+
+        return command(cache=None if no_cache else cache_dir or result_cache.default_folder(), **rest)
+
+    for option in (
+        click.option("--no-cache", is_flag=True, help="Run Chainer's side anew, and keep nothing for the next run."),
+        click.option(
+            "--cache-dir",
+            type=PATH,
+            metavar="DIR",
+            help="Where what Chainer's side gave is kept for the next run (default: chainer2torch in your folder for "
+            "caches).",
+        ),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
 def comparing(command: Function) -> Function:
     """The options that say with what the original and its migration are run."""
     for option in (

@@ -196,8 +196,9 @@ def _compared(
 
     def models(original: Path, copy: Path) -> Any:
         from chainer2torch import verify
+        from chainer2torch.project import result_cache
 
-        return verify.verify_models(original, copy, **comparing)
+        return verify.verify_models(original, copy, cache=result_cache.default_folder(), **comparing)
 
     results = [checks.compare(checks.MODELS, src, out, state, models, modern, missing)]
     for command in scripts:
