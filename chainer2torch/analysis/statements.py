@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis import absent
+from chainer2torch.analysis import absent, versions
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -120,7 +120,9 @@ class Statements(Interpreter):
     def _stmt_If(self, node: ast.If) -> bool:
         self.expr(node.test)
         truth = absent.truth(node.test, self.kind)
-        if truth is not None:  # a test for what PyTorch does not have
+        if truth is None:
+            truth = versions.truth(versions.File(self.module.source, self.kind), node.test)
+        if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
         return self._branches([node.body, node.orelse], node.test)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.rules.stage_names import STAGES, STYLES
+from chainer2torch.rules.stage_names import STAGES, STYLES, TRAINERS
 
 
 class ConfigError(Exception):
@@ -29,6 +29,7 @@ class Config:
     init: str = "chainer"
     only: tuple[str, ...] = ()
     style: str = "native"
+    trainer: str = "ppe"
     parallel_updater: str = "ddp"
     modernize: bool = True
     self_check: bool = True
@@ -46,6 +47,7 @@ _VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "jobs": (int, "a whole number"),
     "init": (str, "'chainer' or 'torch'"),
     "style": (str, "'native' or 'faithful'"),
+    "trainer": (str, "'ppe' or 'ignite'"),
     "chainer-version": ((int, str), 'a number from 1 to 7, or a version in quotes, such as "1.8"'),
     "baseline": (str, "a path"),
     "parallel-updater": (str, "'ddp' or 'single'"),
@@ -140,6 +142,7 @@ def _value(path: Path, key: str, value: Any) -> Any:
     types, meaning = _VALUES[key]
     right = isinstance(value, types) and isinstance(value, bool) == (types is bool)
     right = right and (key != "parallel-updater" or value in ("ddp", "single")) and (key != "style" or value in STYLES)
+    right = right and (key != "trainer" or value in TRAINERS)
     right = right and (key != "init" or value in ("chainer", "torch")) and (key != "fail-under" or 0 <= value <= 100)
     if not right or key == "jobs" and value < 0 or key == "chainer-version" and not _is_version(str(value)):
         raise ConfigError(f"{path}: [tool.chainer2torch] {key} must be {meaning}, not {value!r}")

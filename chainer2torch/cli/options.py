@@ -13,7 +13,7 @@ import click
 from chainer2torch.cli import completion, config, settings
 from chainer2torch.cli.command import Word
 from chainer2torch.cli.settings import Goal
-from chainer2torch.rules.stage_names import STYLES
+from chainer2torch.rules.stage_names import STYLES, TRAINERS
 
 PATH = click.Path(path_type=Path)
 Function = Callable[..., Any]
@@ -50,6 +50,7 @@ def sources(command: Function) -> Function:
         jobs: int | None,
         chainer_version: tuple[int, int | None] | None,
         style: str | None,
+        trainer: str | None,
         no_cache: bool,
         cache_dir: Path | None,
         **rest: Any,
@@ -59,6 +60,7 @@ def sources(command: Function) -> Function:
             chosen,
             **settings.version_fields(chainer_version),
             style=style or chosen.style,
+            trainer=trainer or chosen.trainer,
             jobs=chosen.jobs if jobs is None else jobs,
             cache=not no_cache,
             cache_dir=cache_dir,
@@ -92,6 +94,12 @@ def sources(command: Function) -> Function:
             type=click.Choice(STYLES),
             help="native (the default): plain PyTorch, with few short helpers and declared differences; faithful: "
             "Chainer's own interfaces over PyTorch (always so with --only).",
+        ),
+        click.option(
+            "--trainer",
+            type=click.Choice(TRAINERS),
+            help="What Trainer programs run on in the native style: ppe (the default), a loop over the "
+            "ExtensionsManager of pytorch-pfn-extras; ignite, a PyTorch Ignite engine with an IgniteExtensionsManager.",
         ),
         click.option("--no-cache", is_flag=True, help="Work everything out anew, and keep nothing for the next run."),
         click.option(
@@ -154,6 +162,29 @@ def both_sides(command: Function) -> Function:
         help="Write the result for `chainer2torch report --verify`.",
     )
     return comparing(option(command))
+
+
+def keeping(command: Function) -> Function:
+    """The options that say where what Chainer gave is kept; the command gets the folder, or None, as ``cache``."""
+
+    @functools.wraps(command)
+    def wrapped(no_cache: bool, cache_dir: Path | None, **rest: Any) -> Any:
+        from chainer2torch.project import result_cache
+
+        return command(cache=None if no_cache else cache_dir or result_cache.default_folder(), **rest)
+
+    for option in (
+        click.option("--no-cache", is_flag=True, help="Run Chainer's side anew, and keep nothing for the next run."),
+        click.option(
+            "--cache-dir",
+            type=PATH,
+            metavar="DIR",
+            help="Where what Chainer's side gave is kept for the next run (default: chainer2torch in your folder for "
+            "caches).",
+        ),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 def comparing(command: Function) -> Function:

@@ -19,7 +19,7 @@ from chainer2torch.cli.settings import Goal, Settings, settings, version_fields
 from chainer2torch.project.scan import Project
 from chainer2torch.project.tree import Tree
 from chainer2torch.project.visible import visible, visible_lines
-from chainer2torch.rules.stage_names import STYLES
+from chainer2torch.rules.stage_names import STYLES, TRAINERS
 
 if TYPE_CHECKING:
     from chainer2torch.project.output import Change
@@ -49,6 +49,7 @@ PAGE = "chainer2torch.html"
 @click.option("--run", "scripts", multiple=True, metavar="'SCRIPT ARGS'", help="Compare a script in lockstep, too.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty and was not made by this command.")
 @click.option("--style", type=click.Choice(STYLES), help="As for migrate.")
+@click.option("--trainer", type=click.Choice(TRAINERS), help="As for migrate.")
 @click.option("--chainer-version", type=options.Version(), metavar="N[.M]", help="As for migrate.")
 @click.option("--no-modernize", is_flag=True, help="As for migrate: leave Python 2 and dropped names as they are.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these files alone (as in .gitignore).")
@@ -62,6 +63,7 @@ def port(
     scripts: tuple[str, ...],
     force: bool,
     style: str | None,
+    trainer: str | None,
     chainer_version: tuple[int, int | None] | None,
     no_modernize: bool,
     exclude: tuple[str, ...],
@@ -80,6 +82,7 @@ def port(
     chosen = dataclasses.replace(
         chosen,
         style=style or chosen.style,
+        trainer=trainer or chosen.trainer,
         modernize=chosen.modernize and not no_modernize,
         only=(),
         **version_fields(chainer_version),
@@ -193,8 +196,9 @@ def _compared(
 
     def models(original: Path, copy: Path) -> Any:
         from chainer2torch import verify
+        from chainer2torch.project import result_cache
 
-        return verify.verify_models(original, copy, **comparing)
+        return verify.verify_models(original, copy, cache=result_cache.default_folder(), **comparing)
 
     results = [checks.compare(checks.MODELS, src, out, state, models, modern, missing)]
     for command in scripts:

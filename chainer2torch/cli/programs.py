@@ -165,6 +165,7 @@ def verify_rules(
     metavar="PERCENT",
     help="Exit 1 unless so many of the classes are proved (default: any number, if nothing differs).",
 )
+@options.keeping
 @options.both_sides
 def verify_models(src: Path, out: Path, names: tuple[str, ...], report_file: Path | None, **chosen: Any) -> int:
     """Compare all links of SRC from the same weights. What they are made from is read from the code, searched, or named in SRC/pyproject.toml."""  # noqa: E501

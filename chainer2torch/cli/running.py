@@ -48,6 +48,7 @@ def run(
     options = dataclasses.replace(options, style=_style(project, "faithful" if options.only else options.style))
     for tree in project.trees:
         tree.style = options.style
+        tree.trainer = options.trainer if options.style == "native" and options.trainer != "ppe" else ""
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
         if options.chainer_version is None:
@@ -119,6 +120,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
                 kinds=kinds,
                 only=frozenset(options.only),
                 style=options.style,
+                trainer=options.trainer,
                 parallel_updater=options.parallel_updater,
                 modernize=options.modernize,
             ),

@@ -46,6 +46,7 @@ class Settings:
     init: str = "chainer"
     only: tuple[str, ...] = ()
     style: str = "native"
+    trainer: str = "ppe"
     parallel_updater: str = "ddp"
     modernize: bool = True
     self_check: bool = True
@@ -88,6 +89,7 @@ def settings(
         init=base.init,
         only=base.only,
         style=base.style,
+        trainer=base.trainer,
         parallel_updater=base.parallel_updater,
         modernize=base.modernize,
         self_check=base.self_check,

@@ -45,6 +45,7 @@ _MOST_SCRIPTS = 12
 )
 @click.option("--page", type=PATH, metavar="FILE.html", help="Write a page with all of it.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the result as JUnit XML.")
+@options.keeping
 @options.both_sides
 def verify_all(
     src: Path,

@@ -11,8 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from chainer2torch.native.devices import device_of
-
 
 def _each(change: Callable[[Any], Any], x: Any) -> Any:
     if not isinstance(x, (list, tuple)):
@@ -36,8 +34,8 @@ class ArrayModule:
     what is a view in NumPy may be a copy. ``random`` draws from NumPy's generator. Source: numpy; cupy.
     """
 
-    ndarray = torch.Tensor  # where: ndarray
-    bool, int, float = bool, int, float  # where: bool, int, float
+    ndarray = torch.Tensor  # where: .ndarray
+    bool, int, float = bool, int, float  # where: .bool, .int, .float
 
     def __init__(self, device: Any, part: str = ""):
         self.device, self.part = torch.device(device), part  # part: random, linalg
@@ -56,26 +54,26 @@ class ArrayModule:
         if not callable(found) or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
         call = functools.partial(self._call, found)
-        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: at
+        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: .at
             call.at = functools.partial(self._call, found.at)  # type: ignore[attr-defined]
         return call
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> Any:  # where: modules_compared
         device = torch.device("cpu") if other is np else getattr(other, "device", None)
         return self.device == device and self.part == getattr(other, "part", "")
 
     def _call(self, function: Any, *args: Any, **options: Any) -> Any:
-        out = options.get("out")
-        if self.device.type != "cpu" and (out is not None or function.__name__ in _WRITING):
-            raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
+        if self.device.type != "cpu":  # where: out=, copyto, fill_diagonal, place, put, put_along_axis, putmask
+            if "out" in options or function.__name__ in _WRITING:
+                raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
         # CuPy's generators take a dtype, NumPy's do not
         drawn = self.part == "random" and function.__name__ != "randint"  # where: random
         dtype = options.pop("dtype", None) if drawn else None  # where: random
         y = function(*_each(_on_host, args), **{key: _each(_on_host, value) for key, value in options.items()})
         if dtype is not None:  # where: random
             y = np.asarray(y, _on_host(dtype))
-        if out is not None:  # where: out
-            return out[0] if isinstance(out, tuple) else out
+        if options.get("out") is not None:  # where: out=
+            return options["out"][0] if isinstance(options["out"], tuple) else options["out"]
         if isinstance(y, np.generic) and all(np.isscalar(arg) for arg in args):
             return y  # of numbers alone
         return _each(self._tensor, y)
@@ -125,8 +123,10 @@ def array_module(*args: Any) -> Any:
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
     for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
-        if isinstance(arg, (Tensor, torch.nn.Module, torch.device, str)):
-            return ArrayModule(arg if isinstance(arg, str) else device_of(arg))
+        if isinstance(arg, torch.nn.Module):
+            return ArrayModule(next((t.device for t in (*arg.parameters(), *arg.buffers())), "cpu"))
+        if isinstance(arg, (Tensor, torch.device, str)):
+            return ArrayModule(arg.device if isinstance(arg, Tensor) else arg)
     return np
 
 

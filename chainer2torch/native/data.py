@@ -20,10 +20,6 @@ class Batches:
     are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
     """
 
-    epoch, current_position, is_new_epoch = 0, 0, False
-    previous_epoch_detail: float | None = None  # where: previous_epoch_detail
-    _batches: Any = None
-
     def __init__(
         self,
         loader: DataLoader[Any],
@@ -32,12 +28,14 @@ class Batches:
         self.loader = loader
         self.dataset: Any = loader.dataset
         self.repeat = repeat  # where: repeat
+        self.reset()
 
     def reset(self) -> None:
-        self.epoch, self.current_position, self.is_new_epoch, self._batches = 0, 0, False, None
-        self.previous_epoch_detail = None  # where: previous_epoch_detail
+        self.epoch, self.current_position, self.is_new_epoch = 0, 0, False
+        self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
+        self._batches: Any = None
 
-    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch
+    def __len__(self) -> int:  # where: Evaluator, iters_per_epoch, max_epochs
         return len(self.loader)
 
     def __iter__(self) -> Batches:
@@ -67,8 +65,13 @@ class Batches:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        kept = ("epoch", "current_position", "is_new_epoch", "previous_epoch_detail")
-        return {name: value for name, value in {**vars(Batches), **vars(self)}.items() if name in kept}
+        state: dict[str, Any] = {
+            "epoch": self.epoch,
+            "current_position": self.current_position,
+            "is_new_epoch": self.is_new_epoch,
+        }
+        state["previous_epoch_detail"] = self.previous_epoch_detail  # where: previous_epoch_detail
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)

@@ -10,9 +10,9 @@ import torch
 
 
 def get_device(spec: Any) -> torch.device:
-    """The torch.device of '@numpy', '-1', 'native' (the CPU), '@cupy:1', '1', 'cuda:1' (a GPU), or of a number.
+    """The torch.device of a number, or of '@numpy', '@cupy:1', 'cuda:1'; None and negative numbers are the CPU.
 
-    None and negative numbers are the CPU. Source: chainer.get_device, chainer.backends.cuda.get_device_from_id.
+    Source: chainer.get_device, chainer.backends.cuda.get_device_from_id.
     """
     if isinstance(spec, torch.device):
         return spec
@@ -46,7 +46,7 @@ def device_name(device: torch.device) -> str:
 
 
 def device_of(x: Any) -> torch.device:
-    """The device of a tensor, or of the parameters and buffers of a module; the CPU if there are none, or of an array.
+    """The device of a tensor, or of the parameters and buffers of a module; the CPU if there are none.
 
     Source: chainer.Link.device, chainer.Variable.device.
     """
@@ -58,9 +58,9 @@ def device_of(x: Any) -> torch.device:
 
 
 def to_device(device: Any, x: Any) -> Any:
-    """``x`` on a device: arrays become tensors, lists, tuples and dicts are followed, other values stay.
+    """Arrays as tensors, and tensors, on a device (None: where they are); lists, tuples and dicts are followed.
 
-    With None as the device, tensors stay where they are. Source: chainer.dataset.to_device.
+    Source: chainer.dataset.to_device.
     """
     if isinstance(x, (list, tuple)):
         return type(x)([to_device(device, item) for item in x])

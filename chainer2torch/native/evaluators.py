@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from copy import copy as shallow_copy
 from typing import Any
 
 import torch
@@ -61,7 +61,7 @@ class Evaluator(extensions.Evaluator):
         if hasattr(iterator, "reset"):
             iterator.reset()
         else:
-            iterator = copy.copy(iterator)
+            iterator = shallow_copy(iterator)
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation), torch.no_grad():

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from chainer2torch.native.optimizers import fill_missing_gradients
+
 
 @torch.no_grad()
 def clip_gradients(params: Iterable[Tensor], threshold: float) -> None:
@@ -91,3 +93,22 @@ def before_step(optimizer: torch.optim.Optimizer, change: Callable[..., None], *
         change(optimizer.param_groups[0]["params"], *options)
 
     optimizer.register_step_pre_hook(hook)
+
+
+def add_hook(optimizer: torch.optim.Optimizer, hook: Callable[..., Any]) -> None:
+    """Calls ``hook`` with the optimizer before each step; if its ``call_for_each_param`` is true, for each parameter.
+
+    It finds a gradient at every parameter. Source: chainer.Optimizer.add_hook.
+    """
+
+    @torch.no_grad()
+    def call(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        fill_missing_gradients(optimizer)
+        if getattr(hook, "call_for_each_param", False):
+            for param in optimizer.param_groups[0]["params"]:
+                if param.grad is not None:
+                    hook(optimizer, param)
+        else:
+            hook(optimizer)
+
+    optimizer.register_step_pre_hook(call)

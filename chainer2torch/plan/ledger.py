@@ -109,6 +109,8 @@ class Ledger:
             self._withdraw(claim)
         node = decision.node
         for part, value in ((Part.EDIT, decision.edit), (Part.WRAP, decision.wrap)):
+            if value == self._parts[part].get(node) and self._owners.get((part, node)) == policy.name:
+                continue  # what a pass finds twice, by two ways, is one decision
             if value is not None and self._wins(policy, (part, node)):
                 self._withdraw_group((part, node))
                 self._parts[part][node] = value

@@ -182,6 +182,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "defined": lambda q: q.defined(),
+    "summed": lambda q: q.summed(),
     "made_here": lambda q: q.made_here(),
     "may_lack_parameters": lambda q: q.may_lack_parameters(),
     "gradient_asked": lambda q: q.asked(),

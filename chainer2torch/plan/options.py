@@ -15,6 +15,7 @@ class Options:
     pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
     kinds: bool = False  # also list what was inferred
     style: str = "faithful"  # or "native": plain PyTorch, with the differences that docs/differences.md declares
+    trainer: str = "ppe"  # or "ignite": native Trainer programs run on an Ignite engine
     parallel_updater: str = "ddp"  # or "single": what divides a batch over devices works on the first of them
     modernize: bool = True  # names that today's Python and NumPy have dropped become those of today
     only: frozenset[str] = frozenset()  # the parts of the project that are migrated; none named: all

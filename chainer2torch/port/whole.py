@@ -158,6 +158,7 @@ def verify_all(
     budget: float | None = None,
     at_least: float = 0,
     iterations: int = 5,
+    cache: Path | None = None,
     tell: Callable[[Any, int], object] | None = None,
     say: Callable[[str], object] = lambda line: None,
     **comparing: Any,
@@ -178,7 +179,12 @@ def verify_all(
 
         left = clock.left(MODELS)
         report = verify.verify_models(
-            src, out, tell=tell, budget=None if left == float("inf") else left, **_within(comparing, clock.left())
+            src,
+            out,
+            tell=tell,
+            cache=cache,
+            budget=None if left == float("inf") else left,
+            **_within(comparing, clock.left()),
         )
         if "interrupted" in report.problems:
             raise KeyboardInterrupt

@@ -49,9 +49,9 @@ class Project:
         notes += modernised(rows)
         for tree in self.trees:
             notes += outward.notes(tree.base, tree.shown, tree.entries) if tree.place else []
-        return Report(
-            rows, sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0)), migrated, notes=notes
-        )
+        problems = sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0))
+        trainer = next((tree.trainer for tree in self.trees), "")
+        return Report(rows, problems, migrated, notes=notes, trainer=trainer)
 
 
 def collect(

@@ -87,6 +87,7 @@ class Tree:
     left_out: Callable[[str], bool] = lambda path: False
     pin: PinLike | None = None
     style: str = "faithful"  # the style of the output, which says what the helpers are
+    trainer: str = ""  # what its Trainer programs run on, where that is not the usual loop
     interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 

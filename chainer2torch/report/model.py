@@ -54,6 +54,8 @@ class Report:
     written: bool = False
     # what to consider about the whole run, each in a sentence
     notes: list[str] = dataclasses.field(default_factory=list)
+    # what the Trainer programs run on, where that is not the usual loop
+    trainer: str = ""
 
     @property
     def sites(self) -> Iterable[Site]:
@@ -125,4 +127,4 @@ class Report:
             # A file whose open sites are all filtered away counts as done; otherwise what was counted stands.
             hidden = any(site.open for site in row.sites) and not any(site.open for site in sites)
             files.append(dataclasses.replace(row, sites=sites, left=0 if hidden and row.left else row.left))
-        return Report(files, self.problems, self.migrated, self.written, self.notes)
+        return dataclasses.replace(self, files=files)

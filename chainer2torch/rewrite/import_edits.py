@@ -141,7 +141,11 @@ def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -
     ]
     place = places[-1] + 1 if places else after_imports(body)
     lines = [_parse(text, module.default_newline) for text in statements]
-    return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+    # what stands in for a left import is a helper's: such a guard can only come behind the helpers
+    bound = {text.split()[-1].split(".")[0] for text in statements}
+    early = [node for node in body[:place] if _is_guard(node) and names_any(node, bound)]
+    before = [node for node in body[:place] if not any(node is guard for guard in early)]
+    return module.with_changes(body=[*before, *lines, *early, *body[place:]])
 
 
 def _says(module: cst.Module, line: cst.SimpleStatementLine, text: str) -> bool:
@@ -159,6 +163,8 @@ def above(lines: list[Any], leading: Sequence[cst.EmptyLine]) -> list[Any]:
         return [line for line in leading if line.comment]
     if isinstance(lines[0], cst.EmptyLine):
         return [*leading, *lines]
+    if isinstance(lines[0], cst.FunctionDef) and all(line.comment for line in leading):
+        leading = [cst.EmptyLine(indent=False), *leading]
     return [lines[0].with_changes(leading_lines=[*leading, *lines[0].leading_lines]), *lines[1:]]
 
 

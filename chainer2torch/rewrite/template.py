@@ -52,7 +52,11 @@ def parse(text: str) -> cst.BaseExpression:
 
 @functools.lru_cache(maxsize=1024)
 def _parse_statements(text: str) -> tuple[cst.BaseStatement, ...]:
-    return tuple(cst.parse_module(text).body)
+    return tuple(
+        statement.with_changes(leading_lines=[line.with_changes(indent=False) for line in statement.leading_lines])
+        for statement in cst.parse_module(text).body
+        if isinstance(statement, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
+    )
 
 
 class Operands:

@@ -34,6 +34,7 @@ _ALIASES = {
     "math": "math",
     "os": "os",
     "ignite": "ignite",
+    "ignite.engine.Engine": "Engine",
     "pfrl": "pfrl",
     "torchvision": "torchvision",
     "sys": "sys",

@@ -4,3 +4,5 @@
 STAGES = ("training", "data", "models")
 # native: plain PyTorch, with differences that are declared; faithful: Chainer's own interfaces over PyTorch
 STYLES = ("native", "faithful")
+# what a native Trainer program runs on: a loop over an ExtensionsManager, or an Ignite engine
+TRAINERS = ("ppe", "ignite")

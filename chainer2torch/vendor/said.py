@@ -17,6 +17,8 @@ _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # the
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
+MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an array module is NumPy, or another one
+_ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -37,13 +39,14 @@ def words(text: str) -> set[str]:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
-        return found | {f".{word}" for word in found}
+        return found | {f".{word}" for word in found} | {f"{word}=" for word in found} | {MODULES_COMPARED}
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
     An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
+    A keyword, and the key of a dict that may be spread into a call, is also said with ``=`` behind it.
     ``getattr`` is said where only the run tells the name: of any object in a program, of an optimizer in a helper. A
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
@@ -57,7 +60,11 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
         elif isinstance(node, ast.alias):
             found.update(node.name.split("."))
         elif isinstance(node, ast.keyword) and node.arg:
-            found.add(node.arg)
+            found.update((node.arg, f"{node.arg}="))
+        elif isinstance(node, ast.Dict):
+            found.update(f"{key.value!s}=" for key in node.keys if isinstance(key, ast.Constant))
+        elif isinstance(node, ast.Compare) and _may_compare_modules(node):
+            found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
@@ -69,6 +76,15 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     if own and _gives_options(nodes):
         found.add(OPTIONS_GIVEN)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
+
+
+def _may_compare_modules(node: ast.Compare) -> bool:
+    """Whether something named as array modules are named is compared for equality."""
+    if not any(isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for operator in node.ops):
+        return False
+    sides = (side.func if isinstance(side, ast.Call) else side for side in (node.left, *node.comparators))
+    names = [_last(side) for side in sides]
+    return any(name in _ARRAY_MODULES or "xp" in name or "module" in name for name in names)
 
 
 def _gives_options(nodes: list[ast.AST]) -> bool:

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.verify.worker import wire
+from chainer2torch.verify.warm_workers import Unavailable, WarmWorkers
+from chainer2torch.verify.worker import serving, wire
 
 CHAINER_WORKER = Path(__file__).with_name("worker") / "chainer_worker.py"
 TORCH_WORKER = Path(__file__).with_name("worker") / "torch_worker.py"
@@ -26,7 +27,6 @@ _LAST_BYTES = 100_000
 _MOST_DEATHS = 5
 # Seconds after which a worker that is stopped ends.
 _LISTEN = 0.2
-_STDOUT, _STDERR = "stdout.txt", "stderr.txt"
 
 
 class WorkerError(Exception):
@@ -68,6 +68,7 @@ def run_worker(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     stop: threading.Event | None = None,
+    warm: WarmWorkers | None = None,
 ) -> WorkerResult:
     """Writes the job, runs the worker on it and reads its results; what was done before it died is kept.
 
@@ -78,17 +79,24 @@ def run_worker(
         python: The interpreter, default this one.
         timeout: Seconds after which the worker is ended. The processes that it started end with it in any case.
         stop: Ends the worker, too, when it is set.
+        warm: Where a worker may already wait for a job; not with ``env`` or ``cwd``.
 
     Raises:
         WorkerError: The interpreter cannot be started.
     """
     wire.write_json(str(folder / "job.json"), job)
-    (folder / "results.jsonl").touch()
+    for name in ("results.jsonl", serving.STDOUT, serving.STDERR):  # one that is ended at once leaves none
+        (folder / name).touch()
     command = [python or sys.executable, "-u", str(worker), str(folder)]
     name = "Chainer" if worker == CHAINER_WORKER else "PyTorch"
     started = time.monotonic()
-    status = _call(command, timeout, _environment(env), cwd, name, folder, stop)
-    out, err = (_end_of(folder / file) for file in (_STDOUT, _STDERR))
+    try:
+        if warm is None:
+            raise Unavailable
+        status = warm.call(worker, python, folder, timeout, stop)
+    except Unavailable:
+        status = _call(command, timeout, environment(env), cwd, name, folder, stop)
+    out, err = (_end_of(folder / file) for file in (serving.STDOUT, serving.STDERR))
     problem = None
     if status is None:
         problem = f"the {name} worker was ended after {timeout:g} s (--timeout)" + _tail(out, err)
@@ -111,6 +119,7 @@ def run_cases(
     python: str | None = None,
     timeout: float = 600,
     stop: threading.Event | None = None,
+    warm: WarmWorkers | None = None,
 ) -> WorkerResult:
     """:func:`run_worker` for a job with ``cases``: where a worker dies, those after the one it died of run in a new
     one. The case itself gets a record with the error. A worker that dies before its first case, that has used up its
@@ -118,7 +127,7 @@ def run_cases(
     """
     problems: list[str] = []
     while True:
-        result = run_worker(worker, folder, job, python=python, timeout=timeout, stop=stop)
+        result = run_worker(worker, folder, job, python=python, timeout=timeout, stop=stop, warm=warm)
         left = [case for case in job["cases"] if result.records.get(case["id"], _OPEN).get("provisional")]
         timeout -= result.seconds
         gpu_lost = result.status == wire.BROKEN_DEVICE and len(left) < len(job["cases"])
@@ -173,7 +182,7 @@ def _call(
     """The exit status, None after ``timeout``. What is printed goes to files: it may be more than fits into memory,
     and a process that the worker left behind would keep a pipe open.
     """
-    with open(folder / _STDOUT, "wb") as out, open(folder / _STDERR, "wb") as err:
+    with open(folder / serving.STDOUT, "wb") as out, open(folder / serving.STDERR, "wb") as err:
         try:
             process = subprocess.Popen(
                 command,
@@ -229,7 +238,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables that every worker has."""
     env = dict(os.environ)
     env.setdefault("OMP_NUM_THREADS", "1")
     # Modules that protoc has made in Chainer's time are refused by protobuf's other implementation.

@@ -137,3 +137,14 @@ def test_a_script_below_its_root_finds_the_helpers_there_behind_its_line(tmp_pat
     written(sources, tmp_path)
     subprocess.run([sys.executable, "show.py"], cwd=tmp_path / "tools", check=True, env={})
     subprocess.run([sys.executable, "all.py"], cwd=tmp_path, check=True, env={})
+
+
+def test_what_stands_in_for_a_left_import_comes_behind_the_helpers() -> None:
+    """The guard of an import that stays calls a helper, which is found only below the script's own line."""
+    left = USES.replace("\n\n", "\nfrom chainer.functions import no_such as vars\n\n", 1) + "\nprint(vars)\n"
+    show = "import sys\n" + left.replace("\n\n", "\nsys.path.append('..')\nimport net\n\n", 1)
+    code = migrate_sources({"net.py": USES, "tools/show.py": show, "all.py": "from tools import show\n"})[
+        "tools/show.py"
+    ].code
+    assert 0 < code.index("import chainer_compat") < code.index("compat.not_migrated(")
+    assert code.index("sys.path.append") < code.index("import chainer_compat")

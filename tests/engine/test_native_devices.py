@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.analysis.kinds import Inst, Ref
+from chainer2torch.analysis.lattice import join
 from chainer2torch.engine import migrate_source
 from chainer2torch.native.devices import as_tensor
 from chainer2torch.plan.options import Options
@@ -397,6 +399,63 @@ def test_the_faithful_style_is_as_it_was() -> None:
     assert "xp = compat.array_module(x)" in text and "compat.use_device(compat.find_device(gpu))" in text
 
 
+def test_the_device_of_a_batch_is_made_current() -> None:
+    """``xp.cuda`` is reached with a GPU only: it needs no array module."""
+    body = """
+    def f(y, t):
+        xp = cuda.get_array_module(t)
+        if xp != np:
+            xp.cuda.Device(t.device).use()
+        with xp.cuda.Device(1):
+            return y - xp.ones((3,), 'f')
+    """
+    assert code(body, y="tensor", t="tensor") == (
+        "def f(y, t):\n"
+        "    if t.device.type != 'cpu':\n"
+        "        torch.cuda.set_device(t.device)\n"
+        "    with torch.cuda.device(1):\n"
+        "        return y - torch.ones((3,), dtype=torch.float32, device=t.device)"
+    )
+
+
+@pytest.mark.parametrize(
+    "use", ["d = xp.cuda.Device(1)", "xp.cuda.Device(1).synchronize()", "xp.cuda.Device(*t).use()"]
+)
+def test_other_uses_of_a_device_by_the_array_module_are_marked(use: str) -> None:
+    text, states = migrated(f"def f(t):\n    xp = cuda.get_array_module(t)\n    {use}\n", {"f.t": "tensor"})
+    assert "xp.cuda" in text and "manual" in states
+
+
+def test_cupy_in_one_branch_and_numpy_in_the_other() -> None:
+    """On the host the batch is that of Chainer; with a GPU its number is made current."""
+    body = """
+    def f(batch, device):
+        if device >= 0:
+            xp = cuda.cupy
+            xp.cuda.Device(device).use()
+        else:
+            xp = np
+        return xp.asarray([b for b in batch], dtype=xp.int32) + xp.zeros(2, 'i')
+    """
+    text, states = migrated(body)
+    assert "torch.cuda.set_device(device)" in text and "compat" not in text and "manual" not in states
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(text, namespace)
+    y = namespace["f"]([np.arange(2), np.arange(2)], -1)
+    assert y.dtype == torch.int32 and y.tolist() == [[0, 1], [0, 1]]
+
+
+def test_cupy_by_a_variable() -> None:
+    text, _ = migrated("def f(x):\n    cp = cuda.cupy\n    return cp.zeros((3,), 'f') + cp.exp(x)\n", {"f.x": "tensor"})
+    assert "torch.zeros((3,), dtype=torch.float32, device=" in text and "compat.array_module" not in text
+
+
+def test_array_modules_join_to_one() -> None:
+    """What was merged is no union of it with itself."""
+    module = Inst("xp.Module")
+    assert join(join(Ref("numpy"), module), Ref("cupy")) == module
+
+
 IMPORTED = """\
 try:
     import cupy as xp
@@ -473,3 +532,22 @@ def test_what_may_fail_for_another_reason_stays_a_try(guard: str) -> None:
     use = "def f(x):\n    return xp.arange(3) + F.relu(x).array\n"
     result = migrate_source("import chainer.functions as F\n" + guard + use, options=Options(style="native"))
     assert "try:" in result.code and "is_available" not in result.code
+
+
+def test_an_array_module_that_two_classes_choose_alike_is_decided_once():
+    """Each choice of one class is seen from each of the other: the same edit, found twice."""
+    chosen = """
+class {}:
+    def __init__(self, device):
+        if device >= 0:
+            self.xp = chainer.cuda.cupy
+        else:
+            self.xp = np
+
+    def zeros(self):
+        return self.xp.zeros(2)
+
+"""
+    result = migrate_source(HEAD + chosen.format("A") + chosen.format("B"), options=Options(style="native"))
+    assert result.error is None, result.error
+    assert "two rules" not in result.code and result.code.count("compat.array_module(") == 4, result.code

@@ -514,6 +514,48 @@ def test_the_mode_of_a_link_that_is_looked_up_by_name(link: str, how: str) -> No
     assert not torch.allclose(net(x), out), "the flag of the call counts, not the mode of the module"
 
 
+_REGISTERED = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Block(chainer.Chain):
+    def __init__(self, kind{more}):
+        layers = {{'c': L.Linear(3, 4)}}
+        if kind == 'bn':
+            layers['n'] = L.BatchNormalization(4)
+        super(Block, self).__init__(**layers)
+        {also}
+
+    def __call__(self, x, test=False):
+        return self.n(self.c(x), test=test)
+"""
+
+
+def test_a_layer_that_no_line_names_takes_the_mode() -> None:
+    """``super().__init__(**layers)``: nobody knows what ``self.n`` is, and PyTorch's layers take no ``test=``."""
+    code = migrate_source(_REGISTERED.format(more="", also="pass")).code
+    assert "compat.call_as_version_1(self.n, self.c(x), test=test)" in code
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    exec(code, namespace)
+    net = namespace["Block"]("bn")
+    x = torch.randn(5, 3)
+    net(x)
+    mean = net.n.running_mean.clone()
+    assert mean.abs().sum() > 0
+    net(x, test=True)
+    assert torch.equal(net.n.running_mean, mean)
+
+
+@pytest.mark.parametrize("also", ["self.n = n", "self.add_link(n=n)"])
+def test_what_a_caller_gives_takes_the_mode_as_it_did(also: str) -> None:
+    code = migrate_source(_REGISTERED.format(more=", n", also=also)).code
+    assert "call_as_version_1" not in code
+
+
 def test_a_list_that_is_called_forward() -> None:
     """Networks of the time keep their layers' names in `self.forward`; it must not hide the method."""
     code = migrate_source(

@@ -52,3 +52,47 @@ def test_the_version_itself_is_for_a_person() -> None:
 def test_a_name_of_the_users_own_is_no_version() -> None:
     text = "def f(chainer):\n    return chainer.__version__ >= '2'\n"
     assert migrate_source(HEAD + text).code.endswith(text)
+
+
+NAMES = {
+    "a number": "MAJOR = int(chainer.__version__.split('.')[0])\n",
+    "parts that are taken apart": "major, _, _ = chainer.__version__.split('.')\nMAJOR = int(major)\n",
+    "a name of a name": "VERSION = chainer.__version__\nMAJOR = int(VERSION[0])\n",
+}
+BOTH = """
+if MAJOR >= 5:
+    from chainer import static_graph
+else:
+    def static_graph(f):
+        return f
+
+
+class Net(chainer.Chain):
+    @static_graph
+    def forward(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_test_of_a_name_that_holds_the_version_is_decided(name: str) -> None:
+    """What the other branch defines is not there for the analysis, either: the name has one meaning."""
+    result = migrate_source(HEAD + NAMES[name] + BOTH)
+    assert "    @compat.static_graph\n" in result.code
+    assert "def static_graph" not in result.code and "if MAJOR" not in result.code
+    assert "from chainer import static_graph" not in result.code
+    again = migrate_source(result.code)
+    assert again.code == result.code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MAJOR = int(chainer.__version__[0])\ndef f(MAJOR):\n    if MAJOR > 3:\n        return 1\n",
+        "MAJOR = int(chainer.__version__[0])\nMAJOR = 3\nif MAJOR > 3:\n    pass\n",
+        "MAJOR = int(chainer.__version__[0])\nif MAJOR > limit():\n    pass\n",
+        "MAJOR, OTHER = chainer.__version__.split('.')\nif MAJOR > '3':\n    pass\n",
+    ],
+)
+def test_a_name_that_may_hold_something_else_is_not_decided(text: str) -> None:
+    assert "if MAJOR > " in migrate_source(HEAD + text).code

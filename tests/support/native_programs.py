@@ -14,7 +14,8 @@ from unittest import mock
 
 import chainer
 import numpy as np
-import pytorch_pfn_extras  # noqa: F401 - once: what a patched sys.modules imports is imported again
+import ignite.engine  # noqa: F401 - once: what a patched sys.modules imports is imported again
+import pytorch_pfn_extras  # noqa: F401 - likewise
 import torch
 
 from chainer2torch.compat.serializers.serializers import load_npz
@@ -44,9 +45,9 @@ class Net(chainer.Chain):
 """
 
 
-def migrated(source, head=HEAD):
+def migrated(source, head=HEAD, trainer="ppe"):
     """The result of the native migration of a program."""
-    result = migrate_source(head + textwrap.dedent(source), options=Options(style="native"))
+    result = migrate_source(head + textwrap.dedent(source), options=Options(style="native", trainer=trainer))
     assert result.error is None
     assert [s for s in result.sites if s.state == "manual"] == [], result.code
     return result
@@ -84,10 +85,10 @@ def helpers(result):
     return module
 
 
-def both(source, head=HEAD):
+def both(source, head=HEAD, trainer="ppe"):
     """The namespaces of the original and of its native migration, and the migrated text."""
     source = head + textwrap.dedent(source)
-    result = migrated(source, head="")
+    result = migrated(source, "", trainer)
     with mock.patch.dict(sys.modules, chainer_compat=helpers(result)):
         theirs, ours = {"__name__": "original"}, {"__name__": "migrated"}
         exec(compile(source, "<original>", "exec"), theirs)

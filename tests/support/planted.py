@@ -64,6 +64,17 @@ KINDS: Mapping[str, tuple[str, str]] = {
         r"^(\s+)(self\.\w+)( = nn\.(?:Linear|Conv2d)\(.*\))$",
         r"\1\2\3\n\1\2.weight.requires_grad_(False)",
     ),
+    "frozen bias": (
+        r"^(\s+)(self\.\w+)( = nn\.(?:Linear|Conv2d)\((?!.*bias).*\))$",
+        r"\1\2\3\n\1\2.bias.requires_grad_(False)",
+    ),
+    "gradient scaled": (
+        r"^(\s+)h = (F\.relu\(.*\))$",
+        r"\1h = \2\n\1h.register_hook(lambda gradient: 2 * gradient) if h.requires_grad else None",
+    ),
+    "straight through": (r"= torch\.(sigmoid|tanh)\((.*?)\)(?= |$)", r"= (s := \2) + (torch.\1(s) - s).detach()"),
+    "gradient cut in part": (r"^(\s+)h = (self\.mid\(h\))$", r"\1h = 0.5 * \2 + 0.5 * \2.detach()"),
+    "momentum of all batches": (r"momentum=[\d.]+", "momentum=None"),
     "sign": (r" - (?=h\b|x\b)", " + "),
     "scale": (r"\b0\.1 \*", "0.2 *"),
     "scaled twice": (r"\* 3\.0", "* 9.0"),

@@ -88,6 +88,53 @@ def test_each_layer_that_differs_by_itself_is_named_and_no_other(results, name):
         assert f"{6 - len(wrong)} of 6 outputs are equal" in line
 
 
+# what is wrong in the backward pass alone: the text, and what is said of it
+BACK = {
+    "equal": (PORT, ""),
+    "scaled": (
+        PORT.replace("h = self.bn2(self.b(h))", "h.register_hook(lambda g: 2 * g)\n        h = self.bn2(self.b(h))"),
+        "what comes back to /bn1 (",
+    ),
+    "frozen": (
+        PORT.replace("\n    def forward", "        self.c.weight.requires_grad_(False)\n\n    def forward"),
+        "/c (",
+    ),
+    "own": (PORT.replace("self.b(h)", "h @ (0.5 * (w := self.b.weight) + 0.5 * w.detach()).T + self.b.bias"), "/b ("),
+    "momentum": (PORT.replace("self.bn2 = nn.BatchNorm1d(6, ", "self.bn2 = nn.BatchNorm1d(6, momentum=0.3, "), ""),
+}
+
+
+@pytest.fixture(scope="module")
+def back(tmp_path_factory):
+    names = {f"{module_of(name)}:Net": None for name in BACK}
+    table = "".join(f'[tool.chainer2torch.verify.names."{name}"]\n"a" = "a"\n' for name in names)
+    return verify(
+        tmp_path_factory.mktemp("back"),
+        NET,
+        {name: text for name, (text, _) in BACK.items()},
+        {None: ("Net", [], {"x": "f32[5,3,4]"})},
+        pyproject=table,
+        modes=["train"],
+    )
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_each_layer_that_differs_by_itself_in_the_backward_pass_is_named_and_no_other(back, name):
+    status, text = back[name]
+    lines = [line for line in text.splitlines() if "differ by themselves in the backward pass:" in line]
+    said = BACK[name][1]
+    assert (status == FAILED) == (name != "equal"), text
+    assert bool(lines) == bool(said), text
+    for line in lines:
+        assert said in line and line.count("what comes back") + line.count("the gradient of") == 1, line
+
+
+def test_values_that_no_output_shows_are_named(back):
+    assert "the running values differ of /bn2/avg_mean (" in back["momentum"][1]
+    assert "/bn2/avg_var (" in back["momentum"][1] and "/bn1" not in back["momentum"][1].splitlines()[0]
+    assert "no gradient reaches, unlike Chainer's (frozen, or cut off) /c/W (" in back["frozen"][1]
+
+
 def test_chainers_values_are_laid_out_as_the_port_has_them():
     rng = np.random.RandomState(0)
     array = rng.randn(6, 5).astype("f")  # (batch * length, units)

@@ -44,7 +44,7 @@ _TYPES = {
 
 def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
     if name == "super":
-        return _super(interpreter)
+        return _super(interpreter, args)
     if name in _TYPES:
         return Scalar(_TYPES[name])
     first = args[0] if args else UNKNOWN
@@ -81,10 +81,12 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     return UNKNOWN
 
 
-def _super(interpreter: Interpreter) -> Kind:
+def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:
     cls = interpreter.func.cls if interpreter.func is not None else None
     if cls is None:
         return UNKNOWN
+    if args and isinstance(args[0], Class):
+        cls = args[0].info  # `super(Base, self)` begins behind Base, wherever it stands
     parents = []
     for base in cls.bases:
         for option in options(base):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -16,7 +17,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.xp_devices import is_device, parameter, variable
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import native_case, parameter_for, row_of
+from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of
 from chainer2torch.plan.questions.xp_variables import Variable
 
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
@@ -97,11 +98,22 @@ def _rename(context: Context, decisions: Decisions, node: ast.arg | ast.keyword,
 
 def _on_cupy(context: Context, decisions: Decisions, node: ast.expr) -> None:
     """``cuda.cupy.zeros(3)``, ``cuda.cupy.random.seed(0)``: no other pass sees an array module in the name itself."""
-    part = context.source.parents.get(node)
-    if context.reference(node) is None or not isinstance(part, ast.Attribute):
-        return
-    if part.attr in ("random", "linalg"):
-        part = context.source.parents.get(part)
+    if context.reference(node) is not None:
+        part = context.source.parents.get(node)
+        if isinstance(part, ast.Attribute) and part.attr in ("random", "linalg"):
+            _call_of(context, decisions, node, context.source.parents.get(part))
+        else:
+            _call_of(context, decisions, node, part)
+
+
+def _of_cupy(context: Context, decisions: Decisions, load: ast.Name) -> None:
+    """``cp.zeros(3)`` of a variable that is known to be CuPy; its parts are array modules for the other passes, too."""
+    part = context.source.parents.get(load)
+    if isinstance(part, ast.Attribute) and part.attr not in ("random", "linalg"):
+        _call_of(context, decisions, load, part)
+
+
+def _call_of(context: Context, decisions: Decisions, node: ast.expr, part: ast.AST | None) -> None:
     call = context.source.parents.get(part) if isinstance(part, ast.Attribute) else None
     if not isinstance(part, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not part:
         return
@@ -123,6 +135,10 @@ def _variable(context: Context, decisions: Decisions, name: ast.Name, found: Var
     """All places of a variable; ``named`` are the names that others of its function have got."""
     for _, origin in found.stores:
         _tell(context, decisions, origin)
+    loads = [load for load in found.loads if not _make_current(context, decisions, load)]
+    for load in loads:
+        if isinstance(context.kind(load), Ref):
+            _of_cupy(context, decisions, load)
     if len(found.stores) == 1 and _may_go(context, found.stores[0][0]):
         statement, origin = found.stores[0]
         if not found.needed or _stays_true(context, origin) and len(found.needed) <= _INLINE:
@@ -136,8 +152,19 @@ def _variable(context: Context, decisions: Decisions, name: ast.Name, found: Var
     for statement, origin in found.stores:
         decisions.replace(statement.value, origin.template, origin.operands(context))
         decisions.replace(statement.targets[0], spelled, {})
-    for load in found.loads:
+    for load in loads:
         decisions.replace(load, spelled, {})
+
+
+def _make_current(context: Context, decisions: Decisions, load: ast.Name) -> bool:
+    """``xp.cuda.Device(d).use()``: whether a use of an array module is that, which is written here."""
+    found = current_device(context, load)
+    if found is None:
+        return False
+    call, device, template = found
+    decisions.replace(call, template, {"x": context.operand(device)})
+    decisions.mark(call, context.rules.rows.get("chainer.backends.cuda.Device"), "xp.cuda.Device", "exact")
+    return True
 
 
 def _may_go(context: Context, statement: ast.stmt) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove
@@ -49,4 +50,14 @@ def clear(context: Context, decisions: Decisions, statement: ast.stmt) -> None:
     decisions.remove(statement)
 
 
-__all__ = ["bound_call", "bound_extend", "clear", "operands_of"]
+def is_dict(context: Context, node: ast.AST) -> bool:
+    """Whether an expression is ``dict(gen=a, dis=b)``, which says the same as a display."""
+    return (
+        isinstance(node, ast.Call)
+        and context.kind(node.func) == Ref("builtins.dict")
+        and not node.args
+        and all(k.arg is not None for k in node.keywords)
+    )
+
+
+__all__ = ["is_dict", "bound_call", "bound_extend", "clear", "operands_of"]

@@ -176,7 +176,7 @@ def returned(context: Context, node: ast.AST) -> str:
     info = context.analysis.functions.get(function) if function is not None else None
     if info is None or info.is_changed or info.is_generator:
         return "returned by a function that is not followed"
-    for parent, reference in _references(context, info):
+    for parent, reference in references(context, info):
         if not isinstance(parent, ast.Call) or parent.func is not reference:
             return f"`{info.name}` returns it, and goes elsewhere as a value"
         if context.analysis.kind(parent) == UNKNOWN:
@@ -184,7 +184,7 @@ def returned(context: Context, node: ast.AST) -> str:
     return ""
 
 
-def _references(context: Context, info: FuncInfo) -> list[tuple[ast.AST | None, ast.AST]]:
+def references(context: Context, info: FuncInfo) -> list[tuple[ast.AST | None, ast.AST]]:
     """The expressions that are a function, with what they stand in."""
     return context.analysis.once(_read_functions).get(info, [])
 
@@ -199,4 +199,4 @@ def _read_functions(analysis: Facts) -> dict[FuncInfo, list[tuple[ast.AST | None
     return found
 
 
-__all__ = ["calls_of_display", "passed", "returned", "stored"]
+__all__ = ["calls_of_display", "passed", "references", "returned", "stored"]

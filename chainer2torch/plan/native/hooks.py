@@ -11,7 +11,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, Hook
+from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Hook
 from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of, steps_together
 from chainer2torch.plan.edits import Operand
 
@@ -23,6 +23,7 @@ class Way(enum.Enum):
     LINE = "a line before each step"
     GROUP = "optimizer.param_groups[0]['weight_decay'] = rate"
     CALL = "before_step(optimizer, ...)"
+    OBJECT = "add_hook(optimizer, hook): an object that the program makes elsewhere, or of a class of its own"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,7 +59,10 @@ def hooks_of(objects: Objects, uses: Sequence[Use], placements: Sequence[Placeme
     for i, use in enumerate(found):
         context, call = use.context, use.call
         made = hook_of(context, call) if call is not None else None
-        assert call is not None and made is not None
+        assert call is not None
+        if made is None:
+            hooked.append(Hooked(call, call, "", OWN_HOOK, context, Way.OBJECT))
+            continue
         one = Hooked(call, made, hook_name(context, made), HOOKS[hook_name(context, made)], context, Way.CALL)
         way = Way.CALL
         if one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements):

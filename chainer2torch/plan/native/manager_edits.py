@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import ast
-import functools
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
+from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.managers import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.programs import TRAINER, UPDATER, stops_by_iteration
 from chainer2torch.plan.native.trainers import updater_member
 
-# NAME_OF_CLASS, LENGTH_OR_NONE and ARGUMENTS are put in before it is a template
-_MANAGER = """\
-MANAGER = NAME_OF_CLASS(
-    {name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()},
-    UPDATER.get_all_optimizers(), LENGTH_OR_NONE, iters_per_epoch=native.iterations_per_epoch(UPDATER),
-    ARGUMENTS)
-"""
 _SNAPSHOTS = tuple(f"chainer.training.extensions.{name}" for name in ("snapshot", "snapshot_object"))
 _ASKS = "{.updater."
-_PLAIN = "pytorch_pfn_extras.training.ExtensionsManager"
-_ASKED = "native.TrainingManager"
-_RUN = """\
-while not MANAGER.stop_trigger:
-    with MANAGER.run_iteration():
-        UPDATER.update()
-"""
+_STEP = Iteration("UPDATER.update()", "", updater=True)
 
 
 def emit(context: Context, decisions: Decisions, group: Group) -> None:
@@ -38,27 +25,20 @@ def emit(context: Context, decisions: Decisions, group: Group) -> None:
             _make(context, decisions, group, managed)
     for statement, run in group.runs.items():
         if statement in context.source.parents:
-            _loop(context, decisions, run)
+            _loop(context, decisions, group, run)
 
 
 def _make(context: Context, decisions: Decisions, group: Group, managed: Managed) -> None:
     operands = {"MANAGER": Operand(code=managed.name), "UPDATER": Operand(code=managed.updater)}
-    arguments = []
     if by_trigger := stops_by_iteration(context, managed.stop):
         operands["STOP"] = context.operand(managed.stop)
-        arguments.append("stop_trigger=STOP")
     else:
         assert isinstance(managed.stop, ast.Tuple)
         operands["LENGTH"] = context.operand(managed.stop.elts[0])
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
-        arguments.append("out_dir=OUT")
-    texts = {
-        "NAME_OF_CLASS": _ASKED if group.asks else _PLAIN,
-        "LENGTH_OR_NONE": "None" if by_trigger else "LENGTH",
-        "ARGUMENTS": ", ".join([*arguments, "state_objects={'updater': UPDATER}"]),
-    }
-    template = functools.reduce(lambda text, name: text.replace(name, texts[name]), texts, _MANAGER)
+    made = _manager(context, group, by_trigger, managed)
+    template = engine_of(context).manager(made, _STEP)
     template += "MANAGER.updater = UPDATER\n" * group.asks
     template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
     template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
@@ -69,9 +49,27 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     decisions.mark(managed.call.func, context.rules.rows[TRAINER], TRAINER, "exact")
 
 
-def _loop(context: Context, decisions: Decisions, run: Run) -> None:
+def _manager(context: Context, group: Group, by_trigger: bool = False, managed: Managed | None = None) -> Manager:
+    return Manager(
+        "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
+        "UPDATER.get_all_optimizers()",
+        "native.iterations_per_epoch(UPDATER)",
+        by_trigger,
+        has_stop=True,
+        has_out=managed is not None and managed.out is not None,
+        more="state_objects={'updater': UPDATER}",
+        early=group.starts_early,
+        asks=group.asks,
+        on_errors=wants_errors(context),
+        whole=group.by_loaders,
+        long=True,
+    )
+
+
+def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> None:
     operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
-    decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), _RUN, operands))
+    template = engine_of(context).run(_manager(context, group), _STEP, asked_often=True)
+    decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), template, operands))
     call = run.statement.value
     assert isinstance(call, ast.Call)
     decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")

@@ -19,7 +19,9 @@ from chainer2torch.plan.native import imports
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
-from chainer2torch.plan.native.loop_iterators import WORKERS
+from chainer2torch.plan.native.light_loaders import light_form
+from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
+from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.places import suite_of
 from chainer2torch.plan.native.programs import TRAINER, Unclear, function_of
@@ -66,7 +68,8 @@ class Run:
 class Group:
     """The Trainers of the files that see each other.
 
-    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies.
+    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies;
+    ``by_loaders``: whether DataLoaders give the batches, so that an epoch has a whole number of them.
     """
 
     managed: dict[ast.Call, Managed]
@@ -74,6 +77,7 @@ class Group:
     starts_early: bool
     asks: bool
     connects: bool
+    by_loaders: bool
 
 
 def group_of(context: Context) -> Group | None:
@@ -126,7 +130,8 @@ class _Reader:
         runs = [self._run(use, managed) for use in uses if use.member == "run"]
         asks = any(not run.updater for run in runs) or any(map(self._asks, self.modules))
         copies = any(map(self._has_copies, self.modules))
-        return Group(managed, {run.statement: run for run in runs}, self._starts_early(), asks, copies)
+        by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders)
 
     # -- how epochs are counted ------------------------------------------------------------------------------------
 
@@ -233,6 +238,22 @@ class _Reader:
                 observers = [*call.args[1:], *(k.value for k in call.keywords if k.arg == "observer")]
                 if observers and context.reference(call.func) in REPORTS:
                     yield from (context.kind(o) for o in observers if not (isinstance(o, ast.Name) and o.id == "self"))
+
+    def _are_loaders(self) -> bool:
+        """Whether every iterator that repeats is known, and becomes a DataLoader."""
+        found = [
+            use
+            for uses in self.objects.uses.values()
+            for use in uses
+            if use.context.module in self.modules and self.objects.concern(use.inst) is ITERATORS and use.inst.site
+        ]
+        return bool(found) and all(map(self._is_loader, found))
+
+    def _is_loader(self, use: Use) -> bool:
+        bound = bound_of(self.objects, use.inst)
+        if bound is not None and repeats(bound) is False:
+            return True
+        return bound is not None and (not self.objects.reason_at(use) or light_form(self.objects, use.inst) is not None)
 
     def _starts_early(self) -> bool:
         return any(

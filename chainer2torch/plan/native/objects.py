@@ -21,6 +21,7 @@ from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, o
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import flows, imports
+from chainer2torch.plan.native.calls import is_dict
 from chainer2torch.plan.options import Options
 
 Answer = TypeVar("Answer")
@@ -300,7 +301,7 @@ class Objects:
         context = use.context
         argument: ast.AST = use.node
         for parent in context.source.ancestors(use.node):
-            if isinstance(parent, ast.Call) and argument is not parent.func:
+            if isinstance(parent, ast.Call) and argument is not parent.func and not is_dict(context, parent):
                 reason = self._call(use, parent, taken)
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
@@ -309,7 +310,7 @@ class Objects:
                 calls = flows.calls_of_display(context, argument) or []
                 reasons = [self._call(use, call, taken) for call in calls]
                 return next(filter(None, reasons), "") if calls and None not in reasons else "kept in a container"
-            if not isinstance(parent, (ast.keyword, ast.Dict, ast.List, ast.Tuple)):
+            if not isinstance(parent, (ast.keyword, ast.Dict, ast.List, ast.Tuple, ast.Call)):
                 break
             argument = argument if isinstance(parent, ast.keyword) else parent
         return "used in a way that is not understood"

@@ -11,6 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import graph_crossings, places
+from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
 from chainer2torch.plan.native.objects import Objects, Use
@@ -78,6 +79,8 @@ class _Writer:
         for inst, made in zip(self.family, self.placements):
             if made.maker in self.context.source.parents:
                 self._make(inst, made)
+            if made.place in (Place.MAKER, Place.LATER) and made.setup in self.context.source.parents:
+                self._setup(made, self.context.source.statement(made.setup))
         self.write_uses(self.uses)
         for made in self.placements:
             if made.setup in self.context.source.parents:
@@ -95,6 +98,13 @@ class _Writer:
                 assert isinstance(use.parent, ast.Call)
                 self.done.add(use.parent)
                 self.decisions.replace(use.parent.func, helper, {})
+            elif classes := asked_classes(self.objects, use):
+                self.done.add(use.parent)
+                for node, name in classes.items():
+                    symbol = self.context.reference(node) or ""
+                    self.decisions.use(node)
+                    self.decisions.mark(node, self.context.rules.rows.get(symbol), symbol, "exact")
+                    self.decisions.replace(node, name, {})
 
     # -- making ----------------------------------------------------------------------------------------------------
 
@@ -110,15 +120,20 @@ class _Writer:
             if hooked.way is Way.ARGUMENT:
                 texts.append("weight_decay=rate")
                 operands["rate"] = hooked.operands["rate"]
-        template = f"{made.form.torch}({', '.join(['link.parameters()', *texts])})"
-        first, second = source.statement(made.maker), source.statement(made.setup)
+        if made.place is Place.LATER:
+            template = f"functools.partial({', '.join([made.form.torch, *texts])})" if texts else made.form.torch
+        else:
+            template = f"{made.form.torch}({', '.join(['link.parameters()', *texts])})"
         decisions.use(made.maker.func)
         decisions.mark(made.maker.func, row, row.name, row.state)
+        if made.place is Place.LATER:
+            decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
+            return
         if made.place is Place.MAKER:
             operands["link"] = Operand(code=source.segment(made.model))
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
-            self._setup(made, second)
             return
+        first, second = source.statement(made.maker), source.statement(made.setup)
         operands["link"] = context.operand(made.model)
         if made.place is Place.SETUP:
             assert isinstance(first, ast.Assign)
@@ -141,7 +156,8 @@ class _Writer:
         self.done.add(statement)
         start, receiver = self.context.source.start(statement), made.setup.func
         assert isinstance(receiver, ast.Attribute)
-        lines = self._behind("self", "link")
+        lines = ["self = self(link.parameters())"] if made.place is Place.LATER else []
+        lines += self._behind("self", "link")
         if lines:
             operands = {
                 "self": Operand(code=self.context.source.segment(receiver.value)),
@@ -173,7 +189,8 @@ class _Writer:
 
     def _behind(self, optimizer: str, model: str) -> list[str]:
         """What is said behind the statement that makes an optimizer, as lines of a template."""
-        lines = [f"{optimizer}.target = {model}"] if needs_target(self.objects, self.family) else []
+        asks = needs_target(self.objects, self.family) or any(h.way is Way.OBJECT for h in self.hooks)
+        lines = [f"{optimizer}.target = {model}"] if asks else []
         return [*lines, *([f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else [])]
 
     def _fills(self) -> bool:
@@ -220,6 +237,10 @@ class _Writer:
     def _hook(self, use: Use, call: ast.Call, statement: ast.stmt) -> None:
         context, decisions = self.context, self.decisions
         hooked = next(h for h in self.hooks if h.call is call)
+        if hooked.way is Way.OBJECT:
+            operands = {"self": context.operand(use.node), "hook": context.operand(call.args[0])}
+            decisions.replace(call, f"{hooked.hook.function}(self, hook)", operands)
+            return
         row = context.rules.rows[hooked.name]
         decisions.use(hooked.made.func)
         decisions.mark(hooked.made.func, row, row.name, row.state)

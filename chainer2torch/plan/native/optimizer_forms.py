@@ -156,8 +156,9 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
         }.items()
     }
 )
+OWN_HOOK = Hook("native.add_hook", (), misses=False)  # it fills the gradients that are missing itself
 DECAY = "chainer.optimizer_hooks.WeightDecay"
 # those whose `lr` is the rate with the correction of the biases
 CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
-__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "Form", "Hook", "arguments", "unrefused"]
+__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "OWN_HOOK", "Form", "Hook", "arguments", "unrefused"]

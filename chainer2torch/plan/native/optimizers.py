@@ -17,7 +17,10 @@ from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
+from chainer2torch.plan.native.late_setups import is_late
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
+from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.plan.questions.cut_graphs import CUTS
@@ -49,6 +52,7 @@ class Place(enum.Enum):
     MAKER = "where Chainer's optimizer was made"
     SETUP = "where setup() stood"
     CHAIN = "Adam().setup(model), in one expression"
+    LATER = "a partial where Chainer's optimizer was made, called where setup() stood"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,7 +104,28 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
     if any(isinstance(a, ast.Starred) for a in use.call.args):
         return "set up in a way that is not understood"
     place = _place(objects, inst, maker, use, use.call)
+    if place is not Place.CHAIN and any(
+        _is_made_elsewhere(objects, other, use, use.call) for other in _beside(objects, use)
+    ):
+        late = all(_is_late(objects, other, use, use.call) for other in _beside(objects, use))
+        place = Place.LATER if late else place
     return place if isinstance(place, str) else Placement(place, maker, use.call, form, bound)
+
+
+def _beside(objects: Objects, use: Use) -> list[Inst]:
+    """The optimizers that reach one ``setup``: what is called there is a partial for all of them or for none."""
+    return objects.of(use.context.kind(use.node))
+
+
+def _is_made_elsewhere(objects: Objects, inst: Inst, use: Use, setup: ast.Call) -> bool:
+    maker = objects.analysis.makers.get(inst.site)
+    return maker is None or isinstance(_place(objects, inst, maker, use, setup), str)
+
+
+def _is_late(objects: Objects, inst: Inst, use: Use, setup: ast.Call) -> bool:
+    maker, once = objects.analysis.makers.get(inst.site), setup_of(objects, inst) if inst.site else None
+    alone = once is not None and once.call is setup and _is_statement(use.context, setup)
+    return maker is not None and alone and is_late(objects, inst, maker, use, setup)
 
 
 def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.Call) -> Place | str:
@@ -188,7 +213,9 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
         understood = saved_by(use) is not None or shifts(use) or by_name(use) or steps_together(use)
-        return "" if understood else None
+        return "" if understood or asked_classes(objects, use) else None
+    if use.inst.site and use.inst.cls not in possible_classes(objects, use):
+        return ""  # the program asks for another class in front of it
     if use.member == "target":
         return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:
@@ -204,7 +231,7 @@ def _used(objects: Objects, use: Use) -> str | None:
 
 def setting_of(objects: Objects, use: Use) -> str | None:
     """What a setting that is read or set becomes, as a template; None: it is none that all the classes have."""
-    classes = {use.inst.cls} if use.inst.site else _classes_seen_from(objects, use)
+    classes = possible_classes(objects, use) if use.inst.site else _classes_seen_from(objects, use)
     found = {_setting(cls, use.member) for cls in classes}
     return found.pop() if len(found) == 1 else None
 
@@ -246,7 +273,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
         return "" if not call.args or alone and not starred else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
-        return "" if hook_of(context, call) is not None else "a hook that is not understood"
+        known = hook_of(context, call) is not None or is_own_hook(context, call)
+        return "" if known else "a hook that is not understood"
     if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
         return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:

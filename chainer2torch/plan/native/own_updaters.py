@@ -14,14 +14,15 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.native.calls import is_dict
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.updater_bases import says_all
 from chainer2torch.plan.questions.overridden_methods import is_super
 
 UPDATER = "chainer.training.updaters.StandardUpdater"
 _MEMBERS = frozenset(
-    "get_iterator get_optimizer get_all_optimizers converter device iteration epoch epoch_detail is_new_epoch "
-    "update update_core".split()
+    "get_iterator get_optimizer get_all_optimizers _iterators _optimizers converter device iteration epoch "
+    "epoch_detail is_new_epoch update update_core".split()
 )
 
 _ARGUMENTS = frozenset({"iterator", "optimizer", "converter", "device", None})  # None: `**kwargs`
@@ -84,16 +85,25 @@ def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
     if main is None:
         return "it has no main iterator"
     value, names = optimizers[0]
-    return Given(main, names, isinstance(value, ast.Dict))
+    return Given(main, names, not _is(objects, context, value, "optimizers"))
 
 
 def _of(objects: Objects, context: Context, value: ast.expr, concern: str) -> dict[str, ast.expr]:
     """The objects of a concern that an argument holds, by name: one by itself is `main`."""
-    if isinstance(value, ast.Dict):
-        pairs = [(k.value, v) for k, v in zip(value.keys, value.values) if isinstance(k, ast.Constant)]
-        found = {str(name): v for name, v in pairs if _is(objects, context, v, concern)}
-        return found if len(found) == len(value.values) else {}
+    pairs = _pairs(context, value)
+    if pairs is not None:
+        found = {str(name): v for name, v in pairs if name is not None and _is(objects, context, v, concern)}
+        return found if len(found) == len(pairs) else {}
     return {"main": value} if _is(objects, context, value, concern) else {}
+
+
+def _pairs(context: Context, value: ast.expr) -> list[tuple[object, ast.expr]] | None:
+    """What stands in ``{'gen': a}`` or ``dict(gen=a)``, by name; None where the name is not known, or it is neither."""
+    if isinstance(value, ast.Dict):
+        return [(k.value if isinstance(k, ast.Constant) else None, v) for k, v in zip(value.keys, value.values)]
+    if isinstance(value, ast.Call) and is_dict(context, value):
+        return [(k.arg, k.value) for k in value.keywords]
+    return None
 
 
 def _is(objects: Objects, context: Context, node: ast.expr, name: str) -> bool:

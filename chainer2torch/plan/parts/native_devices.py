@@ -10,6 +10,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_uses import current_device
 from chainer2torch.rules.table import Row
 
 _BY_NUMBER = frozenset({"get_device_from_id", "get_device", "Device"})
@@ -42,6 +44,8 @@ def use(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None
         decisions.mark(node, row, row.name, "manual", "a method that is passed as a value")
         return
     inner, statement = node.value, context.source.parents.get(call)
+    if isinstance(inner, ast.Call) and _of_array_module(context, inner.func):
+        return  # written with the device that the array module has become
     if isinstance(inner, ast.Call) and _used_by_number(context, inner):
         decisions.replace(call, "torch.cuda.set_device(x)", {"x": context.operand(inner.args[0])})
     elif isinstance(inner, ast.Name) and isinstance(statement, ast.Expr) and alone(context, statement):
@@ -52,6 +56,13 @@ def use(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None
         emit_call(context, decisions, call, row, node, receiver=inner)
         return
     decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+
+
+def _of_array_module(context: Context, made: ast.expr) -> bool:
+    """``xp.cuda.Device`` of a variable that is a device in the output."""
+    cuda = made.value if isinstance(made, ast.Attribute) else None
+    root = cuda.value if isinstance(cuda, ast.Attribute) else None
+    return isinstance(root, ast.Name) and is_device(context, root) and current_device(context, root) is not None
 
 
 def idle(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:

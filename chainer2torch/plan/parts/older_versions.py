@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
@@ -121,7 +122,8 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     kinds = options(context.analysis.kind(call.func))
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
         return
-    if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and _is_looked_up(call.func):
+    looked_up = _is_looked_up(call.func) or _is_registered_unseen(context, call.func)
+    if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and looked_up:
         _call_of_some_link(context, decisions, call)
         return
     if not all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in kinds):
@@ -207,6 +209,21 @@ def _is_looked_up(node: ast.expr) -> bool:
         or isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "getattr"
+    )
+
+
+def _is_registered_unseen(context: Context, node: ast.expr) -> bool:
+    """``self.n`` in a class of links whose name no line of the file gives it: ``super().__init__(**layers)``."""
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+        return False
+    cls = context.enclosing_class(node)
+    if cls is None or not context.analysis.derives(cls, "chainer.Link"):
+        return False
+    own = context.analysis.mro(cls)
+    return not (
+        any(isinstance(k, ClassInfo) and (node.attr in k.methods or node.attr in k.attrs) for k in own)
+        or any(a.attr == node.attr and not isinstance(a.ctx, ast.Load) for a in context.source.of(ast.Attribute))
+        or any(k.arg == node.attr for k in context.source.of(ast.keyword))
     )
 
 

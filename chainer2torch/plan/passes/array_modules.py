@@ -12,6 +12,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
 from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_uses import current_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
 _CODE = "C2T320"
@@ -74,20 +75,45 @@ def _choose(context: Context, decisions: Decisions, node: ast.IfExp) -> None:
 
 
 def _assign(context: Context, decisions: Decisions, node: ast.Assign) -> None:
-    """``xp = numpy`` where the same name is also given CuPy: tensors on the CPU."""
+    """``xp = numpy`` where the same name is also given CuPy: tensors on the CPU, or on the GPU.
+
+    Each assignment decides on itself alone, because a name can be given either module several times.
+    """
     kind = context.analysis.kind(node.value)
-    if len(node.targets) != 1 or not isinstance(kind, Ref) or kind.name != "numpy":
+    if len(node.targets) != 1 or not isinstance(kind, Ref) or kind.name not in CUPY | {"numpy"}:
         return
-    if isinstance(node.targets[0], ast.Name) and is_device(context, node.targets[0]):
-        return  # another pass has it
+    on_host = kind.name == "numpy"
+    if not any(_is_host(context, other) is not on_host for other in _same_target(context, node)):
+        return
+    if not on_host:
+        decisions.replace(node.value, "compat.array_module('cuda')", {})
+        _consume(context, decisions, node.value, kind)
+    elif _is_host(context, node):
+        decisions.replace(node.value, "compat.array_module('cpu')", {})
+
+
+def _same_target(context: Context, node: ast.Assign) -> list[ast.Assign]:
+    """The other assignments of NumPy or CuPy to the target of this one; those that another pass makes devices are not.
+
+    By its text: a target can be an attribute.
+    """
     target = ast.unparse(node.targets[0])
-    for other in context.source.of(ast.Assign):
-        if other is not node and len(other.targets) == 1 and ast.unparse(other.targets[0]) == target:
-            value = context.analysis.kind(other.value)
-            if isinstance(value, Ref) and value.name in CUPY:
-                decisions.replace(node.value, "compat.array_module('cpu')", {})
-                decisions.replace(other.value, "compat.array_module('cuda')", {})
-                _consume(context, decisions, other.value, value)
+    return [
+        other
+        for other in context.source.of(ast.Assign)
+        if other is not node and _is_host(context, other) is not None and ast.unparse(other.targets[0]) == target
+    ]
+
+
+def _is_host(context: Context, node: ast.Assign) -> bool | None:
+    """Whether a target is given NumPy (True) or CuPy (False); None: neither, or another pass has it."""
+    kind = context.analysis.kind(node.value)
+    if len(node.targets) != 1 or not isinstance(kind, Ref):
+        return None
+    if kind.name == "numpy":
+        device = isinstance(node.targets[0], ast.Name) and is_device(context, node.targets[0])
+        return None if device else True
+    return False if kind.name in CUPY else None
 
 
 def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
@@ -104,6 +130,8 @@ def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
 
 def _missing(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kinds = options(context.analysis.kind(node.value))
+    if is_device(context, node.value) and current_device(context, node.value) is not None:
+        return  # another pass has it
     if (
         all(isinstance(k, Inst) and k.cls in _PSEUDO for k in kinds)
         and context.rules.member(str(kinds[0].cls), node.attr) is None  # type: ignore[attr-defined]

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis import versions
 from chainer2torch.analysis.absent import TESTS, constant_test
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
-from chainer2torch.plan.parts import version_tests
 
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
@@ -66,12 +66,16 @@ def run(context: Context) -> Decisions:
 def _versions(context: Context, decisions: Decisions) -> None:
     """Tests of Chainer's version, and what else is computed from it."""
     seen: set[ast.AST] = set()
+    file = versions.File(context.source, context.kind)
+    known = versions.known_names(file)
     for node in context.source.of(ast.Name, ast.Attribute):
-        if context.kind(node) != Ref(version_tests.VERSION) or not context.names_library(node):
+        names_it = context.kind(node) == Ref(versions.VERSION) and context.names_library(node)
+        holds_it = isinstance(node, ast.Name) and node.id in known and isinstance(node.ctx, ast.Load)
+        if not (names_it or holds_it):
             continue
-        found = version_tests.computed(context, node)
-        if found is None or found[0] in seen:
-            continue
+        found = versions.computed(file, node, known)
+        if found is None or found[0] in seen or not names_it and not _decides(context, *found):
+            continue  # what is computed from a name stays as it is, but for what decides
         outer, value = found
         seen.add(outer)
         if isinstance(value, bool):
@@ -81,6 +85,15 @@ def _versions(context: Context, decisions: Decisions) -> None:
             decisions.replace(outer, repr(value), {})
 
 
+def _decides(context: Context, node: ast.expr, value: object) -> bool:
+    """Whether a value is the condition of a statement."""
+    if not isinstance(value, bool):
+        return False
+    outer, _ = _outermost(context, node, value)
+    parent = context.source.parents.get(outer)
+    return isinstance(parent, (ast.If, ast.IfExp)) and parent.test is outer
+
+
 def _tell(context: Context, decisions: Decisions, outer: ast.expr) -> None:
     """Gives the references inside of a constant expression their state."""
     rows = context.rules
@@ -88,11 +101,11 @@ def _tell(context: Context, decisions: Decisions, outer: ast.expr) -> None:
         if not isinstance(part, (ast.Name, ast.Attribute)):
             continue
         kind, name = context.kind(part), context.reference(part)
-        if name is not None and not name.startswith(version_tests.VERSION):
+        if name is not None and not name.startswith(versions.VERSION):
             decisions.mark(part, rows.rows.get(name) or rows.python["chainerx"], name, "exact")
             decisions.use(part)
         elif name is not None or isinstance(kind, Ref) and rows.python.get(f"{kind.name.split('.')[0]}.*") is not None:
-            row = rows.python[f"{version_tests.VERSION}.*"]
+            row = rows.python[f"{versions.VERSION}.*"]
             decisions.mark(part, row, row.name, "exact")  # what reads the version goes with it
             decisions.use(part)
 

@@ -13,7 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
-from chainer2torch.plan.questions.constructors import is_given_links, next_constructor, takes_no_more
+from chainer2torch.plan.questions.constructors import called_from, is_given_links, next_constructor, takes_no_more
 from chainer2torch.plan.questions.held_layers import held_layers
 from chainer2torch.plan.questions.layer_values import lines_of_held_layers, lines_of_layers
 from chainer2torch.plan.questions.layers import filler, is_made_by_scope, needs_first_values
@@ -51,13 +51,13 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
     init = cls.methods.get("__init__")
     if init is None or not context.analysis.derives(cls, "chainer.Link"):
         return
-    base = next_constructor(context, cls)
-    if base not in ("chainer.Chain", "chainer.Link"):
-        return  # the keywords are those of a base class with a constructor of its own
-    is_chain = base == "chainer.Chain"
     for node in nodes_of(init.node):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
+        base = next_constructor(context, called_from(context, cls, node.func.value))
+        if base not in ("chainer.Chain", "chainer.Link"):
+            continue  # the keywords are those of a base class with a constructor of its own
+        is_chain = base == "chainer.Chain"
         explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
         if explicit and context.reference(node.func) != f"{base}.__init__" or not node.keywords:
             continue

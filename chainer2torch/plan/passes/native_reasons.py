@@ -8,10 +8,13 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
+from chainer2torch.plan.native.managers import group_of
+from chainer2torch.plan.native.programs import TRAINER
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 
 _KEPT = "keeps Chainer's own form: {}"
 ONE_PROCESS = "; one process works for all devices"
+NO_ENGINE = "; so it runs in a loop of its own, without an Ignite engine"
 _PARALLEL = tuple(f"chainer.training.updaters.{name}" for name in ("ParallelUpdater", "MultiprocessParallelUpdater"))
 
 
@@ -32,8 +35,10 @@ def run(context: Context) -> Decisions:
         if reason:
             message = _KEPT.format(reason) if row.state in ("exact", "close") else row.next
             message += ONE_PROCESS * (row.name in _PARALLEL)
+            kept_loop = row.name == TRAINER and context.choices.trainer == "ignite" and group_of(context) is None
+            message += NO_ENGINE * kept_loop
             decisions.refine(call.func, row, row.state, message, of=row.name)
     return decisions
 
 
-__all__ = ["ONE_PROCESS", "run"]
+__all__ = ["NO_ENGINE", "ONE_PROCESS", "run"]

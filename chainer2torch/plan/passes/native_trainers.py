@@ -23,6 +23,7 @@ from chainer2torch.plan.native import (
 from chainer2torch.plan.native.batches import call_of, target_of
 from chainer2torch.plan.native.calls import bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
+from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.programs import (
     TRAINER,
@@ -44,41 +45,12 @@ from chainer2torch.plan.native.trainers import (
     updater_member,
 )
 
-_MANAGER = "MANAGER = pytorch_pfn_extras.training.ExtensionsManager(\n    MODEL, OPTIMIZER, {})\n"
 _DEVICE = "native.get_device(SPEC)\n"
 _STEP = """\
-        with MANAGER.run_iteration():
-            OPTIMIZER.zero_grad()
-            LOSS = CALL
-            LOSS.backward()
-            OPTIMIZER.step()
-"""
-_EPOCHS = f"""\
-while not MANAGER.stop_trigger:
-    for BATCH in LOADER:
-{_STEP}"""
-_ITERATIONS = f"""\
-{_EPOCHS}
-        if MANAGER.stop_trigger:
-            break
-"""
-# a trigger that remembers what it has seen is asked once an iteration
-_ASKED_ONCE = """\
-for BATCH in native.endless(LOADER):
-    if MANAGER.stop_trigger:
-        break
-    with MANAGER.run_iteration():
-        OPTIMIZER.zero_grad()
-        LOSS = CALL
-        LOSS.backward()
-        OPTIMIZER.step()
-"""
-
-
-_OWN_STEP = """\
-while not MANAGER.stop_trigger:
-    with MANAGER.run_iteration():
-        CALL.update()
+OPTIMIZER.zero_grad()
+LOSS = CALL
+LOSS.backward()
+OPTIMIZER.step()
 """
 
 
@@ -144,25 +116,28 @@ def _device_name(objects: Objects, context: Context, evaluator: ast.Call) -> str
 
 
 def _manager(objects: Objects, context: Context, decisions: Decisions, program: Program) -> None:
-    """The manager in the place of the Trainer, the loop in that of ``run()``; the updater goes."""
-    operands = {name: Operand(code=getattr(program.step, name.lower())) for name in ("MODEL", "OPTIMIZER", "LOADER")}
-    parts = []
-    if program.stop is None or stops_by_iteration(context, program.stop):
-        parts += ["None"]
-    else:
+    """The manager in the place of the Trainer, the start of the training in that of ``run()``; the updater goes."""
+    by_trigger = program.stop is None or stops_by_iteration(context, program.stop)
+    made = Manager(
+        "MODEL",
+        "OPTIMIZER",
+        "len(LOADER)",
+        by_trigger,
+        program.stop is not None,
+        program.out is not None,
+        early=program.starts_early,
+        on_errors=wants_errors(context),
+    )
+    iteration, operands = _iteration(context, program)
+    if program.stop is not None and by_trigger:
+        operands["STOP"] = context.operand(program.stop)
+    elif program.stop is not None:
         assert isinstance(program.stop, ast.Tuple)
         operands["LENGTH"] = context.operand(program.stop.elts[0])
-        parts += ["LENGTH"]
-    parts += ["iters_per_epoch=len(LOADER)"]
-    if program.stop is not None and parts[0] == "None":
-        operands["STOP"] = context.operand(program.stop)
-        parts += ["stop_trigger=STOP"]
     if program.out is not None:
         operands["OUT"] = context.operand(program.out)
-        parts += ["out_dir=OUT"]
-    operands["MANAGER"] = Operand(code=program.name)
     statement = context.source.statement(program.call)
-    template = _MANAGER.format(", ".join(parts)) + "native.start_clock(MANAGER)\n" * program.starts_early
+    template = engine_of(context).manager(made, iteration) + "native.start_clock(MANAGER)\n" * program.starts_early
     inside = bool(program.step.parts) and context.source.statement(program.updater) is statement
     if inside and program.step.device.made is not None:  # Trainer(StandardUpdater(...)): one statement for both
         operands |= {"NAME": Operand(code=program.step.device.name), **_spec(program)}
@@ -174,7 +149,13 @@ def _manager(objects: Objects, context: Context, decisions: Decisions, program: 
         decisions.remove(program.updater)
     elif program.step.parts:
         _without_updater(context, decisions, program)
-    _loop(context, decisions, program)
+    asked_often = not by_trigger or is_interval(context, program.stop)
+    template = engine_of(context).run(made, iteration, asked_often)
+    for run in program.runs:
+        decisions.edit(run, ReplaceStatement(context.source.start(run), template, operands))
+        call = run.value
+        assert isinstance(call, ast.Call)
+        decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
 
 
 def _spec(program: Program) -> dict[str, Operand]:
@@ -198,35 +179,37 @@ def _without_updater(context: Context, decisions: Decisions, program: Program) -
         clear(context, decisions, statement)
 
 
-def _loop(context: Context, decisions: Decisions, program: Program) -> None:
-    taken = names_in(context, function_of(context, program.call))
+def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str, Operand]]:
+    """What one iteration is, and the names in it."""
+    step, taken = program.step, names_in(context, function_of(context, program.call))
     operands = {
         "MANAGER": program.name,
-        "LOADER": program.step.loader,
-        "OPTIMIZER": program.step.optimizer,
-        "BATCH": target_of(program.step.parts),
+        "MODEL": step.model,
+        "LOADER": step.loader,
+        "OPTIMIZER": step.optimizer,
+        "BATCH": target_of(step.parts),
         "LOSS": "batch_loss" if "loss" in taken else "loss",
-        "CALL": _called(program.step),
+        "CALL": _called(step),
     }
-    template = _EPOCHS
-    if not program.step.parts:
-        template = _OWN_STEP
-    elif stops_by_iteration(context, program.stop):
-        template = _ITERATIONS if is_interval(context, program.stop) else _ASKED_ONCE
-    codes = {name: Operand(code=code) for name, code in operands.items()}
-    if program.step.packed or program.step.named:
-        batch = "native.to_device(DEVICE, BATCH)" if program.step.device.name else "BATCH"
-        called = f"CALLEE(**{batch})" if program.step.named else f"native.call_with_parts(CALLEE, {batch})"
-        template = template.replace("CALL", called)
-        codes |= {"CALLEE": Operand(code=program.step.loss), "DEVICE": Operand(code=program.step.device.name)}
-    if program.step.conversion is not None:
-        template = template.replace("CALL", program.step.conversion.call("BATCH"))
-        codes |= program.step.conversion.operands(program.step.loss)
-    for run in program.runs:
-        decisions.edit(run, ReplaceStatement(context.source.start(run), template, codes))
-        call = run.value
-        assert isinstance(call, ast.Call)
-        decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
+    codes = {name: Operand(code=code) for name, code in operands.items() if code}
+    if not step.parts:
+        return Iteration("CALL.update()", "LOADER", updater=True), codes
+    lines = _STEP
+    if step.packed or step.named:
+        batch = "native.to_device(DEVICE, BATCH)" if step.device.name else "BATCH"
+        called = f"CALLEE(**{batch})" if step.named else f"native.call_with_parts(CALLEE, {batch})"
+        lines = lines.replace("CALL", called)
+        codes |= {"CALLEE": Operand(code=step.loss), "DEVICE": Operand(code=step.device.name)}
+    if step.conversion is not None:
+        lines = lines.replace("CALL", step.conversion.call("BATCH"))
+        codes |= step.conversion.operands(step.loss)
+    return Iteration(lines, "LOADER", target_of(step.parts), taken=taken | _roots(step)), codes
+
+
+def _roots(step: Step) -> frozenset[str]:
+    """The names that one iteration reads."""
+    codes = (step.loss, step.optimizer, step.device.name or "None")
+    return frozenset(n.id for code in codes for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Name))
 
 
 def _called(step: Step) -> str:

@@ -70,6 +70,15 @@ def takes_no_more(node: ast.Call, explicit: bool, is_chain: bool) -> bool:
     return len(node.args) == explicit or passed_on
 
 
+def called_from(context: Context, cls: ClassInfo, receiver: ast.expr) -> ClassInfo:
+    """The class behind which a call of ``super()`` in ``cls`` looks: ``super(Base, self)`` leaves out what Base has."""
+    if is_super(receiver) and isinstance(receiver, ast.Call) and receiver.args:
+        named = context.kind(receiver.args[0])
+        if isinstance(named, Class) and named.info in context.analysis.mro(cls):
+            return named.info
+    return cls
+
+
 def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
     """Whether a call makes a link that the constructor of a Chain is given by keyword, and that a line assigns then."""
     keyword = context.source.parents.get(call)
@@ -89,7 +98,7 @@ def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
     return (
         init is not None
         and context.source.enclosing(node, ast.FunctionDef) is init.node
-        and next_constructor(context, cls) == "chainer.Chain"
+        and next_constructor(context, called_from(context, cls, node.func.value)) == "chainer.Chain"
         and (not explicit or context.reference(node.func) == "chainer.Chain.__init__")
         and takes_no_more(node, explicit, True)
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Tensor, options
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.reading import library_module
 from chainer2torch.rules.signature import BindError
 
 _LINEAR = "chainer.links.Linear"
@@ -39,6 +40,8 @@ def flattens(context: Context, site: int) -> bool:
 
 def _fits(context: Context, maker: ast.Call) -> bool:
     signature = context.rules.rows[_LINEAR].signature
+    if any(library_module(context, value) for value in (*maker.args, *(k.value for k in maker.keywords))):
+        return False
     try:
         return signature is None or signature.bind(maker.args, maker.keywords) is not None
     except BindError:

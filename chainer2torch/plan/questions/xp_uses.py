@@ -41,6 +41,8 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
         return True if _asks_for_host(context, parent, node) else None
     if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
         return None
+    if current_device(context, node) is not None:
+        return False
     part = parent
     if part.attr in ("random", "linalg"):
         outer = context.source.parents.get(part)
@@ -50,6 +52,28 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
     row = row_of(context, part)
     case = native_case(context, part, row) if row is not None else None
     return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
+
+
+def current_device(context: Context, node: ast.AST) -> tuple[ast.Call, ast.expr, str] | None:
+    """``xp.cuda.Device(d).use()`` and ``with xp.cuda.Device(d):``: the call, ``d``, and its form in torch.
+
+    Only CuPy has this name, so it is reached with a GPU only.
+    """
+    parents = context.source.parents
+    cuda = parents.get(node)
+    name = parents.get(cuda) if isinstance(cuda, ast.Attribute) and cuda.attr == "cuda" else None
+    made = parents.get(name) if isinstance(name, ast.Attribute) and name.attr == "Device" else None
+    if not isinstance(made, ast.Call) or made.func is not name or len(made.args) != 1 or made.keywords:
+        return None
+    if isinstance(made.args[0], ast.Starred):
+        return None
+    outer = parents.get(made)
+    if isinstance(outer, ast.withitem) and outer.optional_vars is None:
+        return made, made.args[0], "torch.cuda.device(x)"
+    call = parents.get(outer) if isinstance(outer, ast.Attribute) and outer.attr == "use" else None
+    if isinstance(call, ast.Call) and call.func is outer and isinstance(parents.get(call), ast.Expr):
+        return call, made.args[0], "torch.cuda.set_device(x)"
+    return None
 
 
 def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:

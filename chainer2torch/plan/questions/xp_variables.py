@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.analysis.models.xp_modules import EITHER, XP
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_origins import Origin, host_of, origin_of
@@ -81,7 +81,9 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
     stores, loads, needed = [], [], []
     for node in nodes:
         if isinstance(node.ctx, ast.Load):
-            need = used(context, node, handed) if context.kind(node) in (XP, EITHER) else None
+            kind = context.kind(node)
+            is_module = kind in (XP, EITHER) or isinstance(kind, Ref) and kind.name in CUPY
+            need = used(context, node, handed) if is_module else None
             if need is None:
                 return None
             loads.append(node)

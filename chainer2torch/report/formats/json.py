@@ -30,6 +30,7 @@ def render(report: Report, extras: Extras) -> str:
             }
             for problem in report.problems
         ],
+        **({"trainer": report.trainer} if report.trainer else {}),
         **({"notes": report.notes} if report.notes else {}),
         **({"differences": report.differences()} if report.differences() else {}),
     }

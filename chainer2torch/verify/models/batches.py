@@ -14,7 +14,7 @@ from chainer2torch.verify.models.trials import Left, Open, choose
 from chainer2torch.verify.results import VerifyReport
 
 _MOST = 12  # classes of a batch
-_TOGETHER = 4  # models that are compared together within a budget
+_TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
 
 
@@ -116,6 +116,8 @@ def _run(batch: Batch, setting: Setting) -> tuple[VerifyReport, list[Left]]:
         python=setting.chainer_python,
         timeout=setting.left() * (_FOR_TRIALS if is_short else 1),
         stop=setting.stop,
+        warm=setting.warm,
+        kept=setting.kept,
     )
     entries = [*batch.given, *chosen]
     if not is_short:

@@ -70,7 +70,8 @@ class Hints:
             found = [recipe[name] for recipe in recipes if name in recipe]
             found += [str(size)] if size is not None else []
             found += self._settings.get(name, [])
-            found += [text for owner in owners for text in _compared_with(owner, name)]
+            found += [text for owner in owners for text in _compared_with(owner.node, name)]
+            found += [text for owner in owners for text in _compared_with(owner.module.source.tree, name)]
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
@@ -141,8 +142,10 @@ class Hints:
         return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
 
 
-def _compared_with(cls: ClassInfo, name: str) -> list[str]:
-    """The constants that the class compares a parameter with, or looks it up among: ``if n_layers == 50``."""
+def _compared_with(scope: ast.AST, name: str) -> list[str]:
+    """The constants that a class, or its module, compares a parameter with (``if n_layers == 50``) or looks it up
+    among.
+    """
 
     def is_it(node: ast.expr) -> bool:
         return (isinstance(node, ast.Name) and node.id == name) or (
@@ -150,7 +153,7 @@ def _compared_with(cls: ClassInfo, name: str) -> list[str]:
         )
 
     found: list[str] = []
-    for node in ast.walk(cls.node):
+    for node in ast.walk(scope):
         others: list[ast.expr] = []
         if isinstance(node, ast.Compare) and is_it(node.left):
             for other in node.comparators:

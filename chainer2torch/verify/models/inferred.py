@@ -6,6 +6,7 @@ The classes are found by the analysis that the migration uses; nothing is import
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import re
 from collections.abc import Collection, Mapping
@@ -50,10 +51,10 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         except Unclear as why:
             left.append(Left(target, str(why)))
             continue
-        searched = hints.of(cls)
+        searched = {**hints.of(cls), "side": _side(cls)}
         try:
-            arguments = reader.arguments(cls)
-            inputs = reader.inputs(cls, arguments)
+            arguments = _as_always_made(reader, cls, reader.arguments(cls), searched["recipes"])
+            inputs = reader.inputs(cls, {name: n for name, n in arguments.items() if type(n) is int})
         except Unclear as why:
             what = _left(reader, calls, cls, target, str(why), searched)
             left.append(dataclasses.replace(what, derived=_derived(analysis, calls, cls)))
@@ -68,6 +69,18 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         searched["inputs"] = {name: plain_spec(array) for name, array in inputs.items()}
         found.append(Open(variants(entry, _side(cls)), searched))
     return found, left
+
+
+def _as_always_made(
+    reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any], recipes: list[dict[str, str]]
+) -> dict[str, Any]:
+    """The arguments, with those that have a default and that every call of the project gives: it is never used."""
+    found = dict(arguments)
+    for name, default in reader.constructor(cls):
+        if default is not None and name not in found and recipes and all(name in recipe for recipe in recipes):
+            with contextlib.suppress(ValueError, SyntaxError):
+                found[name] = ast.literal_eval(recipes[0][name])
+    return found
 
 
 def _derived(analysis: Analysis, calls: Calls, cls: ClassInfo) -> list[str]:

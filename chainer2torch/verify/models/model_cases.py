@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,16 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
+from chainer2torch.verify.kept import Kept
+from chainer2torch.verify.models import kept_cases
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
-from chainer2torch.verify.models.aligned_layers import by_themselves
+from chainer2torch.verify.models.aligned_layers import DIFFER, back_by_themselves, by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import place_of
 from chainer2torch.verify.results import VerifyReport
 from chainer2torch.verify.rules.given import GivenError
+from chainer2torch.verify.warm_workers import WarmWorkers
 from chainer2torch.verify.worker import wire
 
 # Small enough that a few steps do not leave the range where both frameworks round alike.
@@ -54,6 +58,8 @@ class Setting:
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     map_file: Path | None = None
     ports: Ports | None = None
+    warm: WarmWorkers | None = None
+    kept: Kept | None = None
 
     def port_of(self, entry: ModelEntry) -> str:
         """The target of a model's counterpart."""
@@ -123,7 +129,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     names = read_names(src, setting.map_file)
     pairs = [
         Pair(
-            f"m{i}-{mode}@{dtype}",
+            f"{key}-{mode}@{dtype}",
             entry.target,
             f"{dtype}, {mode}" + ", inferred" * entry.inferred,
             entry.text(),
@@ -139,7 +145,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             and entry.size <= _SMALL
             and not re.search(r"\bL\.", entry.arguments()),
         )
-        for i, entry in enumerate(entries)
+        for key, entry in zip(_keys(entries), entries, strict=True)
         for mode in entry.modes
         for dtype in dtypes
     ]
@@ -166,13 +172,15 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         folder.mkdir()
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     job = {"kind": "models", "device": device, "seed": setting.seed}
-    left = worker_process.run_cases(
-        worker_process.CHAINER_WORKER,
+    left = kept_cases.run(
+        setting.kept,
         folders["chainer"],
         {**job, "cases": cases, "tree": str(src)},
+        inputs,
         python=setting.chainer_python,
         timeout=setting.left(),
         stop=setting.stop,
+        warm=setting.warm,
     )
     own = {
         pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items() if isinstance(value, str)}
@@ -186,6 +194,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             source=texts[case["id"]],
             weights=record["weights"],
             differentiated=record.get("differentiated", []),
+            steps=record.get("steps", case["steps"]),
             names=own[case["id"]],
             called=[call["path"] for call in record["calls"]],
             **place_of(out, setting.port_of(by_target[rows[case["id"]]])),
@@ -200,12 +209,22 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         python=setting.torch_python,
         timeout=setting.left(),
         stop=setting.stop,
+        warm=setting.warm,
     )
     sets_first_values = _sets_first_values(out)
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
-    _align(outcomes, ready, left, {**job, "tree": str(out), "reference": str(folders["chainer"])}, root, setting)
+    _align(
+        outcomes,
+        cases,
+        inputs,
+        ready,
+        left,
+        {**job, "tree": str(out), "reference": str(folders["chainer"])},
+        root,
+        setting,
+    )
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -223,8 +242,19 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     return VerifyReport(outcomes, problems, worker_process.versions_of(left, right), device)
 
 
+def _keys(entries: Sequence[ModelEntry]) -> list[str]:
+    """A name for each entry that does not depend on the others: what it is made from and given."""
+    found: list[str] = []
+    for entry in entries:
+        key = f"m{zlib.crc32(repr((entry.target, entry.text(), entry.inputs)).encode()):08x}"
+        found.append(f"{key}x{found.count(key)}" if key in found else key)
+    return found
+
+
 def _align(
     outcomes: Sequence[Outcome],
+    cases: Sequence[dict[str, Any]],
+    inputs: dict[str, np.ndarray],
     ready: Sequence[dict[str, Any]],
     left: worker_process.WorkerResult,
     job: dict[str, Any],
@@ -238,18 +268,38 @@ def _align(
     ]
     if not again or setting.is_over():
         return
-    folder = root / "aligned"
-    folder.mkdir()
-    shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
+    folder, held = root / "aligned", root / "held"
+    for place in (folder, held):
+        place.mkdir()
+        shutil.copy(root / "torch" / "inputs.npz", place / "inputs.npz")
+    # Chainer's gradients at the outputs of the links are held for this alone.
+    originals = [dict(case, retain_grad=True, steps=0, initial=0) for case in cases if case["id"] in different]
+    about = {name: job[name] for name in ("kind", "device", "seed")}
+    with_gradients = kept_cases.run(
+        setting.kept,
+        held,
+        {**about, "tree": str(setting.src), "cases": originals},
+        inputs,
+        python=setting.chainer_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+        warm=setting.warm,
+    )
+    if any(with_gradients.records.get(case["id"], {}).get("status") != "ok" for case in again):
+        with_gradients = left
     result = worker_process.run_cases(
         worker_process.TORCH_WORKER,
         folder,
-        {**job, "cases": again},
+        {**job, "reference": str(with_gradients.folder), "cases": again},
         python=setting.torch_python,
         timeout=setting.left(),
         stop=setting.stop,
+        warm=setting.warm,
     )
     for case in again:
         if result.records.get(case["id"], {}).get("status") == "ok":
-            said = by_themselves(case["aligned"], left.arrays(case["id"]), result.arrays(case["id"]))
+            expected, actual = with_gradients.arrays(case["id"]), result.arrays(case["id"])
+            said = by_themselves(case["aligned"], expected, actual)
+            if not any(DIFFER in line for line in said):
+                said += back_by_themselves(case["aligned"], expected, actual)
             different[case["id"]].reasons[1:1] = said

@@ -15,9 +15,12 @@ from chainer2torch.verify.judge.compare import Difference, compare_arrays, compa
 from chainer2torch.verify.judge.layouts import compare_in_any_layout
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import judge, note
+from chainer2torch.verify.models.quiet_places import quiet_places
 
 _MOST_NAMES = 8
 _Compare = Callable[[str, np.ndarray, np.ndarray], Difference]
+# What ended a case that is no answer of the migrated code: too little memory, a worker that was killed.
+_OF_THE_MACHINE = frozenset({"WorkerDied", "MemoryError"})
 _MARKER = re.compile(r"\s*# TODO\(chainer2torch ")
 
 
@@ -49,6 +52,9 @@ def outcome_of(
         outcome.float32_only = pair.dtype == "float64"
         outcome.original_raises = x["type"] not in ("ImportError", "ModuleNotFoundError", "NotRun", "MemoryError")
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
+        return outcome
+    if y.get("type") in _OF_THE_MACHINE:  # it says nothing of the model
+        outcome.leave(f"PyTorch: {y['type']}: {' '.join(y['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)
     if waiting := frozenset(y.get("waiting", ())):
@@ -87,6 +93,7 @@ def outcome_of(
             outcome.fail(f"{name}: missing on PyTorch's side")
             continue
         note(outcome, compare_arrays(name, a[name], b[name], any_float=True))
+    outcome.notes += [f"steps were compared until the original stops: {x['no_steps']}"] if x.get("no_steps") else []
     unknown = x.get("no_first_values") or y.get("no_first_values")
     outcome.notes += [f"first values were not compared: {unknown}"] if unknown else []
     drawn = [reason.partition(":")[0] for reason in outcome.reasons if reason.startswith("init/")]
@@ -176,7 +183,7 @@ def _first_divergence(
                     f"largest error {difference.max_abs:.3g}; equal up to {before}"
                 )
         before = _call(x)
-    backward = _backward_place(xs, a, b)
+    backward = _backward_place(xs, a, b) + quiet_places(xs, a, b)
     return (
         f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}{backward}"
     )

@@ -17,11 +17,13 @@ from typing import Any
 
 from chainer2torch.verify.rules import given
 from chainer2torch.verify import worker_process
+from chainer2torch.verify.kept import Kept
 from chainer2torch.verify.models.entries import Code, ModelEntry
+from chainer2torch.verify.warm_workers import WarmWorkers
 from chainer2torch.verify.worker import model_text
 
 # For one model: no new attempt is begun after this.
-SECONDS = 20
+SECONDS = 12
 _MOST = 60
 _LARGE = 128
 _SIDES = (32, 28, 64, 96, 128, 224, 227, 256)
@@ -98,7 +100,9 @@ def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
         return [dataclasses.replace(entry, inputs=inputs)] if inputs != entry.inputs else []
 
     if any(isinstance(array, str) and _IMAGE.search(array) for array in entry.inputs.values()):
-        sides = dict.fromkeys([side or _SIDES[0], *_SIDES])
+        # What a class names is often as large as photographs are; the layers may take less.
+        first = [64, 96, side] if side is not None and side >= _LARGE else [side or _SIDES[0]]
+        sides = dict.fromkeys([*first, *_SIDES])
         return [
             dataclasses.replace(
                 entry,
@@ -188,6 +192,8 @@ def choose(
     python: str | None = None,
     timeout: float = 600,
     stop: threading.Event | None = None,
+    warm: WarmWorkers | None = None,
+    kept: Kept | None = None,
 ) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
@@ -198,6 +204,8 @@ def choose(
         out: The migrated tree, whose helpers lie where the project's imports start.
         python, timeout: As of ``verify models``.
         stop: Ends the attempts when it is set.
+        warm: Workers that wait for a job.
+        kept: What earlier runs have found out.
     """
     groups: list[tuple[str, Sequence[ModelEntry], Left | None, Mapping[str, Any] | None]] = [
         (some.target, some.entries, None, some.hints) for some in found
@@ -209,14 +217,12 @@ def choose(
     try:
         cases = [_case(f"m{i}", target, entries, hints, out) for i, (target, entries, _, hints) in enumerate(groups)]
         job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "wall": timeout, "cases": cases}
-        result = worker_process.run_cases(
-            worker_process.CHAINER_WORKER, root, job, python=python, timeout=timeout, stop=stop
-        )
+        records = _tried(root, job, kept, python=python, timeout=timeout, stop=stop, warm=warm)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     chosen, still = [], [what for what in left if not _is_tried(what)]
     for i, (target, entries, what, hints) in enumerate(groups):
-        record = result.records.get(f"m{i}")
+        record = records.get(f"m{i}")
         if record is None or record["status"] != "ok":
             arguments, inputs = (list(map(repr, entries[0].args)), list(entries[0].inputs)) if entries else ([], [])
             open_ = _refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record)
@@ -226,6 +232,34 @@ def choose(
         else:
             chosen.append(_taken(target, entries, record, what, hints))
     return chosen, still
+
+
+def _tried(root: Path, job: dict[str, Any], kept: Kept | None, **options: Any) -> Mapping[str, Mapping[str, Any]]:
+    """What came of each case; what earlier runs have found is not searched again.
+
+    What Chainer took is good whatever else is searched; that nothing was found holds for the same cases only, for one
+    model helps another.
+    """
+    if kept is None:
+        return worker_process.run_cases(worker_process.CHAINER_WORKER, root, job, **options).records
+    targets = sorted(case["target"] for case in job["cases"])
+    keys: dict[str, tuple[str, str]] = {}
+    known: dict[str, dict[str, Any]] = {}
+    for case in job["cases"]:
+        about = job["seconds"], {name: value for name, value in case.items() if name != "id"}
+        keys[case["id"]] = kept.key("taken", *about), kept.key("refused", targets, *about)
+        record = next(filter(None, (kept.get(key, root) for key in keys[case["id"]])), None)
+        if record is not None:
+            known[case["id"]] = {**record, "id": case["id"]}
+    open_ = [case for case in job["cases"] if case["id"] not in known]
+    taken = [[case, known[case["id"]]] for case in job["cases"] if known.get(case["id"], {}).get("status") == "ok"]
+    if not open_:
+        return known
+    job = {**job, "cases": open_, "known": taken}
+    found = worker_process.run_cases(worker_process.CHAINER_WORKER, root, job, **options).records
+    for name, record in found.items():
+        kept.put(keys[name][record["status"] != "ok"], record)
+    return {**known, **found}
 
 
 def _is_tried(what: Left) -> bool:

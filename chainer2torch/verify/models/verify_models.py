@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chainer2torch.verify import worker_process
+from chainer2torch.verify.kept import kept
 from chainer2torch.verify.models.batches import batches, run_batches
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_classes, read_entries, read_names
 from chainer2torch.verify.models.model_cases import Setting
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.trials import Left, Open
+from chainer2torch.verify.warm_workers import WarmWorkers
 
 __all__ = ["ModelEntry", "ModelsError", "read_entries", "read_names", "verify_models"]
 
@@ -40,6 +42,7 @@ def verify_models(
     junit: Path | None = None,
     trace: Path | None = None,
     map_file: Path | None = None,
+    cache: Path | None = None,
     tell: Callable[[ModelsReport, int], object] | None = None,
 ) -> ModelsReport:
     """Runs the models of ``src`` under Chainer and their namesakes of ``out`` under PyTorch, and compares.
@@ -58,6 +61,7 @@ def verify_models(
         at_least: The percentage of classes that has to be proved for the exit status 0.
         trace: A file of ``chainer2torch trace``: its links are verified, too, with the arguments and shapes it saw.
         map_file: Tables in the place of those in ``src/pyproject.toml``: which classes and names a port by hand uses.
+        cache: A folder that keeps what Chainer's side gave for the next run; none by default.
         tell: Is given the outcomes of some more classes as they come, and how many classes are still open.
 
     Raises:
@@ -67,48 +71,57 @@ def verify_models(
     """
     end = float("inf") if budget is None else time.monotonic() + budget
     worker_process.check_device(device, chainer_python, torch_python)
-    found = list(read_entries(src, map_file) if entries is None else entries)
-    ports = Ports(out, read_classes(src, map_file))
-    seen: list[Left] = []
-    unclear: list[Left] = []
-    if trace is not None:
-        from chainer2torch.verify.trace.record import entries as traced_entries
-        from chainer2torch.verify.trace.record import read
+    warm = WarmWorkers(worker_process.environment())
+    if device == "cpu":
+        warm.prepare([(worker_process.CHAINER_WORKER, chainer_python), (worker_process.TORCH_WORKER, torch_python)])
+    with warm:
+        found = list(read_entries(src, map_file) if entries is None else entries)
+        ports = Ports(out, read_classes(src, map_file))
+        seen: list[Left] = []
+        unclear: list[Left] = []
+        if trace is not None:
+            from chainer2torch.verify.trace.record import entries as traced_entries
+            from chainer2torch.verify.trace.record import read
 
-        traced, whats = traced_entries(read(trace), src)
-        seen = [Left(what.partition(": ")[0], what.partition(": ")[2]) for what in whats]
-        found += [e for e in traced if e.target not in {entry.target for entry in found}]
-    inferred: list[Open] = []
-    if entries is None:
-        from chainer2torch.verify.models.inferred import infer
+            traced, whats = traced_entries(read(trace), src)
+            seen = [Left(what.partition(": ")[0], what.partition(": ")[2]) for what in whats]
+            found += [e for e in traced if e.target not in {entry.target for entry in found}]
+        inferred: list[Open] = []
+        if entries is None:
+            from chainer2torch.verify.models.inferred import infer
 
-        inferred, unclear = infer(
-            src, out, {*(entry.target for entry in found), *(what.target for what in seen)}, ports
+            inferred, unclear = infer(
+                src, out, {*(entry.target for entry in found), *(what.target for what in seen)}, ports
+            )
+        if names:
+            targets = [*(e.target for e in found), *(some.target for some in inferred), *(w.target for w in unclear)]
+            unknown = [name for name in names if not any(_named(target, [name]) for target in targets)]
+            if unknown:
+                raise ModelsError(f"{file_of(src, map_file)}: no model is named {unknown[0]}")
+            found = [entry for entry in found if _named(entry.target, names)]
+            inferred = [some for some in inferred if _named(some.target, names)]
+            unclear = [what for what in unclear if _named(what.target, names)]
+        report = ModelsReport([], [], {}, device, at_least=at_least)
+        report.add_left(seen, "trace")
+        setting = Setting(
+            src.resolve(),
+            out.resolve(),
+            steps,
+            seed,
+            chainer_python,
+            torch_python,
+            device,
+            timeout,
+            end,
+            map_file=map_file,
+            ports=ports,
+            # a GPU cannot be used behind a fork
+            warm=warm if device == "cpu" else None,
+            kept=kept(cache, src.resolve(), chainer_python),
         )
-    if names:
-        targets = [*(e.target for e in found), *(some.target for some in inferred), *(w.target for w in unclear)]
-        unknown = [name for name in names if not any(_named(target, [name]) for target in targets)]
-        if unknown:
-            raise ModelsError(f"{file_of(src, map_file)}: no model is named {unknown[0]}")
-        found = [entry for entry in found if _named(entry.target, names)]
-        inferred = [some for some in inferred if _named(some.target, names)]
-        unclear = [what for what in unclear if _named(what.target, names)]
-    setting = Setting(
-        src.resolve(),
-        out.resolve(),
-        steps,
-        seed,
-        chainer_python,
-        torch_python,
-        device,
-        timeout,
-        end,
-        map_file=map_file,
-        ports=ports,
-    )
-    report = ModelsReport([], [], {}, device, at_least=at_least)
-    report.add_left(seen, "trace")
-    run_batches(batches(found, inferred, unclear), setting, report, tell)
+        run_batches(batches(found, inferred, unclear), setting, report, tell)
+        if setting.kept is not None:
+            setting.kept.thin_out()
     report.hints = _hints(src, report.left)
     if not report.compared and not found and not report.problems:
         report.problems.append(f"{src / 'pyproject.toml'}: {NO_TABLE}")

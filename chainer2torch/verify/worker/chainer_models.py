@@ -82,9 +82,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
-            with calls.of(links["model"]):
+            with calls.of(links["model"], case.get("retain_grad", False)):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
             arrays.update(outputs)
+            arrays.update(calls.gradients())
             record["weights"] = weights
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
@@ -95,7 +96,17 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(chainer_snippets.gradients(links))
             arrays.update(chainer_snippets.state(links))
             phase = "step"
-            arrays.update(_steps(case, inputs, namespace, links["model"]))
+            record["steps"] = 0
+            try:
+                for step, found in _steps(case, inputs, namespace, links["model"]):
+                    arrays.update(found)
+                    record["steps"] = step
+            except Exception as error:  # a state that grows, say: what ran until then is compared
+                record["no_steps"] = "step {}: {}: {}".format(
+                    record["steps"] + 1, type(error).__name__, " ".join(str(error).split())[:200]
+                )
+            else:
+                arrays.update(_end_of_steps(record["steps"], links["model"]))
             try:
                 if any(first_version.FIRST_VALUES in vars(link) for link in links["model"].links()):
                     raise ValueError("Chainer 7 has no wscale and no bias= of version 1")
@@ -128,7 +139,7 @@ def _without_graph(value):
 
 
 def _steps(case, inputs, namespace, model):
-    """Plain gradient descent: the outputs after each step, and the parameters at the end.
+    """Plain gradient descent: each step with the outputs after it.
 
     No value moves by more than the rate: a sum over a large output has gradients of any size, and values that explode
     would show nothing but rounding.
@@ -141,10 +152,11 @@ def _steps(case, inputs, namespace, model):
             param.data -= case["rate"] / largest * param.grad
         kept_state.cut(model.links(), _has_graph, _without_graph)
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
-        for key, value in arrays.items():
-            if key.startswith("out"):
-                yield "step/{}/{}".format(step, key), value
-    if case["steps"]:
+        yield step, [("step/{}/{}".format(step, key), value) for key, value in arrays.items() if key.startswith("out")]
+
+
+def _end_of_steps(steps, model):
+    if steps:
         for key, value in chainer_snippets.state({"model": model}):
             yield "step/end/" + key, value
 
@@ -157,12 +169,14 @@ class _Calls(object):
         self._tree = tree
         self._paths = {}
         self._running = []
+        self._variables = None
         chainer_legacy.around_calls(self._wrap)
 
     @contextlib.contextmanager
-    def of(self, model):
-        """Collects the calls of a block, anew."""
+    def of(self, model, with_gradients=False):
+        """Collects the calls of a block, anew; their outputs are held where the gradients at them are asked for."""
         self.seen = []
+        self._variables = {} if with_gradients else None
         self._paths = {id(link): path for path, link in model.namedlinks()}
         try:
             yield
@@ -183,8 +197,19 @@ class _Calls(object):
 
         return traced
 
+    def gradients(self):
+        """What comes back to the outputs of the calls, under ``back/``; they are let go."""
+        held, self._variables = self._variables or {}, None
+        for key, value in sorted(held.items()):
+            if isinstance(value, chainer.Variable) and value.grad is not None:
+                yield "back/" + key, chainer_gpu.fetch(value.grad)
+
     def _add(self, link, out, line):
         key = "call/{}".format(len(self.seen))
-        arrays = wire.flat_arrays(key, out, chainer_snippets.array_of)
+        tree = wire.Tree(key, chainer_snippets.array_of)
+        tree.encode(out)
+        arrays = tree.arrays
+        if self._variables is not None:
+            self._variables.update(tree.leaves)
         call = {"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}
         self.seen.append((call, arrays))

@@ -270,7 +270,9 @@ class Search(object):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        sides = search_values.other_sides(attempt.inputs, attempt.arguments) if tried.phase != "build" else ()
+        sides = ()
+        if tried.phase != "build":
+            sides = search_values.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
         for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:
                 yield (

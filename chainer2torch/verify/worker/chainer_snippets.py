@@ -166,7 +166,7 @@ def run(case, inputs, namespace):
             for variable in group:
                 variable.cleargrad()
         if total is not None:
-            total.backward()
+            total.backward(retain_grad=case.get("retain_grad", False))
     for name, group in variables.items():
         for i, variable in enumerate(group):
             if variable.dtype.kind == "f" and variable.grad is not None:

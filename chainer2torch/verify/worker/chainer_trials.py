@@ -44,6 +44,8 @@ def work(job, folder):
     old.install()
     results = wire.Results(folder)
     made, open_, running, outputs = {}, [], [], []
+    for case, record in job.get("known", ()):  # found by an earlier run
+        _made(record, case, made, running)
     room = search_room.Shares(job.get("wall"))
     with search_room.cheap_weights():
         for number, case in enumerate(job["cases"]):
@@ -68,6 +70,7 @@ def work(job, folder):
                 case["hints"]["outputs"] = outputs[:_OUTPUTS]
                 search = chainer_search.Search(case, job["tree"], made, job["seconds"], room.share(len(open_) - number))
                 found = search.run()
+                found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
             record = record if found["tried"] == 0 and record.get("tried") else found
@@ -99,6 +102,12 @@ def _seen_inside(results, open_, made, running, outputs, folders, defaults):
 
 def _add(results, record, case, made, running):
     """Writes a record; how the model was made is there for the others."""
+    _made(record, case, made, running)
+    record["id"] = case["id"]
+    results.add(record)
+
+
+def _made(record, case, made, running):
     if record["status"] == "ok":
         attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
         arguments = attempt["arguments"] if attempt else record["arguments"]
@@ -107,8 +116,6 @@ def _add(results, record, case, made, running):
         running.append((case, source, record["inputs"]))
         if not model_text.place(case["target"])[0]:
             made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
-    record["id"] = case["id"]
-    results.add(record)
 
 
 def run_case(case, job, defaults, folders, wall):
@@ -121,6 +128,7 @@ def run_case(case, job, defaults, folders, wall):
     with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
         for number, attempt in enumerate(case["attempts"]):
             if number and (time.process_time() - started > job["seconds"] or time.time() > wall):
+                first["in_haste"] = time.time() > wall
                 break
             try:
                 inputs, size = _accepted(attempt, started + job["seconds"])

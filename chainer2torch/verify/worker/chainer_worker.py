@@ -22,15 +22,25 @@ def main():
     package.__path__ = [here]
     sys.modules[package.__name__] = package
 
-    import chainer2torch_worker.wire as wire
-
-    folder = os.path.abspath(sys.argv[1])
-    job = wire.read_job(folder)
     import chainer2torch_worker.chainer_patches as patches
+    import chainer2torch_worker.serving as serving
 
-    chainer = patches.import_chainer()
+    serving.main(sys.argv, patches.import_chainer, run, _rooms)
+
+
+def _rooms():
+    """Imports what a worker that serves needs for most jobs."""
+    import chainer2torch_worker.chainer_models  # noqa: F401
+    import chainer2torch_worker.chainer_trials  # noqa: F401
+
+
+def run(folder):
+    """Runs the job of a folder."""
+    import chainer
+    import chainer2torch_worker.wire as wire
     import numpy
 
+    job = wire.read_job(folder)
     versions = {"python": sys.version.split()[0], "numpy": numpy.__version__, "chainer": chainer.__version__}
     wire.write_json(os.path.join(folder, "versions.json"), versions)
     import chainer2torch_worker.chainer_gpu as gpu

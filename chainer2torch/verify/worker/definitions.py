@@ -16,7 +16,7 @@ import os
 import sys
 import tokenize
 
-from . import missing
+from . import host_cupy, missing
 
 _DEFINE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORT = (ast.Import, ast.ImportFrom)
@@ -198,7 +198,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
         code = compile(_module(node), os.path.abspath(self.path), "exec", flags, True)
         while True:
             try:
-                exec(code, namespace)
+                with host_cupy.asked_for(node):
+                    exec(code, namespace)
                 return
             except (Exception, SystemExit) as error:
                 may_import = isinstance(node, _IMPORT + (ast.If, ast.Try))

@@ -14,6 +14,7 @@ import functools
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.utils import argument
 
 # Of a link whose first values are not those that its call asked for.
 FIRST_VALUES = "_first_values_of_version_1"
@@ -22,6 +23,11 @@ _WITHOUT_MEANING = ("use_cudnn", "wscale", "deterministic", "bias")
 _FUNCTIONS = (
     "relu clipped_relu sigmoid tanh softmax log_softmax softmax_cross_entropy max_pooling_2d average_pooling_2d "
     "convolution_2d deconvolution_2d spatial_pyramid_pooling_2d leaky_relu elu gaussian"
+).split()
+# Links that could be had as functions until version 1.5.
+_LINKS_AMONG_FUNCTIONS = (
+    "BatchNormalization Bilinear BinaryHierarchicalSoftmax Convolution2D Deconvolution2D EmbedID Inception InceptionBN "
+    "Linear MLPConvolution2D NegativeSampling Parameter PReLU"
 ).split()
 # By link: where ``wscale`` stood, and the names from there on, then and now.
 _THEN = ("wscale", "bias", "nobias", "use_cudnn", "initialW", "initial_bias", "deterministic")
@@ -66,7 +72,14 @@ class FirstVersion(object):
                 getattr(L, name).__init__ = _without(getattr(L, name).__init__)
         for name, (start, names) in _PLACES.items():
             getattr(L, name).__init__ = _at_old_places(getattr(L, name).__init__, start, names)
+        for name in _LINKS_AMONG_FUNCTIONS:
+            if not hasattr(F, name):
+                setattr(F, name, getattr(L, name))
+        argument.check_unexpected_kwargs = _without_words(argument.check_unexpected_kwargs)
         F.dropout = self._dropout(F.dropout)
+        for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):
+            if hasattr(L, name):
+                getattr(L, name).forward = _with_train(getattr(L, name).forward, places)
         L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
         chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
         chainer.Variable.volatile = "off"
@@ -111,6 +124,30 @@ def _without(function):
         if begins_otherwise and args and isinstance(args[0], chainer.Link):
             args[0].__dict__[FIRST_VALUES] = True
         return result
+
+    return wrapped
+
+
+def _with_train(forward, places):
+    """A stack of layers that knows ``train`` behind its inputs."""
+
+    @functools.wraps(forward)
+    def wrapped(link, *args, **kwargs):
+        train = kwargs.pop("train", args[places] if len(args) > places else None)
+        with _mode(train):
+            return forward(link, *args[:places], **kwargs)
+
+    return wrapped
+
+
+def _without_words(check):
+    """Chainer 7 refuses these, whatever they are; here they mean nothing, as on a CPU of then."""
+
+    @functools.wraps(check)
+    def wrapped(kwargs, **unexpected):
+        for name in ("use_cudnn", "deterministic"):
+            kwargs.pop(name, None)
+        return check(kwargs, **unexpected)
 
     return wrapped
 

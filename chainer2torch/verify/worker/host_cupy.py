@@ -6,6 +6,8 @@ used raises, as computing on a GPU does. Written for Python 3.6.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import ast
+import contextlib
 import importlib.machinery
 import importlib.util
 import sys
@@ -20,6 +22,21 @@ def install():
     """Puts the stand-in where ``import cupy`` finds it, if there is no CuPy. Chainer must have been imported before."""
     if "cupy" not in sys.modules and importlib.util.find_spec("cupy") is None:
         sys.modules["cupy"] = module("cupy")
+
+
+@contextlib.contextmanager
+def asked_for(node):
+    """Around a statement of a module: one that asks with ``try`` whether there is a CuPy is told that there is none."""
+    names = [name for name in sys.modules if name.partition(".")[0] == "cupy"]
+    held = {name: sys.modules[name] for name in names}
+    if not isinstance(node, ast.Try) or not isinstance(held.get("cupy"), _HostCupy):
+        yield
+        return
+    sys.modules.update(dict.fromkeys(names))
+    try:
+        yield
+    finally:
+        sys.modules.update(held)
 
 
 def module(name):
@@ -53,4 +70,4 @@ class _HostCupy(types.ModuleType):
         return missing.not_run("cupy." + name, "CuPy is not installed here")
 
 
-__all__ = ["install", "module"]
+__all__ = ["asked_for", "install", "module"]

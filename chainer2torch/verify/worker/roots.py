@@ -6,8 +6,10 @@ Written for Python 3.6: both workers use it.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import importlib
+import importlib.machinery
 import os
 import sys
+import types
 
 from . import definitions, missing
 
@@ -19,6 +21,7 @@ class Roots:
         self.tree = os.path.abspath(tree)
         self.inner = []
         self.module = ""
+        self.spaces = []
         sys.path.insert(0, self.tree)
         missing.install(self.tree, self.find)
         definitions.install(self.tree)
@@ -36,7 +39,11 @@ class Roots:
         if start != self.tree and start not in inner:
             inner.append(start)
         self.module = module
+        for name in self.spaces:
+            sys.modules.pop(name, None)
+        self.spaces = []
         if inner == self.inner:
+            self._open(module, start)
             return False
         sys.path[:] = inner + [path for path in sys.path if path not in self.inner]
         self.inner = inner
@@ -44,7 +51,26 @@ class Roots:
             file = getattr(found, "__file__", None)
             if file and os.path.abspath(file).startswith(self.tree + os.sep):
                 del sys.modules[name]
+        self._open(module, start)
         return True
+
+    def _open(self, module, start):
+        """Makes the folders above a module packages where something else has their name: ``cmd/net.py`` beside the
+        ``cmd`` of Python, ``mnist/mnist.py`` of which the folder is no package.
+        """
+        parts = module.split(".")
+        spec = importlib.machinery.PathFinder.find_spec(parts[0])
+        # A file or package of that name goes before a folder without __init__.py, wherever it is.
+        is_other = getattr(spec, "origin", None) not in (None, "namespace") or parts[0] in sys.builtin_module_names
+        base = start if os.path.isdir(os.path.join(start, *parts[:-1])) else self.tree
+        for number in range(1, len(parts)) if is_other else ():
+            folder = os.path.join(base, *parts[:number])
+            if not os.path.isdir(folder) or os.path.isfile(os.path.join(folder, "__init__.py")):
+                break
+            name = ".".join(parts[:number])
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__path__ = [folder]
+            self.spaces.append(name)
 
     def find(self, top, path=""):
         """Whether a folder of the tree has the module ``top`` that the import in a file did not find: the nearest to

@@ -145,6 +145,8 @@ def repairs(inputs, arguments, error, options=None):
     """
     text = " ".join(str(error).split())
     options = options or {}
+    if "should be positive" in text:
+        yield from (found for found in other_sides(inputs, arguments, larger=True))
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
@@ -155,6 +157,7 @@ def repairs(inputs, arguments, error, options=None):
     if numbers and ".ndim" in expect:
         yield from _ranks(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif numbers:
+        yield from _areas(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
         yield from _numbers(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif "dtype" in expect:
         yield from _dtypes(inputs, arguments)
@@ -269,10 +272,12 @@ def _plain(spec):
     return dict(spec, plain=True) if is_array(spec) else spec
 
 
-def other_sides(inputs, arguments):
-    """The same with images of other sizes."""
-    if any(_is_image(spec) for spec in inputs.values()):
-        for side in SIDES:
+def other_sides(inputs, arguments, larger=False, named=None):
+    """The same with images of other sizes, the one that the class names first, or of larger ones alone."""
+    images = [spec["shape"][-1] for spec in inputs.values() if _is_image(spec)]
+    if images:
+        sides = sorted(n for n in SIDES if n > min(images)) if larger else SIDES
+        for side in ([named] if named else []) + [n for n in sides if n != named]:
             yield (
                 {
                     name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if _is_image(spec) else spec
@@ -325,6 +330,15 @@ def _numbers(inputs, arguments, a, b):
             for new in (width * b // a if a and width * b % a == 0 else 0, width + b - a):
                 if 0 < new <= _LARGEST:
                     yield dict(inputs, **{name: dict(spec, shape=[spec["shape"][0], new])}), arguments
+
+
+def _areas(inputs, arguments, a, b):
+    """Larger images, where what a layer gets of them is too small by a square: 512 in place of 512 * 7 * 7."""
+    for name, spec in inputs.items():
+        if _is_image(spec) and a and b > a and b % a == 0 and round((b // a) ** 0.5) ** 2 == b // a:
+            side = spec["shape"][-1] * round((b // a) ** 0.5)
+            if side <= max(SIDES):
+                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [side, side])}), arguments
 
 
 def _ranks(inputs, arguments, a, b):

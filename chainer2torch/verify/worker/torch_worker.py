@@ -20,12 +20,22 @@ def main() -> None:
         package.__path__ = [folder]
         sys.modules[name] = package
 
+    import chainer2torch_worker.serving as serving
+
+    serving.main(sys.argv, lambda: None, run, _rooms)
+
+
+def _rooms() -> None:
+    """Imports what a worker that serves needs for most jobs."""
+    import chainer2torch_worker.torch_models  # noqa: F401
+
+
+def run(folder: str) -> None:
+    """Runs the job of a folder."""
+    import chainer2torch_worker.torch_gpu as gpu
     import chainer2torch_worker.wire as wire
 
-    folder = os.path.abspath(sys.argv[1])
     job = wire.read_job(folder)
-    import chainer2torch_worker.torch_gpu as gpu
-
     device = job.get("device", "cpu")
     gpu.prepare_environment(device)
     import numpy

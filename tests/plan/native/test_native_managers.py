@@ -130,16 +130,24 @@ VARIANTS = {
     },
 }
 # what of the manager has to be in the text, where the usual is not
-FORMS = {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"}
+FORMS = {
+    "ppe": {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"},
+    "ignite": dict.fromkeys(
+        ("iterations", "half an epoch", "early stopping", "what only the updater knows", "run elsewhere", "before"),
+        "compat.EngineManager(",
+    ),
+}
+MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.IgniteExtensionsManager("}
 STAYS = {"one of two"}
 
 
+@pytest.mark.parametrize("trainer", MANAGERS)
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name not in STAYS])
-def test_log_table_parameters_and_times_are_the_same(name, tmp_path):
+def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
     source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
-    theirs, ours, code = both(source, head=HEAD)
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
     assert "compat.Trainer(" not in code and "import chainer\n" not in code, code
-    assert FORMS.get(name, "ppe.training.ExtensionsManager(") in code, code
+    assert FORMS[trainer].get(name, MANAGERS[trainer]) in code, code
     compare(theirs, ours, code, tmp_path)
     if "seen" in theirs:
         assert ours["seen"] == theirs["seen"] != []
@@ -186,12 +194,14 @@ def test_what_counts_otherwise_keeps_the_trainer(name):
     assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
 
 
-def test_a_run_goes_on_from_a_snapshot(tmp_path):
+@pytest.mark.parametrize("trainer", MANAGERS)
+def test_a_run_goes_on_from_a_snapshot(trainer, tmp_path):
     more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))\n    load(trainer)"
     before = "path = [None]\n\n\ndef load(trainer):\n    if path[0]:\n"
     before += "        chainer.serializers.load_npz(path[0], trainer)\n"
-    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "before": before + "\n\n", "more": more}), head=HEAD)
-    assert "trainer.load_state_dict(" in code and "ExtensionsManager" in code, code
+    source = PROGRAM.format(**{**USUAL, "before": before + "\n\n", "more": more})
+    theirs, ours, code = both(source, HEAD, trainer)
+    assert "trainer.load_state_dict(" in code and MANAGERS[trainer] in code, code
     for namespace, side in ((theirs, "theirs"), (ours, "ours")):
         with one_order():
             run(namespace, namespace["Net"](), tmp_path / side)

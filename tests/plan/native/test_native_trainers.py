@@ -232,8 +232,14 @@ def run(namespace, model, out):
     return json.loads((out / "log").read_text()), printed.getvalue().replace("\033[J", "").split()
 
 
+@pytest.fixture(params=["ppe", "ignite"])
+def trainer(request):
+    """What the programs run on."""
+    return request.param
+
+
 @pytest.mark.parametrize("name", VARIANTS)
-def test_log_table_and_parameters_are_the_same(name, tmp_path):
+def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     rtol = 1e-3 if name == "early stopping" else 2e-5  # a large rate
     source = PROGRAM.format(**{**USUAL, **VARIANTS[name]})
     if name in INLINE:
@@ -254,7 +260,8 @@ def test_log_table_and_parameters_are_the_same(name, tmp_path):
             )
             .replace("Evaluator(test_iter, model)", "Evaluator(test_iter, model, eval_func=lossfun)")
         )
-    theirs, ours, code = both(source, head=HEAD)
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
+    assert ("Engine(train_step)" in code) == ("run_iteration" not in code) == (trainer == "ignite")
     for gone in ("import chainer\n", "Updater", "compat.Trainer", "SerialIterator", "TODO"):
         assert gone not in code, code
     compare(theirs, ours, code, tmp_path, rtol)
@@ -366,20 +373,33 @@ UPDATERS = {
         "reported": "first",
         "step": TWO,
     },
+    "two optimizers by keyword": {
+        "name": "'first'",
+        "model": "net.l1",
+        "other": "other = chainer.optimizers.MomentumSGD(0.2)\n    other.setup(net.l2)",
+        "optimizers": "dict(first=optimizer, second=other)",
+        "reported": "first",
+        "step": TWO,
+    },
+    "what the base keeps": {
+        "step": "optimizer = self._optimizers['main']\n        "
+        "assert self._iterators['main'] is self.get_iterator('main')\n        " + ONE,
+    },
 }
 
 
 @pytest.mark.parametrize("name", UPDATERS)
-def test_updaters_of_the_programs_own(name, tmp_path):
+def test_updaters_of_the_programs_own(name, trainer, tmp_path):
     source = UPDATER.format(**{**USUAL_UPDATER, **UPDATERS[name]})
-    theirs, ours, code = both(source, head=HEAD)
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
+    assert ("Engine(lambda engine, batch: updater.update())" in code) == (trainer == "ignite")
     assert "(compat.Updater)" in code and "updater.update()" in code, code
     compare(theirs, ours, code, tmp_path)
 
 
-def test_an_extension_class_of_the_programs_own(tmp_path):
+def test_an_extension_class_of_the_programs_own(trainer, tmp_path):
     source = CLASS + PROGRAM.format(**{**USUAL, "more": "trainer.extend(Note())"})
-    theirs, ours, code = both(source, head=HEAD)
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
     assert "class Note(ppe.training.Extension)" in code and "trainer.epoch_detail" in code
     compare(theirs, ours, code, tmp_path)
 
@@ -455,12 +475,12 @@ def test_loaders_are_read_by_what_stays_an_object(name, tmp_path):
     compare(theirs, ours, code, tmp_path)
 
 
-def test_a_run_goes_on_from_a_snapshot(tmp_path):
+def test_a_run_goes_on_from_a_snapshot(trainer, tmp_path):
     more = "trainer.extend(extensions.snapshot(filename='s'), trigger=(2, 'epoch'))"
     in_order = "SerialIterator(data(20, 0), 4, shuffle=False)"
     program = PROGRAM.format(**{**USUAL, "iterator": in_order, "more": more + "\n    load(trainer)"})
     source = "def load(trainer):\n    if path[0]:\n        chainer.serializers.load_npz(path[0], trainer)\n\n\n"
-    theirs, ours, code = both("path = [None]\n\n\n" + source + program, head=HEAD)
+    theirs, ours, code = both("path = [None]\n\n\n" + source + program, head=HEAD, trainer=trainer)
     assert "trainer.load_state_dict(" in code, code
     logs = []
     for namespace, side in ((theirs, "theirs"), (ours, "ours")):
