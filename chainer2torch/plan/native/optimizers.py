@@ -165,13 +165,19 @@ def _at_setup(
     if any(
         other.context is not context or start <= context.source.start(other.node) < end
         for other in objects.uses_of(inst)
-        if other.node is not maker and not context.source.start(other.node) >= end
+        if other.node is not maker and not context.source.start(other.node) >= end and not _goes(other)
     ):
         return "used before it is set up"
     arguments = [*maker.args, *(k.value for k in maker.keywords)]
     if not all(places.is_steady(context, a, places.between(context, first, second)) for a in arguments):
         return "its arguments are not the same where it is set up"
     return Place.SETUP
+
+
+def _goes(use: Use) -> bool:
+    """``opt.use_cleargrads()``: a statement that nothing stands in the place of."""
+    statement = use.context.source.parents.get(use.call) if use.call is not None else None
+    return use.member in _STATEMENTS and isinstance(statement, ast.Expr) and not (use.call and use.call.args)
 
 
 def _is_assigned(context: Context, setup: ast.Call) -> bool:

@@ -52,6 +52,12 @@ def test_every_class(make: str, becomes: str) -> None:
     assert becomes in code and "optimizer.zero_grad()" in code and "optimizer.step()" in code and "setup" not in code
 
 
+def test_what_says_nothing_in_pytorch_may_stand_in_front_of_setup() -> None:
+    make = "optimizer = optimizers.Adam()\n    optimizer.use_cleargrads()\n    net = model\n    optimizer.setup(net)"
+    code = check(LOOP.format(make=make, last=""))
+    assert "    net = model\n    optimizer = compat.Adam(net.parameters())\n" in code and "use_cleargrads" not in code
+
+
 HOOKS = [
     ("WeightDecay(0.01)", "weight_decay=0.01)", ""),
     ("GradientClipping(0.1)", "compat.clip_gradients(model.parameters(), 0.1)", ""),
