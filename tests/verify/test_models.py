@@ -71,7 +71,7 @@ def test_what_a_new_model_starts_with_is_compared_where_the_port_sets_it(tmp_pat
         assert report.exit_code == status, text
         if more:
             assert "only what a new model starts with differs: init/model/conv/W, init/model/conv/b, init/" in text
-            assert "init/model/fc1/W: variance" in text and "random on one side and fixed on the other" in text
+            assert "init/model/conv/W: variance" in text and "random on one side and fixed on the other" in text
         else:
             assert "net:Net: a new model does not start as Chainer's does (PyTorch's own first values): conv/W" in text
 

@@ -37,11 +37,12 @@ def _text(context: Context, name: str) -> str:
     header = ", ".join(["layer", *(f"{value}=None" for value in values)])
     lines = [f"def {name}({header}):"]
     what = "the values given, else " if values else ""
-    lines.append(f'    """First values of a layer: {what}N(0, 1 / fan_in) for weights and zeros for biases."""')
+    when = "; without a shape, at its first batch" if lazy else ""
+    lines.append(f'    """First values of a layer: {what}N(0, 1 / fan_in) for weights and zeros for biases{when}."""')
     if lazy:
         again = ", ".join(["layer", *values])
         lines += [
-            "    if torch.nn.parameter.is_lazy(layer.weight):  # filled when the first batch says its shape",
+            "    if torch.nn.parameter.is_lazy(layer.weight):",
             f"        layer.reset_parameters = functools.partial({name}, {again})",
             "        return layer",
         ]

@@ -157,7 +157,7 @@ def test_a_long_list_of_layers_is_broken() -> None:
 
 
 LAZY = """\
-    if nn.parameter.is_lazy(layer.weight):  # filled when the first batch says its shape
+    if nn.parameter.is_lazy(layer.weight):
         layer.reset_parameters = functools.partial(init_weights, layer)
         return layer
 """
