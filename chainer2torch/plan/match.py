@@ -59,10 +59,10 @@ def case_for(question: Question) -> tuple[Case | None, bool]:
         if truth is UNDECIDED:
             if case.native:  # the cases of the faithful style come after it
                 continue
-            return fallback, True
+            return (None if _drops_argument(question, row.fallback) else fallback), True
         if truth:
             return case, False
-    return fallback, False
+    return (None, True) if _drops_argument(question, row.fallback) else (fallback, False)
 
 
 def constant(text: str, question: Question) -> Any:
@@ -137,6 +137,14 @@ def _apply(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return function(a, b)
     except (TypeError, ArithmeticError):
         return UNDECIDED
+
+
+def _drops_argument(q: Question, fallback: str | None) -> bool:
+    """Whether the fallback forgets an argument of the call that a guard asks about, such as NumPy's ``out``."""
+    if fallback is None:
+        return False
+    asked = {name for case in q.row.cases if case.when for name in names_of(case.when)} - set(names_of(fallback))
+    return any(name in q.bound.given and _is_none(ast.Name(name), q) is not True for name in asked)
 
 
 def _is_none(node: ast.expr, q: Question) -> Any:

@@ -190,6 +190,8 @@ def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribu
         return False
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES:
         return False
+    if node.attr == "dtype" and isinstance(parent, ast.Compare) and any(map(_is_of_torch, parent.comparators)):
+        return False  # an earlier run wrote that: only a part of the file is left to do
     if (
         node.attr == "size"
         and isinstance(node.value, ast.Attribute)
@@ -279,3 +281,8 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
 def _may_be_array(kind: Kind) -> bool:
     """Whether nobody knows the value, or it is taken for a number (``x > 0`` of an unknown x), which has no astype."""
     return all(k == UNKNOWN or scalar_type(k) in ("bool", "int", "float") for k in options(kind))
+
+
+def _is_of_torch(node: ast.expr) -> bool:
+    """Whether an expression is a name of torch's, such as ``torch.float16``."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch"
