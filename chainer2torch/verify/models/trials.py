@@ -232,7 +232,7 @@ def choose(
         records = _tried(root, job, kept, python=python, timeout=timeout, stop=stop, warm=warm)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    taken += [[case, found] for case in cases if (found := records.get(case["id"], {})).get("status") == "ok"]
+    taken += [[case, known] for case in cases if (known := records.get(case["id"], {})).get("status") == "ok"]
     chosen, still = [], [what for what in left if not _is_tried(what)]
     for i, (target, entries, what, hints) in enumerate(groups):
         record = records.get(f"m{i}")
