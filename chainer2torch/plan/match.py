@@ -50,7 +50,7 @@ def case_for(question: Question) -> tuple[Case | None, bool]:
             return (None if _drops_argument(question, row.fallback) else fallback), True
         if truth:
             return case, False
-    return (None, True) if _drops_argument(question, row.fallback) else (fallback, False)
+    return fallback, False
 
 
 def constant(text: str, question: Question) -> Any:
