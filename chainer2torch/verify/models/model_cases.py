@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +250,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
 
 def _nudged(
     cases: Sequence[dict[str, Any]], job: dict[str, Any], root: Path, setting: Setting
-) -> dict[str, dict[str, np.ndarray]]:
+) -> dict[str, Mapping[str, np.ndarray]]:
     """The arrays of some cases under Chainer, from weights that are changed in their last bit."""
     if setting.is_over():
         return {}
