@@ -42,7 +42,7 @@ LONGER = {
     },
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
-    "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
+    "Function": (72, 6),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
     "ArrayModule": (98, 6),
     "array_module": (105, 7),
