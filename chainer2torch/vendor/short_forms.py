@@ -55,6 +55,7 @@ SHORT_FORMS = frozenset(
         "is_training",
         "link_attribute",
         "live",
+        "not_migrated",
         "numpy_methods",
         "on_cpu",
         "own_attribute_name",
