@@ -146,7 +146,7 @@ FORMS = {
 }
 MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.IgniteExtensionsManager("}
 STAYS = {"one of two"}
-# the evaluator keeps its form: its function is no model; an iterator that a function asks the updater for may be its own
+# the evaluator keeps its form: its function is no model; the iterator that a function asks for may be its own
 KEEPS = {"evaluated on a device by a function", "what only the updater knows"}
 
 
