@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,16 @@ import torch
 from torch import Tensor
 
 
-def _each(change: Callable[[Any], Any], x: Any) -> Any:
-    if not isinstance(x, (list, tuple)):
-        return change(x)
-    return (list if isinstance(x, list) else tuple)(_each(change, item) for item in x)
-
-
 def _on_host(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return (list if isinstance(x, list) else tuple)(map(_on_host, x))
     if isinstance(x, torch.dtype):
         return torch.empty(0, dtype=x).numpy().dtype
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else x
 
 
 _WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_TYPES = (np.generic, np.dtype, np.finfo, np.iinfo)
 
 
 class ArrayModule:
@@ -34,6 +30,7 @@ class ArrayModule:
     what is a view in NumPy may be a copy. ``random`` draws from NumPy's generator. Source: numpy; cupy.
     """
 
+    part = ""
     ndarray = torch.Tensor  # where: .ndarray
     bool, int, float = bool, int, float  # where: .bool, .int, .float
 
@@ -41,21 +38,19 @@ class ArrayModule:
         self.device, self.part = torch.device(device), part  # part: random, linalg
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: broadcast_to, ravel, reshape, swapaxes
-            return lambda a, *places: getattr(self.asarray(a), name)(*places)
+        if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: views_of_modules
+            return lambda a, *places, **named: getattr(self.asarray(a), name)(*places, *named.values())
         found = getattr(getattr(np, self.part) if self.part else np, name)
         if isinstance(found, types.ModuleType):  # where: random, linalg, testing
             return ArrayModule(self.device, name)
-        plain = isinstance(found, type) and issubclass(found, (np.generic, np.dtype, np.finfo, np.iinfo))
-        if plain or found is None or isinstance(found, float):
+        if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _TYPES):
             return found
-        if not callable(found) or isinstance(found, type):
+        if name.startswith("_") or not callable(found) or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
         call = functools.partial(self._call, found)
-        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: .at
+        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: .at, .reduce
             call.at = functools.partial(self._call, found.at)  # type: ignore[attr-defined]
+            call.reduce = functools.partial(self._call, found.reduce)  # type: ignore[attr-defined]
         return call
 
     def __eq__(self, other: object) -> Any:  # where: modules_compared
@@ -63,47 +58,49 @@ class ArrayModule:
         return self.device == device and self.part == getattr(other, "part", "")
 
     def _call(self, function: Any, *args: Any, **options: Any) -> Any:
-        if self.device.type != "cpu":  # where: out=, copyto, fill_diagonal, place, put, put_along_axis, putmask
-            if "out" in options or function.__name__ in _WRITING:
-                raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
+        if self.device.type != "cpu" and (  # where: written_by_modules
+            "out" in options or function.__name__ in _WRITING or len(args) > getattr(function, "nin", len(args))
+        ):
+            raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
         # CuPy's generators take a dtype, NumPy's do not
-        drawn = self.part == "random" and function.__name__ != "randint"  # where: random
-        dtype = options.pop("dtype", None) if drawn else None  # where: random
-        y = function(*_each(_on_host, args), **{key: _each(_on_host, value) for key, value in options.items()})
-        if dtype is not None:  # where: random
+        drawn = self.part == "random" and function.__name__ != "randint"  # where: drawn_as
+        dtype = options.pop("dtype", None) if drawn else None  # where: drawn_as
+        y = function(*_on_host(args), **{key: _on_host(value) for key, value in options.items()})
+        if dtype is not None:  # where: drawn_as
             y = np.asarray(y, _on_host(dtype))
         if options.get("out") is not None:  # where: out=
             return options["out"][0] if isinstance(options["out"], tuple) else options["out"]
-        if isinstance(y, np.generic) and all(np.isscalar(arg) for arg in args):
+        if isinstance(y, np.generic) and all(map(np.isscalar, args)):
             return y  # of numbers alone
-        return _each(self._tensor, y)
+        return self._on_device(y)
 
-    def _tensor(self, y: Any) -> Any:
+    def _on_device(self, y: Any) -> Any:
+        if isinstance(y, (list, tuple)):
+            return (list if isinstance(y, list) else tuple)(map(self._on_device, y))
         if not isinstance(y, (np.ndarray, np.generic)) or y.dtype.kind not in "biufc":
             return y
-        y = np.asarray(y, np.int64 if y.dtype == np.uint64 else None)
-        shared = y.flags.writeable and min(y.strides, default=0) >= 0
-        return torch.as_tensor(y if shared else y.copy(), device=self.device)
+        if y.dtype == np.uint64:  # where: uint8, uint16, uint32, uint64, bincount
+            y = y.astype(np.int64)
+        if min(y.strides, default=0) < 0:  # where: flip, fliplr, flipud, rot90
+            y = y.copy()
+        return torch.as_tensor(np.require(y, requirements="W"), device=self.device)
 
-    def asarray(self, a: Any, dtype: Any = None) -> Any:
-        if isinstance(a, Tensor) and dtype is None:
-            return a.to(self.device)
-        return self._call(np.asarray, a, dtype=dtype)
+    def asarray(self, a: Any, dtype: Any = None) -> Any:  # where: .asarray, views_of_modules
+        return a.to(self.device) if isinstance(a, Tensor) and dtype is None else self._call(np.asarray, a, dtype)
 
-    def asnumpy(self, a: Any) -> Any:
-        return _on_host(a)
+    asnumpy = staticmethod(_on_host)  # where: .asnumpy
 
     def get_array_module(self, *args: Any) -> Any:
         return array_module(*args)
 
-    def transpose(self, a: Any, axes: Any = None) -> Any:
+    def transpose(self, a: Any, axes: Any = None) -> Any:  # where: views_of_modules
         x = self.asarray(a)
         return x.permute(tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
 
-    def expand_dims(self, a: Any, axis: Any) -> Any:
+    def expand_dims(self, a: Any, axis: Any) -> Any:  # where: views_of_modules
         return self.asarray(a).unsqueeze(axis)
 
-    def shuffle(self, x: Any) -> None:
+    def shuffle(self, x: Any) -> None:  # where: .shuffle
         """Reorders the first axis in place. Source: numpy.random.shuffle."""
         if isinstance(x, Tensor):
             x.copy_(x[torch.from_numpy(np.random.permutation(len(x))).to(x.device)])
@@ -122,9 +119,9 @@ def array_module(*args: Any) -> Any:
 
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
-    for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
+    for arg in args:
         if isinstance(arg, torch.nn.Module):
-            return ArrayModule(next((t.device for t in (*arg.parameters(), *arg.buffers())), "cpu"))
+            arg = next((t for t in (*arg.parameters(), *arg.buffers())), torch.empty(0))
         if isinstance(arg, (Tensor, torch.device, str)):
             return ArrayModule(arg.device if isinstance(arg, Tensor) else arg)
     return np

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -28,6 +29,8 @@ _COMPAT = _TOOL / "compat"
 NATIVE = _TOOL / "native"
 FAITHFUL = "faithful_"  # what the names of helpers in compat/ begin with, where native/ has the same ones
 _NATIVE_ROOMS = "native."  # what the names of rooms in native/ begin with, beside those of compat/
+# what packages are installed as, where that is not the name of the module
+_DISTRIBUTIONS = {"ignite": "pytorch-ignite", "pytorch_pfn_extras": "pytorch-pfn-extras", "PIL": "Pillow"}
 _MARK = "Written by chainer2torch"
 _NATIVE_MARK = "for code in the native style"
 _IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
@@ -325,13 +328,15 @@ class _Module:
 def _header(names: list[str], imports: list[Import], half_way: bool, native: bool) -> str:
     about = f", {_NATIVE_MARK}" if native else ""
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
-    needs = ["chainer", *needs] if half_way else needs
+    needs = [_DISTRIBUTIONS.get(name, name) for name in (["chainer", *needs] if half_way else needs)]
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
-    return (
-        '"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.\n\n'
-        f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}.\n"
-        "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere.\n"
-        '"""'
+    text = (
+        f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}. "
+        "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere."
+    )
+    rows = textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(
+        ['"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.', "", *rows, '"""']
     )
 
 

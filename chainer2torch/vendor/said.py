@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings
@@ -18,7 +19,27 @@ _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an array module is NumPy, or another one
+VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array module may give a view of its argument
+WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
+DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
+_VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
+_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+_OF_ONE = frozenset(
+    """
+    abs absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_not ceil conj conjugate cos cosh deg2rad degrees
+    exp exp2 expm1 fabs floor invert isfinite isinf isnan log log10 log1p log2 logical_not negative positive rad2deg
+    radians reciprocal rint sign signbit sin sinh sqrt square tan tanh trunc
+    """.split()
+)
+_OF_MORE = frozenset(
+    """
+    append arange array_module beta choice clip concatenate einsum eye full full_like gamma get_array_module linspace
+    max mean min moveaxis normal pad randint randn rand repeat roll rollaxis scatter_add split stack std sum swapaxes
+    tensordot transpose uniform var where zeros ones
+    """.split()
+)
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
+_UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS}  # what a text that is no Python may say
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -39,7 +60,7 @@ def words(text: str) -> set[str]:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
-        return found | {f".{word}" for word in found} | {f"{word}=" for word in found} | {MODULES_COMPARED}
+        return found | {f".{word}" for word in found} | {f"{word}=" for word in found} | _UNREADABLE
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
@@ -55,6 +76,8 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
     for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            found.update(_of_array_module(node, node.func))
         if isinstance(node, ast.Attribute):
             found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
@@ -83,8 +106,27 @@ def _may_compare_modules(node: ast.Compare) -> bool:
     if not any(isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for operator in node.ops):
         return False
     sides = (side.func if isinstance(side, ast.Call) else side for side in (node.left, *node.comparators))
-    names = [_last(side) for side in sides]
-    return any(name in _ARRAY_MODULES or "xp" in name or "module" in name for name in names)
+    return any(_is_module(_last(side)) for side in sides)
+
+
+def _is_module(name: str) -> bool:
+    return name in _ARRAY_MODULES or "xp" in name or "module" in name
+
+
+def _of_array_module(call: ast.Call, function: ast.Attribute) -> Iterator[str]:
+    """What a call asks of an array module, if it is one of its functions: by the name of what has the function."""
+    base = function.value.func if isinstance(function.value, ast.Call) else function.value
+    named = {keyword.arg for keyword in call.keywords}
+    spread = None in named or any(isinstance(arg, ast.Starred) for arg in call.args)
+    if function.attr in _VIEWS and _is_module(_last(base)):
+        yield VIEWS_OF_MODULES
+    if _last(base) == "random" and function.attr != "randint" and ("dtype" in named or spread):
+        yield DRAWN_AS
+    positions = 1 if function.attr in _OF_ONE else 2
+    if function.attr in _WRITING or "out" in named or spread:
+        yield WRITTEN
+    elif len(call.args) > positions and function.attr not in _OF_MORE and _is_module(_last(base)):
+        yield WRITTEN
 
 
 def _gives_options(nodes: list[ast.AST]) -> bool:

@@ -18,6 +18,12 @@ USES = [
     "xp.add.at(x, (xp.asarray([0, 0]),), 1)",
     "xp.exp(x, out=x)",
     "xp.random.shuffle(x)",
+    "xp.flip(x, 1)",
+    "xp.exp(x, x)",
+    "xp.add(x, x, x)",
+    "xp.logical_and.reduce((x > 1, x < 4))",
+    "xp.reshape(x, (3, 2))",
+    "xp.broadcast_to(x, (4, 2, 3))",
     "xp.linalg.norm(x, axis=1)",
     "xp.transpose(x)",
     "xp.arange(3) if xp == np else None",
@@ -58,3 +64,11 @@ def test_what_nobody_says_is_not_there():
 
 def test_an_attribute_of_the_name_is_no_keyword():
     assert '"out"' not in cut("xp.tanh(model.out(x))")
+
+
+@pytest.mark.parametrize("use", ["xp.exp(x, out=x)", "xp.exp(x, x)", "xp.add(x, x, x)", "xp.copyto(x, x)"])
+def test_a_function_that_writes_raises_where_numpy_has_only_a_copy(use):
+    module = types.ModuleType("chainer_compat")
+    exec(compile(cut(use), "<helpers>", "exec"), module.__dict__)
+    with pytest.raises(NotImplementedError, match="write it with torch"):
+        eval(use, {"xp": module.ArrayModule("meta"), "x": torch.ones(3)})

@@ -119,8 +119,8 @@ class _Shapes:
         y: torch.Tensor = torch.atleast_2d(tensor_from(ary, self.device))
         return y
 
-    def reshape(self, a: Any, shape: Any) -> torch.Tensor:
-        return tensor_from(a, self.device).reshape(_as_shape(shape))
+    def reshape(self, a: Any, newshape: Any) -> torch.Tensor:
+        return tensor_from(a, self.device).reshape(_as_shape(newshape))
 
     def ravel(self, a: Any) -> torch.Tensor:
         return tensor_from(a, self.device).ravel()

@@ -114,16 +114,16 @@ def _of_cupy(context: Context, decisions: Decisions, load: ast.Name) -> None:
 
 
 def _call_of(context: Context, decisions: Decisions, node: ast.expr, part: ast.AST | None) -> None:
-    call = context.source.parents.get(part) if isinstance(part, ast.Attribute) else None
-    if not isinstance(part, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not part:
+    if not isinstance(part, ast.Attribute) or (row := row_of(context, part)) is None:
         return
-    row = row_of(context, part)
-    if row is None:
-        return
+    call = context.source.parents.get(part)
+    called = isinstance(call, ast.Call) and call.func is part
     if row.signature is None:  # `cp.float32(3)`
         if (case := native_case(context, part, row)) is not None:
             decisions.replace(part, case.torch, {"self": context.operand(node)})
             decisions.mark(part, row, row.name, row.state)
+    elif not isinstance(call, ast.Call) or not called:
+        return
     elif row.name == "xp.Random.seed" and len(call.args) == 1:
         decisions.replace(call, "torch.cuda.manual_seed(x)", {"x": context.operand(call.args[0])})
         decisions.mark(part, row, row.name, row.state)

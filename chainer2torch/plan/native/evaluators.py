@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import NONE, UNKNOWN
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
-from chainer2torch.plan.native.batches import Conversion, are_dictionaries, call_of, parts_of
+from chainer2torch.plan.native.batches import Conversion, are_dictionaries, parts_of
 from chainer2torch.plan.native.calls import bound_call, operands_of
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, converter_of, device_of, function_of
@@ -56,35 +56,56 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     return Evaluator(ast.unparse(called), parts or (), device, named=named)
 
 
-def emit(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, device: str) -> None:
-    """pytorch-pfn-extras' evaluator in the place of a call; ``device`` is the variable that the training uses."""
+def emit(
+    objects: Objects, context: Context, decisions: Decisions, call: ast.Call, makes_device: bool, in_parts: bool
+) -> None:
+    """pytorch-pfn-extras' evaluator in the place of a call.
+
+    ``makes_device``: the training has no variable with the device. ``in_parts``: parts of the model may report.
+    """
     evaluator = evaluator_of(objects, call, context)
     bound = bound_call(context, call, EVALUATOR)
     assert bound is not None
-    operands = operands_of(context, bound)
-    parts = ["iterator", "target", *[f"{name}={name}" for name in ("eval_hook",) if name in operands]]
+    operands = {name.upper(): operand for name, operand in operands_of(context, bound).items()}
+    target = "native.observers(TARGET)" if in_parts else "TARGET"
+    parts = ["ITERATOR", target, *["eval_hook=EVAL_HOOK" for _ in range("EVAL_HOOK" in operands)]]
+    function = "EVAL_FUNC" if "EVAL_FUNC" in operands else ""
     if evaluator.conversion is not None:
         operands |= evaluator.conversion.operands(evaluator.function)
-        parts[-1] += f",\n    eval_func=lambda *batch: {evaluator.conversion.call('list(batch)')}"
-    elif evaluator.device.name and not evaluator.parts:  # only the run tells how many parts a batch has
-        operands |= {"CALLEE": Operand(code=evaluator.function), "DEVICE": Operand(code=device)}
-        stars = "**" if evaluator.named else "*"
-        parts[-1] += f",\n    eval_func=lambda {stars}batch: CALLEE({stars}native.to_device(DEVICE, batch))"
-    elif evaluator.parts:
-        names = ast.arguments([], [ast.arg(name) for name in evaluator.parts], None, [], [], None, [])
-        inside = ast.parse(call_of(evaluator.function, evaluator.parts, device), mode="eval").body
-        operands["EVALUATE"] = Operand(code=ast.unparse(ast.Lambda(names, inside)))
-        parts[-1] += ",\n    eval_func=EVALUATE"
-    elif "eval_func" in operands:
-        parts.append("eval_func=eval_func")
+        function = f"lambda *batch: {evaluator.conversion.call('list(batch)')}"
+    elif evaluator.device.name:
+        function = _moved(evaluator, makes_device and evaluator.device.made is not None)
+        operands["CALLEE"] = Operand(code=evaluator.function)
+        if evaluator.device.made is not None:
+            operands["SPEC"] = Operand(code=ast.unparse(evaluator.device.made))
+    if function:
+        separator = ", " if function == "EVAL_FUNC" else ",\n    "
+        parts[-1] += f"{separator}eval_func={function}"
     for name, value in bound.extra_keywords:
-        operands[name] = context.operand(value)
-        parts.append(f"{name}={name}")
+        operands[name.upper()] = context.operand(value)
+        parts.append(f"{name}={name.upper()}")
     decisions.replace(call, _TORCH.format(", ".join(parts)), operands)
     decisions.remove(*(bound.given[name] for name in ("converter", "device") if name in bound.given))
     decisions.use(call.func)
     row = context.rules.rows[EVALUATOR]
     decisions.mark(call.func, row, row.name, "exact")
+
+
+def _moved(evaluator: Evaluator, makes_device: bool) -> str:
+    """The function that moves a batch to the device and calls the model; only the run may tell its parts."""
+    if evaluator.named:
+        device = "SPEC" if makes_device else evaluator.device.name
+        return f"lambda **batch: CALLEE(**native.to_device({device}, batch))"
+    if not evaluator.parts:
+        if makes_device:
+            return "lambda *batch, device=SPEC: CALLEE(*native.to_device(device, batch))"
+        return f"lambda *batch: CALLEE(*native.to_device({evaluator.device.name}, batch))"
+    device = evaluator.device.name
+    if makes_device:
+        device = "torch_device" if "device" in evaluator.parts else "device"
+    moved = ", ".join(f"{name}.to({device})" for name in evaluator.parts)
+    made = f", *, {device}=native.get_device(SPEC)" if makes_device else ""
+    return f"lambda {', '.join(evaluator.parts)}{made}: CALLEE({moved})"
 
 
 __all__ = ["Evaluator", "emit", "evaluator_of"]

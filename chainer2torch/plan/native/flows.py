@@ -199,4 +199,11 @@ def _read_functions(analysis: Facts) -> dict[FuncInfo, list[tuple[ast.AST | None
     return found
 
 
-__all__ = ["calls_of_display", "passed", "references", "returned", "stored"]
+def is_in_class(context: Context, node: ast.AST, base: str) -> bool:
+    """Whether a node stands in a class of the program's own on one of Chainer's."""
+    cls = context.source.enclosing(node, ast.ClassDef)
+    info = context.analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
+    return info is not None and context.analysis.derives(info, base)
+
+
+__all__ = ["calls_of_display", "is_in_class", "passed", "references", "returned", "stored"]

@@ -28,6 +28,7 @@ Answer = TypeVar("Answer")
 Key: TypeAlias = int | tuple[str, int]
 """A construction site; for objects whose site is not known the name of their concern, and a group of files."""
 _UNKNOWN_SITE = "made at a place that is not known"
+_UPDATER = "chainer.training.updaters.Updater"
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr)
 
 
@@ -75,6 +76,7 @@ class Concern:
     in_displays: bool = False  # whether one may stand in a dictionary that has a name
     lent: Callable[[Objects, Use, ast.Call, Inst], bool] = lambda objects, use, call, taker: False
     """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
+    alone: bool = False  # whether the taker of one that is lent also does with the other form of it
 
 
 class Objects:
@@ -92,7 +94,7 @@ class Objects:
         self._concerns: dict[object, Concern | None] = {}
         self._contexts: dict[ModuleInfo, Context] = {}
         self._files = imports.groups(analysis.project)
-        self._taken_by_others: set[Key] = set()
+        self._takers: dict[Key, set[str]] = {}  # by what is taken: the concerns of those that take it
         self._lent: dict[Key, list[tuple[Key, str]]] = {}  # by what is lent: the taker, and why that stays as it is
         for module in analysis.project.modules.values():
             self._collect(self.context(module))
@@ -232,7 +234,8 @@ class Objects:
         while size != len(self.reasons):
             size = len(self.reasons)
             for key, takers in self._lent.items():
-                if self._root(key) in self.reasons:
+                concern = self.concern(self.uses[key][0].inst)
+                if self._root(key) in self.reasons and not (concern is not None and concern.alone):
                     for taker, _ in takers:
                         self.reasons.setdefault(self._root(taker), self.reasons[self._root(key)])
 
@@ -244,14 +247,17 @@ class Objects:
     def _meet_taken(self, key: tuple[str, int]) -> None:
         """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it.
 
-        Two objects of one class that reach one variable have no site there either.
+        Two objects of one class that reach one variable have no site there either. An updater's methods meet none
+        that only evaluators took.
         """
         classes = {use.inst.cls for use in self.uses[key]}
+        inside = all(flows.is_in_class(use.context, use.node, _UPDATER) for use in self.uses[key])
         for other in self.uses:
             uses = self.uses[other]
             concern = self.concern(uses[0].inst)
             called_back = concern is not None and concern.called_back
-            if other not in self._taken_by_others and not called_back and uses[0].inst.cls not in classes:
+            takers = self._takers.get(other, set())
+            if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
                 continue
             if concern is not None and (concern.name, self._files[uses[0].context.module]) == key:
                 self.meet(key, other)
@@ -338,7 +344,7 @@ class Objects:
         for taker in takers:
             its, key = self.concern(taker), self._key(taker, use.context)
             assert concern is not None and its is not None
-            self._taken_by_others.add(own)
+            self._takers.setdefault(own, set()).add(its.name)
             reason = its.takes(self, use, call, taker)
             if concern.lent(self, use, call, taker):
                 self._lent.setdefault(own, []).append((key, reason))

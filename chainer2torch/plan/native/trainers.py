@@ -153,12 +153,15 @@ def _updater_made(objects: Objects, inst: Inst, call: ast.Call, context: Context
 
 def _evaluator_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
     try:
-        evaluator = evaluator_of(objects, call, context)
+        evaluator_of(objects, call, context)
     except Unclear as unclear:
         return str(unclear)
-    if evaluator.device.made is not None and not _is_extended_with(context, call):
-        return "an evaluator whose device no training makes"
     return ""
+
+
+def makes_device(objects: Objects, context: Context, inst: Inst, call: ast.Call) -> bool:
+    """Whether an evaluator has to make its device itself: no training does in its function."""
+    return objects.is_lent(inst) or not _is_extended_with(context, call)
 
 
 def _is_extended_with(context: Context, call: ast.Call) -> bool:
@@ -180,13 +183,29 @@ def _evaluator_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) ->
     return "" if taker.cls == EVALUATOR else "given to an evaluator of another class"
 
 
+def _to_a_trainer(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:
+    """Whether a Trainer takes an evaluator: in each of its forms it is a manager of pytorch-pfn-extras."""
+    return objects.concern(taker) is TRAINERS
+
+
 def _nothing(objects: Objects, use: Use) -> str | None:
     return None
 
 
 TRAINERS = Concern("trainer", (TRAINER,), _trainer_made, _trainer_used, _trainer_takes, called_back=True)
 UPDATERS = Concern("updater", (UPDATER,), _updater_made, own_updaters.used, _updater_takes, called_back=True)
-EVALUATORS = Concern("evaluator", (EVALUATOR,), _evaluator_made, _evaluator_used, _evaluator_takes)
+EVALUATORS = Concern(
+    "evaluator", (EVALUATOR,), _evaluator_made, _evaluator_used, _evaluator_takes, lent=_to_a_trainer, alone=True
+)
 TRIGGER_OBJECTS = Concern("trigger", TRIGGERS, _trigger_made, _nothing)
 
-__all__ = ["EVALUATORS", "TRAINERS", "TRIGGERS", "TRIGGER_OBJECTS", "UPDATERS", "replaces_updater", "updater_member"]
+__all__ = [
+    "EVALUATORS",
+    "TRAINERS",
+    "TRIGGERS",
+    "TRIGGER_OBJECTS",
+    "UPDATERS",
+    "makes_device",
+    "replaces_updater",
+    "updater_member",
+]

@@ -181,8 +181,12 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         converted = wrap(context, decisions, call.args[0], "compat.to_host(value)")
     if not converted:
         return
-    written = context.analysis.kind(call.args[0]) if call.args else UNKNOWN
-    if (name in _IN_PLACE or name.endswith(".at")) and not all(isinstance(k, HostArray) for k in options(written)):
+    out = next((keyword.value for keyword in call.keywords if keyword.arg == "out"), None)
+    written = (
+        context.analysis.kind(out if out is not None else call.args[0]) if out is not None or call.args else UNKNOWN
+    )
+    in_place = name in _IN_PLACE or name.endswith(".at") or out is not None
+    if in_place and not all(isinstance(k, HostArray) for k in options(written)):
         decisions.mark(
             call.func,
             None,

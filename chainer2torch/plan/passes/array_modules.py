@@ -40,6 +40,8 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return
     left, right = node.left, node.comparators[0]
+    if _compare_two(context, decisions, node, left, right):
+        return
     for module, name in ((left, right), (right, left)):
         kind, reference = context.analysis.kind(module), context.analysis.kind(name)
         if not _is_module(kind) or not isinstance(reference, Ref) or reference.name not in CUPY | {"numpy"}:
@@ -57,6 +59,17 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
         decisions.edit(node, Replace(context.source.span(node), template, operands, parenthesize=parenthesize))
         _consume(context, decisions, name, reference)
         return
+
+
+def _compare_two(context: Context, decisions: Decisions, node: ast.Compare, left: ast.expr, right: ast.expr) -> bool:
+    """``xp is get_array_module(y)`` asks for one device: the array modules are equal then, and not the same object."""
+    if not (_is_module(context.analysis.kind(left)) and _is_module(context.analysis.kind(right))):
+        return False
+    if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        template = "xp == other" if isinstance(node.ops[0], ast.Is) else "xp != other"
+        operands = {"xp": context.operand(left), "other": context.operand(right)}
+        decisions.edit(node, Replace(context.source.span(node), template, operands, parenthesize=False))
+    return True
 
 
 def _choose(context: Context, decisions: Decisions, node: ast.IfExp) -> None:

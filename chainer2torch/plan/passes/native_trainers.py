@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
@@ -21,11 +21,12 @@ from chainer2torch.plan.native import (
     own_updaters,
 )
 from chainer2torch.plan.native.batches import call_of, target_of
-from chainer2torch.plan.native.calls import bound_extend, clear
+from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.programs import (
+    EVALUATOR,
     TRAINER,
     UPDATER,
     Program,
@@ -36,10 +37,12 @@ from chainer2torch.plan.native.programs import (
     program_of,
     stops_by_iteration,
 )
+from chainer2torch.plan.native.reporting_parts import reports_in_parts
 from chainer2torch.plan.native.trainers import (
     EVALUATORS,
     TRAINERS,
     TRIGGER_OBJECTS,
+    makes_device,
     replaces_updater,
     trigger_form,
     updater_member,
@@ -96,7 +99,8 @@ def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Ca
     if concern is TRAINERS:
         _manager(objects, context, decisions, program_of(objects, call, context))
     elif concern is EVALUATORS:
-        evaluators.emit(objects, context, decisions, call, _device_name(objects, context, call))
+        in_parts = objects.is_lent(inst) and _reports_in_parts(context, call)
+        evaluators.emit(objects, context, decisions, call, makes_device(objects, context, inst, call), in_parts)
     elif concern is TRIGGER_OBJECTS:
         assert isinstance(inst.cls, str)
         form = trigger_form(context, call, inst.cls)
@@ -109,10 +113,16 @@ def _tell(context: Context, decisions: Decisions, node: ast.expr, symbol: str) -
     decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
 
 
-def _device_name(objects: Objects, context: Context, evaluator: ast.Call) -> str:
-    """The variable with the device of an evaluator: its own, or the one that the training of its function makes."""
-    own = evaluators.evaluator_of(objects, evaluator, context).device
-    return own.name
+def _reports_in_parts(context: Context, evaluator: ast.Call) -> bool:
+    """Whether parts of what an evaluator looks at may report: only a program that is native is known to have none."""
+    group = managers.group_of(context)
+    if group is None or any(managed.has_parts for managed in group.managed.values()):
+        return True
+    bound = bound_call(context, evaluator, EVALUATOR)
+    assert bound is not None
+    kinds = options(context.kind(bound.given["target"]))
+    known = all(isinstance(kind, Inst) for kind in kinds)
+    return not known or any(reports_in_parts(context.analysis, kind, context.module) for kind in kinds)
 
 
 def _manager(objects: Objects, context: Context, decisions: Decisions, program: Program) -> None:

@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import origin_of
 from chainer2torch.plan.questions.xp_uses import used
-from chainer2torch.plan.questions.xp_variables import Variable, is_script, variables_in
+from chainer2torch.plan.questions.xp_variables import Variable, is_own, variables_in
 
 
 def is_device(context: Context, node: ast.AST) -> bool:
@@ -45,7 +45,7 @@ def variable(context: Context, name: ast.Name) -> Variable | None:
     """The variable of a name, if all that it holds are array modules and all that is done with them has a form."""
     scope = context.scopes.get(name)
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and not (
-        isinstance(scope, ast.Module) and is_script(context)
+        isinstance(scope, ast.Module) and is_own(context, name.id)
     ):
         return None
     found = context.ask(_variables, scope)

@@ -17,7 +17,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.questions.xp_origins import host_of, origin_of
 from chainer2torch.plan.questions.xp_uses import Parameter, parameter_for, used
-from chainer2torch.plan.questions.xp_variables import is_script, variables_in
+from chainer2torch.plan.questions.xp_variables import is_own, variables_in
 
 
 def handed(analysis: Analysis) -> Mapping[Parameter, str]:
@@ -130,7 +130,7 @@ class _Search:
             info = self.analysis.functions.get(scope)
             if info is not None and (info, argument.id) in self.devices:
                 return True
-        elif not isinstance(scope, ast.Module) or not is_script(context):
+        elif not isinstance(scope, ast.Module) or not is_own(context, argument.id):
             return origin_of(context, argument) is not None
         return argument.id in variables_in(context, scope, self.devices) or origin_of(context, argument) is not None
 

@@ -9,7 +9,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Ref, Tensor, Unknown, options
+from chainer2torch.analysis.kinds import UNKNOWN, Batch, HostArray, Inst, Ref, Tensor, Unknown, options
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
@@ -70,7 +70,18 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
         return Origin(node, "x[0].device", first.value, told) if hold else None
     if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
         return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
-    return Origin(node, "x.device", first, told) if _are_tensors(context, first) else None
+    hold = all(isinstance(k, (Tensor, Batch)) for k in options(context.kind(first)))
+    return Origin(node, "x.device", first, told) if hold else None
+
+
+def of_any_array(context: Context, node: ast.expr) -> Origin | None:
+    """The array module of a value that may be an array of the host, too: enough where it is only asked which it is."""
+    symbol = context.reference(node.func) if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or symbol not in MODULE_OF or len(node.args) != 1 or node.keywords:
+        return None
+    if isinstance(node.args[0], ast.Starred) or context.kind(node) not in (XP, EITHER):
+        return None
+    return Origin(node, "native.device_of(x)", node.args[0], ((node.func, str(symbol)),))
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:

@@ -99,8 +99,8 @@ def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:
 def row_of(context: Context, part: ast.Attribute) -> Row | None:
     """The row of a function or constant of an array module: ``xp.zeros``, ``cuda.cupy.random.seed``."""
     kind = context.kind(part.value)
-    if isinstance(kind, Ref) and kind.name in CUPY and context.is_called(part):
-        kind = XP  # what is no call asks for CuPy itself: `isinstance(x, cuda.cupy.ndarray)`
+    if isinstance(kind, Ref) and kind.name in CUPY and part.attr != "ndarray":
+        kind = XP  # a class asks for CuPy itself: `isinstance(x, cuda.cupy.ndarray)`
     return row_of_kind(context, kind, part.attr) if isinstance(kind, Inst) else None
 
 
@@ -111,6 +111,15 @@ def _asks_for_host(context: Context, compare: ast.Compare, node: ast.expr) -> bo
     other = compare.comparators[0] if compare.left is node else compare.left
     kind = context.kind(other)
     return isinstance(kind, Ref) and kind.name in CUPY | {"numpy"}
+
+
+def only_asked(context: Context, node: ast.expr) -> bool:
+    """Whether an array module is compared with NumPy or asked for a constant: nothing is computed with it."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Compare):
+        return _asks_for_host(context, parent, node)
+    row = row_of(context, parent) if isinstance(parent, ast.Attribute) else None
+    return row is not None and row.signature is None and row.name.startswith("xp.Module.")
 
 
 def kind_on_device(context: Context, node: ast.AST) -> Kind:

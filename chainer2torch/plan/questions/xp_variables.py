@@ -12,8 +12,8 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.xp_origins import Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import Parameter, used
+from chainer2torch.plan.questions.xp_origins import Origin, host_of, of_any_array, origin_of
+from chainer2torch.plan.questions.xp_uses import Parameter, only_asked, used
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,6 +29,35 @@ def is_script(context: Context) -> bool:
     """Whether nothing in the project imports a file: the names in it are its own."""
     own = posixpath.basename(context.module.path).removesuffix(".py")
     return own not in context.analysis.once(_imported_words)
+
+
+def is_own(context: Context, name: str) -> bool:
+    """Whether no other file can read a name: none imports it, or all names, or asks the module for it."""
+    own = posixpath.basename(context.module.path).removesuffix(".py")
+    read, starred = context.analysis.once(_read_elsewhere)
+    return is_script(context) or own != "__init__" and name not in read and own not in starred
+
+
+def _read_elsewhere(analysis: Facts) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that files import from others or ask modules for, and the last words of modules imported with ``*``."""
+    read, starred = set[str](), set[str]()
+    for module in analysis.project.modules.values():
+        bound = set[str]()
+        for node in module.source.of(ast.Import, ast.ImportFrom):
+            assert isinstance(node, (ast.Import, ast.ImportFrom))
+            bound.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+            if isinstance(node, ast.ImportFrom):
+                read.update(alias.name for alias in node.names)
+                if any(alias.name == "*" for alias in node.names):
+                    starred.add((node.module or "").rpartition(".")[2])
+        for attribute in module.source.of(ast.Attribute):
+            assert isinstance(attribute, ast.Attribute)
+            root: ast.expr = attribute
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id in bound:
+                read.add(attribute.attr)
+    return frozenset(read), frozenset(starred)
 
 
 def _imported_words(analysis: Facts) -> frozenset[str]:
@@ -79,6 +108,7 @@ def _bound_otherwise(scope: ast.AST) -> set[str]:
 
 def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parameter]) -> Variable | None:
     stores, loads, needed = [], [], []
+    asked = False
     for node in nodes:
         if isinstance(node.ctx, ast.Load):
             kind = context.kind(node)
@@ -93,9 +123,13 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.targets[0] is not node:
             return None
         origin = origin_of(context, statement.value) or host_of(context, statement.value)
+        if origin is None and (origin := of_any_array(context, statement.value)) is not None:
+            asked = True
         if origin is None:
             return None
         stores.append((statement, origin))
+    if asked and not all(only_asked(context, load) for load in loads):
+        return None  # what it makes has to be an array of the host, where it was found by one
     if all(context.kind(statement.value) == Ref("numpy") for statement, _ in stores):
         return None  # NumPy itself
     return Variable(tuple(stores), tuple(loads), tuple(needed)) if stores else None

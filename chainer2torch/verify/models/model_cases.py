@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
 from chainer2torch.verify.kept import Kept
-from chainer2torch.verify.models import kept_cases
+from chainer2torch.verify.models import kept_cases, own_rounding
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
 from chainer2torch.verify.models.aligned_layers import DIFFER, back_by_themselves, by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
@@ -215,6 +215,12 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
+    own_rounding.explain(
+        outcomes,
+        left.arrays,
+        right.arrays,
+        lambda ids: _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting),
+    )
     _align(
         outcomes,
         cases,
@@ -240,6 +246,27 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     if setting.is_over():  # the workers were ended for that
         problems = []
     return VerifyReport(outcomes, problems, worker_process.versions_of(left, right), device)
+
+
+def _nudged(
+    cases: Sequence[dict[str, Any]], job: dict[str, Any], root: Path, setting: Setting
+) -> dict[str, Mapping[str, np.ndarray]]:
+    """The arrays of some cases under Chainer, from weights that are changed in their last bit."""
+    if setting.is_over():
+        return {}
+    folder = root / "nudged"
+    folder.mkdir()
+    shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
+    result = worker_process.run_cases(
+        worker_process.CHAINER_WORKER,
+        folder,
+        {**job, "nudge": True, "cases": [dict(case, initial=0) for case in cases]},
+        python=setting.chainer_python,
+        timeout=setting.left(),
+        stop=setting.stop,
+        warm=setting.warm,
+    )
+    return {name: result.arrays(name) for name, record in result.records.items() if record.get("status") == "ok"}
 
 
 def _keys(entries: Sequence[ModelEntry]) -> list[str]:

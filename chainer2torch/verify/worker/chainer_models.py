@@ -44,13 +44,17 @@ def work(job, folder):
     old.install()
     calls = _Calls(job["tree"])
     noise = chainer_noise.private_streams(job["seed"])
+    if job.get("nudge"):
+        chainer_noise.nudge_weights(job["seed"])
     results = wire.Results(folder)
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
             old.is_meant = case["is_first_version"]
             arrays = results.array_file(case["id"])
-            record = run_case(dict(case, device=device), inputs, folder, noise, defaults, calls, arrays)
+            record = run_case(
+                dict(case, device=device, nudge=job.get("nudge", False)), inputs, folder, noise, defaults, calls, arrays
+            )
             record["id"] = case["id"]
             results.add(record, arrays)
             gc.collect()
@@ -71,6 +75,11 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
                 name: value.astype(numpy.float32).astype(case["dtype"]) if value.dtype.kind == "f" else value
                 for name, value in prepared.items()
             }
+            if case["nudge"]:
+                rng = numpy.random.RandomState(0)
+                for name in sorted(prepared):
+                    if prepared[name].dtype.kind == "f":
+                        chainer_noise.last_bits(prepared[name], rng)
             del namespace
             gc.collect()  # links and their parameters may lie in cycles
             phase = "build"

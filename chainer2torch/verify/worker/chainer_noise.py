@@ -63,6 +63,11 @@ def private_streams(seed, unshared=None, repeated=None):
     return noise
 
 
+def last_bits(array, rng):
+    """Changes an array in the last bits of its values, up or down."""
+    array *= (1 + numpy.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)).astype(array.dtype)
+
+
 def nudge_weights(seed):
     """Initial weights change in their last bit, up or down: what follows shows how far rounding alone can lead.
 
@@ -72,7 +77,7 @@ def nudge_weights(seed):
     rng = numpy.random.RandomState(seed + 3)
 
     def nudge(array):
-        array *= (1 + numpy.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)).astype(array.dtype)
+        last_bits(array, rng)
 
     def nudged(call):
         def with_another_bit(self, array):

@@ -47,7 +47,8 @@ def train(net, out):
     else:
         updater = training.updaters.ParallelUpdater(train_iter, optimizer, devices={{'main': -1}})
     trainer = training.Trainer(updater, {stop}, out=out)
-    trainer.extend(extensions.Evaluator(test_iter, model))
+    gpu = int('-1')
+    trainer.extend(extensions.Evaluator({evaluator}))
     trainer.extend(extensions.LogReport(trigger={log}))
     trainer.extend(extensions.PrintReport(['epoch', 'iteration', 'main/loss', 'validation/main/loss'], out=sys.stderr))
     {more}
@@ -62,6 +63,7 @@ USUAL = {
     "updater": "training.updaters.StandardUpdater",
     "stop": "(3, 'epoch')",
     "log": "(1, 'epoch')",
+    "evaluator": "test_iter, model",
     "more": "",
     "run": "trainer.run()",
 }
@@ -82,6 +84,11 @@ VARIANTS = {
     "usual": {},
     "an updater of its own": {"updater": "Twice"},
     "parts that report": {"model": "Nested(net)", "log": "(2, 'iteration')"},
+    "evaluated on a device": {"evaluator": "test_iter, model, device=gpu"},
+    "evaluated on a device by a function": {
+        "evaluator": "test_iter, model, device=gpu, eval_func=lambda *a: model(*a)"
+    },
+    "parts that report on a device": {"model": "Nested(net)", "evaluator": "test_iter, model, device=gpu"},
     "more than one batch an epoch, and one": {"batch": "20"},
     "two epochs": {"log": "(2, 'epoch')", "stop": "(4, 'epoch')"},
     "iterations": {"stop": "(7, 'iteration')", "log": "(2, 'iteration')"},
@@ -139,6 +146,8 @@ FORMS = {
 }
 MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.IgniteExtensionsManager("}
 STAYS = {"one of two"}
+# the evaluator keeps its form: its function is no model; the iterator that a function asks for may be its own
+KEEPS = {"evaluated on a device by a function", "what only the updater knows"}
 
 
 @pytest.mark.parametrize("trainer", MANAGERS)
@@ -148,6 +157,8 @@ def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
     theirs, ours, code = both(source, head=HEAD, trainer=trainer)
     assert "compat.Trainer(" not in code and "import chainer\n" not in code, code
     assert FORMS[trainer].get(name, MANAGERS[trainer]) in code, code
+    assert "compat.Evaluator(" not in code or name in KEEPS, code
+    assert "extensions.Evaluator(test_iter, compat.observers(model)" in code or name in KEEPS, code
     compare(theirs, ours, code, tmp_path)
     if "seen" in theirs:
         assert ours["seen"] == theirs["seen"] != []

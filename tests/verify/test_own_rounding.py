@@ -1,0 +1,96 @@
+"""What rounding decides on Chainer's own side is no difference of the migration."""
+
+import numpy as np
+import pytest
+
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.models import own_rounding
+from tests.support.model_batch import verify
+
+NET = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.a = L.Linear(64, 64)
+
+    def forward(self, x):
+        h = F.sin(self.a(x) * 10000)  # so much depends on the last bit
+        return F.exp(chainer.Variable(np.zeros((4, 64), dtype=np.float32))) * h  # Chainer refuses float64 here
+"""
+PORT = """
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(64, 64)
+
+    def forward(self, x):
+        h = torch.sin(self.a(x) * 10000)
+        return torch.exp(torch.zeros(4, 64)) * h
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    ports = {"same": PORT, "scale": PORT.replace("* h", "* 1.5 * h"), "sign": PORT.replace("* h", "* -h")}
+    model = {None: ("Net", [], {"x": "f32[4,64]"})}
+    return verify(tmp_path_factory.mktemp("own"), NET, ports, model, modes=["eval"])
+
+
+def test_what_chainer_does_not_repeat_is_not_verified_without_float64(results):
+    status, text = results["same"]
+    assert status != FAILED and "rounding decides what differs, and no float64 pass could show more" in text, text
+    assert "Chainer from itself by" in text
+
+
+@pytest.mark.parametrize("name", ["scale", "sign"])
+def test_what_is_farther_away_differs(results, name):
+    assert results[name][0] == FAILED, results[name][1]
+
+
+def _judged(double, differing, own, failures=1):
+    single = Outcome(Pair("m-train@float32", "net:A", "", "", "", dtype="float32"), FAILED, ["out differs"])
+    single.failures, single.differing = failures, dict.fromkeys(differing, "out differs")
+    other = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), double)
+    expected = {"out": np.float32([1.0, 0.5]), "step/1/out": np.float32([1.0, 0.5])}
+    actual = {name: values + np.float32(0.1) for name, values in expected.items()}
+    nudged = {name: values + np.float32(own) for name, values in expected.items()}
+    asked = []
+
+    def again(ids):
+        asked.extend(ids)
+        return {"m-train@float32": nudged}
+
+    own_rounding.explain([single, other], lambda name: expected, lambda name: actual, again)
+    return single, asked
+
+
+@pytest.mark.parametrize(
+    "double, own, status",
+    [
+        (PASSED, 0.02, PASSED),
+        (UNVERIFIED, 0.02, UNVERIFIED),
+        (PASSED, 0.0, FAILED),
+        (PASSED, 0.001, FAILED),
+        (FAILED, 0.02, FAILED),
+    ],
+)
+def test_float64_and_chainers_own_distance_decide(double, own, status):
+    single, asked = _judged(double, ["out"], own)
+    assert single.status == status and single.rounded == (status == PASSED)
+    assert bool(asked) == (double != FAILED), "Chainer runs again only where that could decide"
+
+
+def test_all_that_differs_has_to_be_values():
+    assert _judged(PASSED, ["out"], 0.02, failures=2)[0].status == FAILED
+    assert _judged(PASSED, ["out", "gone"], 0.02, failures=2)[0].status == FAILED
