@@ -20,7 +20,8 @@ _METHODS = frozenset({"split", "startswith", "endswith", "strip"})
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     f"builtins.{f.__name__}": f for f in (int, float, tuple, list, str, len, bool)
 }
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+# what comparisons of values that are known give, by their nodes
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -149,9 +150,9 @@ def _value(file: File, node: ast.expr, local: dict[str, Any]) -> Any:
         return tuple(items) if isinstance(node, ast.Tuple) else items
     if isinstance(node, ast.Subscript):
         return _value(file, node.value, local)[_index(file, node.slice, local)]
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         sides = (_value(file, side, local) for side in (node.left, node.comparators[0]))
-        return _COMPARISONS[type(node.ops[0])](*sides)
+        return COMPARISONS[type(node.ops[0])](*sides)
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         return _comprehension(file, node, local)
     if isinstance(node, ast.Call) and not node.keywords:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,21 +24,10 @@ from chainer2torch.analysis.kinds import (
     Tup,
     scalar_type,
 )
+from chainer2torch.analysis.versions import COMPARISONS
 from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype
 from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
 from chainer2torch.rules.row import Case
-
-
-_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
 
 
 def choose(question: Question) -> tuple[str | None, bool]:
@@ -121,7 +109,7 @@ def _compare(node: ast.Compare, q: Question) -> Any:
             a, b = evaluate(left, q), evaluate(right, q)
             value = UNDECIDED if UNDECIDED in (a, b) else (a is b) is isinstance(op, ast.Is)
         else:
-            value = _apply(_COMPARE[type(op)], evaluate(left, q), evaluate(right, q))
+            value = _apply(COMPARISONS[type(op)], evaluate(left, q), evaluate(right, q))
         if value is UNDECIDED:
             undecided = True
         elif not value:

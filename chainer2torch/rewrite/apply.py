@@ -32,6 +32,7 @@ from chainer2torch.plan.edits import (
     Wrap,
 )
 from chainer2torch.rewrite import import_edits, spans
+from chainer2torch.rewrite.argument_comments import beside_assignments
 from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
@@ -355,6 +356,8 @@ class _Rewriter:
             return [node]
         if node.trailing_whitespace.comment is not None:
             body[-1] = _with_end_of_line(body[-1], node.trailing_whitespace)
+        if isinstance(node.body[0], cst.Expr):
+            body = beside_assignments(node.body[0].value, body)
         missing = missing_comments([node.with_changes(leading_lines=())], body)
         return import_edits.above(body, [*node.leading_lines, *missing])
 

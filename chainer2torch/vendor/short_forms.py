@@ -46,6 +46,7 @@ SHORT_FORMS = frozenset(
         "is_training",
         "link_attribute",
         "live",
+        "not_migrated",
         "numpy_methods",
         "on_cpu",
         "own_attribute_name",

@@ -615,7 +615,7 @@ def test_parameter_statistics_and_plots(tmp_path):
 
     run_both(tmp_path, build, epochs=2)
     same_log(*(log_of(tmp_path / api.__name__) for api in BOTH), rtol=1e-3)
-    assert "net/predictor/l1/W/data/percentile/6" in log_of(tmp_path / "Ours")[0]
+    assert "net/predictor/l1/W/data/percentile/6" in log_of(tmp_path / BOTH[-1].__name__)[0]
     if log_extensions.PlotReport.available():
         assert all((tmp_path / api.__name__ / "loss.pdf").read_bytes()[:4] == b"%PDF" for api in BOTH)
 

@@ -12,7 +12,17 @@ import pytorch_pfn_extras.training.triggers as ppe_triggers
 import torch
 
 from chainer2torch.native.parallel_updaters import MultiprocessParallelUpdater, ParallelUpdater
-from chainer2torch.native import evaluators, iterators, shifts, states, trainer, training, triggers, updaters
+from chainer2torch.native import (
+    evaluators,
+    iterators,
+    log_extensions,
+    shifts,
+    states,
+    trainer,
+    training,
+    triggers,
+    updaters,
+)
 from tests.compat import test_parallel_updaters as parallel_programs
 from tests.compat import test_trainer as programs
 from tests.compat.test_trainer import Theirs
@@ -23,10 +33,14 @@ class Extensions:
 
     Evaluator = evaluators.Evaluator
     LogReport, PrintReport = ppe_extensions.LogReport, ppe_extensions.PrintReport
-    PlotReport, MicroAverage = ppe_extensions.PlotReport, ppe_extensions.MicroAverage
+    MicroAverage, ParameterStatistics = ppe_extensions.MicroAverage, log_extensions.ParameterStatistics
     ProgressBar, FailOnNonNumber = ppe_extensions.ProgressBar, ppe_extensions.FailOnNonNumber
     observe_value = staticmethod(ppe_extensions.observe_value)
     snapshot, snapshot_object = staticmethod(ppe_extensions.snapshot), staticmethod(ppe_extensions.snapshot_object)
+
+    @staticmethod
+    def PlotReport(*args, **options):
+        return ppe_extensions.PlotReport(*args, writer=log_extensions.FigureWriter(), **options)
 
     @staticmethod
     def observe_lr():
@@ -107,6 +121,7 @@ def test_shifts(tmp_path, name, args):
     [
         programs.test_extensions_are_called_as_in_chainer,
         programs.test_evaluators,
+        programs.test_parameter_statistics_and_plots,
         programs.test_fail_on_non_number,
         programs.test_train_mode_is_back_after_evaluation,
         programs.test_a_finished_training_resumes_to_nothing,
@@ -373,3 +388,38 @@ def test_what_cannot_be_split(monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
     with pytest.raises(RuntimeError, match="instead of torchrun"):
         ParallelUpdater(None, opt, devices={"main": -1})
+
+
+def test_statistics_know_the_names_of_children_and_refuse_several():
+    model = torch.nn.Module()
+    model.body = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    named = log_extensions._NamedByParents
+    found = [named(link).name for link in (model, model.body, model.body[0], model.body[2])]
+    assert found == ["None", "body", "0", "1"]
+    assert next(named(model.body[2]).named_parameters())[0] == "1/W"
+    other = torch.nn.Module()
+    other.tail = model.body
+    with pytest.raises(ValueError, match="body, tail"):
+        named(model.body).name  # noqa: B018
+
+
+@pytest.mark.parametrize("given, calls", [({}, [3, 6]), ({"trigger": (2, "iteration")}, [2, 4, 6])])
+def test_an_extension_with_a_trigger_of_its_own(given, calls):
+    seen = []
+    extension = training_extension(lambda manager: seen.append(manager.iteration))
+    manager = ppe_training.ExtensionsManager({}, {}, 2, iters_per_epoch=3)
+    manager.extend(log_extensions.with_trigger(extension, (3, "iteration")), **given)
+    for _ in range(6):
+        with manager.run_iteration():
+            pass
+    assert seen == calls
+
+
+def training_extension(function):
+    """An extension that calls a function."""
+
+    class Probe(ppe_training.Extension):
+        def __call__(self, manager):
+            function(manager)
+
+    return Probe()

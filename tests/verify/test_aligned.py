@@ -62,18 +62,23 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    names = {f"{module_of(name)}:Net": None for name in VARIANTS}
+def verified(folder, ports):
+    """Compares each of the ports with NET; a table of names keeps layers of one shape in their order."""
+    names = {f"{module_of(name)}:Net": None for name in ports}
     table = "".join(f'[tool.chainer2torch.verify.names."{name}"]\n"a" = "a"\n' for name in names)
     return verify(
-        tmp_path_factory.mktemp("aligned"),
+        folder,
         NET,
-        {name: text for name, (text, _) in VARIANTS.items()},
+        {name: text for name, (text, _) in ports.items()},
         {None: ("Net", [], {"x": "f32[5,3,4]"})},
         pyproject=table,
         modes=["train"],
     )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return verified(tmp_path_factory.mktemp("aligned"), VARIANTS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -106,16 +111,7 @@ BACK = {
 
 @pytest.fixture(scope="module")
 def back(tmp_path_factory):
-    names = {f"{module_of(name)}:Net": None for name in BACK}
-    table = "".join(f'[tool.chainer2torch.verify.names."{name}"]\n"a" = "a"\n' for name in names)
-    return verify(
-        tmp_path_factory.mktemp("back"),
-        NET,
-        {name: text for name, (text, _) in BACK.items()},
-        {None: ("Net", [], {"x": "f32[5,3,4]"})},
-        pyproject=table,
-        modes=["train"],
-    )
+    return verified(tmp_path_factory.mktemp("back"), BACK)
 
 
 @pytest.mark.parametrize("name", BACK)

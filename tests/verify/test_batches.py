@@ -38,7 +38,7 @@ def run(tmp_path, monkeypatch):
     """``run(behaviour)``: three batches, each run by ``behaviour(batch)``; gives the report and what was told."""
 
     def run(behaviour, **given):
-        monkeypatch.setattr(batches, "_run", lambda batch, setting: behaviour(batch))
+        monkeypatch.setattr(batches, "_run", lambda batch, setting, share: behaviour(batch))
         report, told = ModelsReport([], [], {}), []
         todo = batches.batches([], [], _left("a:X", "b.c:Y", "d.e:Z"))
         run_batches(todo, Setting(tmp_path, tmp_path, **given), report, lambda part, left: told.append(left))
@@ -55,6 +55,51 @@ def test_results_are_told_as_they_come(run):
     report, told = run(_proved)
     assert sorted(told, reverse=True) == told and told[-1] == 0 and len(told) == 3
     assert set(report.classes().values()) == {"proved"} and report.exit_code == 0
+
+
+def test_what_was_searched_in_haste_is_searched_again_behind_all_others(run):
+    order = []
+
+    def hasty(batch):
+        order.append((batch.targets(), len(batch.taken)))
+        batch.taken.append(["case", "record"])
+        if batch.targets() == ["b.c:Y"] and not batch.so_far:
+            return VerifyReport([], [], {}), [Left("b.c:Y", "so far", in_haste=True)]
+        return _proved(batch)
+
+    report, told = run(hasty, end=time.monotonic() + 100)
+    assert order[-1] == (["b.c:Y"], 1), "it knows what its first round has found"
+    assert len(order) == 4 and told[-1] == 0
+    assert set(report.classes().values()) == {"proved"} and report.left == []
+
+
+def test_what_is_still_open_after_its_second_round_is_said_once(run):
+    def never(batch):
+        return VerifyReport([], [], {}), [Left(target, "so far", in_haste=True) for target in batch.targets()]
+
+    report, _ = run(never, end=time.monotonic() + 100)
+    assert sorted(what.target for what in report.left) == ["a:X", "b.c:Y", "d.e:Z"]
+    assert {report.reason(what.target) for what in report.left} == {"so far"}
+
+
+def test_without_a_budget_there_is_one_round(run):
+    rounds = []
+
+    def hasty(batch):
+        rounds.append(batch)
+        return VerifyReport([], [], {}), [Left(target, "so far", in_haste=True) for target in batch.targets()]
+
+    report, _ = run(hasty)
+    assert len(rounds) == len(report.left) == 3
+
+
+def test_a_batch_has_its_share_of_a_budget(tmp_path, monkeypatch):
+    seconds = []
+    monkeypatch.setattr(batches, "choose", lambda *args, timeout, **options: (seconds.append(timeout), ([], []))[1])
+    monkeypatch.setattr(batches.os, "cpu_count", lambda: 1)
+    todo = [batches.Batch(left=_left(*(f"{name}:C{i}" for i in range(n)))) for name, n in (("a", 6), ("b", 2))]
+    run_batches(iter(todo), Setting(tmp_path, tmp_path, end=time.monotonic() + 100), ModelsReport([], [], {}))
+    assert seconds == pytest.approx([37.5, 50], abs=1), "half of what is left, and of that its part of the models"
 
 
 def test_what_the_budget_does_not_reach_is_named(run):
@@ -118,7 +163,7 @@ def test_within_a_budget_few_are_compared_at_a_time_and_the_smallest_first(tmp_p
     monkeypatch.setattr(batches, "choose", lambda *args, **options: (entries, []))
     monkeypatch.setattr(batches, "run", run)
     setting = Setting(tmp_path, tmp_path, end=time.monotonic() + 100)
-    report, left = batches._run(batches.Batch(), setting)
+    report, left = batches._run(batches.Batch(), setting, 1.0)
     assert ran == [["a:C5", "a:C4"]] and len(report.outcomes) == 2
     assert {what.target for what in left} == {"a:C0", "a:C1", "a:C2", "a:C3"}
     assert "before it was compared" in left[0].why

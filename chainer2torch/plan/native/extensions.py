@@ -11,6 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.plan.native.calls import bound_call, clear, operands_of
+from chainer2torch.rules.signature import Bound
 
 _MODULE = "chainer.training.extensions."
 _EXTENSIONS = "pytorch_pfn_extras.training.extensions."
@@ -81,19 +82,17 @@ def unclear(context: Context, call: ast.Call, name: str, form: Form) -> str:
     others = {keyword for keyword, _ in bound.extra_keywords}
     if name in _SNAPSHOTS:
         known |= {"target", "condition", "snapshot_on_error", "n_retains", "autoload"}
-        filename = bound.given.get("filename")
-        if filename is not None and not (isinstance(filename, ast.Constant) and isinstance(filename.value, str)):
-            return f"the file name of {name} is made elsewhere"
-    if name == "PlotReport" and not all(_is_png(bound.given[key]) for key in ("filename",) if key in bound.given):
-        return "a plot that may not be a PNG"
     if form.template is _DECAY and not _is_rate(bound.given["attr"]):
         return "a shift of something that is not known to be the rate"
     refused = sorted((form.refuses & (bound.given.keys() | others)) | (others - known))
     return f"`{refused[0]}` of {name}" if refused else ""
 
 
-def _is_png(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and str(node.value).endswith(".png")
+def _is_png(bound: Bound) -> bool:
+    """Whether pytorch-pfn-extras' PlotReport, which always writes a PNG, does what the name of the file says."""
+    names = [bound.given[key] for key in ("filename", "file_name") if key in bound.given]
+    names += [value for key, value in bound.extra_keywords if key == "file_name"]
+    return all(isinstance(node, ast.Constant) and str(node.value).endswith(".png") for node in names)
 
 
 def _is_rate(node: ast.expr) -> bool:
@@ -121,6 +120,8 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         if form.template is _DECAY and _has_trigger(context, call):
             template = template.replace(", trigger=(1, 'iteration')", "")
         decisions.edit(call, Replace(context.source.span(call), template, operands, _DROP if template is _RATE else {}))
+    elif name in _SNAPSHOTS and "trigger" in bound.given or name == "PlotReport" and not _is_png(bound):
+        return  # the row has a form for it
     else:
         decisions.edit(call, Replace(context.source.span(call), _EXTENSIONS + name, {}, callee_only=True))
     decisions.use(call.func)

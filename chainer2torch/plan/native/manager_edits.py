@@ -13,7 +13,6 @@ from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.programs import TRAINER, UPDATER, stops_by_iteration
 from chainer2torch.plan.native.trainers import updater_member
 
-_SNAPSHOTS = tuple(f"chainer.training.extensions.{name}" for name in ("snapshot", "snapshot_object"))
 _ASKS = "{.updater."
 _STEP = Iteration("UPDATER.update()", "", updater=True)
 
@@ -76,13 +75,15 @@ def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> Non
 
 
 def emit_names(context: Context, decisions: Decisions) -> None:
-    """``'snapshot_{.updater.iteration}'``, also as a part of what makes the name: the manager itself is asked."""
-    for call in context.source.of(ast.Call):
-        if context.reference(call.func) in _SNAPSHOTS:
-            for node in (n for argument in (*call.args, *call.keywords) for n in ast.walk(argument)):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _ASKS in node.value:
-                    text = context.source.segment(node).replace(_ASKS, "{.")
-                    decisions.replace(node, "NAME", {"NAME": Operand(code=text)})
+    """``'snapshot_{.updater.iteration}'``, wherever the name of a file is made: the manager itself is asked."""
+    for node in context.source.of(ast.Constant):
+        if isinstance(node.value, str) and _ASKS in node.value and not _is_docstring(context, node):
+            text = context.source.segment(node).replace(_ASKS, "{.")
+            decisions.replace(node, "NAME", {"NAME": Operand(code=text)})
+
+
+def _is_docstring(context: Context, node: ast.Constant) -> bool:
+    return isinstance(context.source.parents[node], (ast.Expr, ast.JoinedStr))
 
 
 def emit_question(context: Context, decisions: Decisions, use: Use) -> None:

@@ -29,13 +29,16 @@ class Imports:
     names: frozenset[str]
     empty: tuple[StatementEdit, ...]  # the guards around imports that all go
     needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
+    at_top: frozenset[str]  # the same, with what a program uses at its top
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         removals, names = unused_imports(ledger.context, ledger, others)
         needed = others | names_at_import(ledger.context, ledger)
-        return cls(ledger.context, others, removals, names, tuple(empty_guards(ledger.context, removals)), needed)
+        at_top = others | names_at_import(ledger.context, ledger, program=True)
+        empty = tuple(empty_guards(ledger.context, removals))
+        return cls(ledger.context, others, removals, names, empty, needed, at_top)
 
     def without_idle(self, output: list[ast.AST]) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
@@ -52,6 +55,6 @@ class Imports:
         for statement, aliases in self.removals.items():
             yield RemoveImport(self.context.source.start(statement), aliases)
         yield from self.empty
-        yield from left_imports(self.context, self.removals, self.needed)
+        yield from left_imports(self.context, self.removals, self.needed, self.at_top)
         yield from wider_guards(self.context, self.removals)
         yield from device_guards(self.context, self.removals)

@@ -4,7 +4,8 @@ A left import at the top of a module or a function is put into ``try: ... except
 bound. Where Chainer cannot be imported, the module is imported and what was converted works; a line that still needs
 Chainer raises an error that names the marker above it. A stand-in can be compared without an error, so a name of which
 the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
-(a base class, a default, a table), other files take it, or it has another meaning in the file, too.
+(a base class, a default, a table), other files take it, or it has another meaning in the file, too. In the native style
+only these have one: the line below the marker raises a NameError all the same, and the project needs no helper for it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.unused_imports import Removals
+from chainer2torch.plan.questions.at_import import runs_at_import
 from chainer2torch.plan.questions.cupy_guards import chosen_module, cupy_guard
 
 _ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
@@ -26,8 +28,13 @@ _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
 _ABSENT = _NOT_THERE | {"Exception"}
 
 
-def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
-    """The guards of the imports of Chainer that stay at the top of a file; ``needed`` names must be bound."""
+def left_imports(
+    context: Context, removals: Removals, needed: frozenset[str], at_top: frozenset[str]
+) -> Iterator[GuardImport]:
+    """The guards of the imports of Chainer that stay at the top of a file.
+
+    ``needed`` names must be bound; those used ``at_top`` are, unless something is compared with them.
+    """
     foreign = {
         _bound(alias)
         for statement in context.source.of(ast.Import, ast.ImportFrom)
@@ -35,6 +42,7 @@ def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -
         if not _is_chainer(context, alias)
     }
     taken = foreign | context.source.assigned
+    bare = context.choices.style == "native" and "*" not in foreign  # names that may have no stand-in
     compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
@@ -44,7 +52,7 @@ def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -
                 (name, dotted)
                 for name, dotted in names.items()
                 # half way the next stage has to see what the name is, and Chainer is there
-                if not (name in compared or context.choices.only)
+                if not (bare and name not in at_top or name in compared or context.choices.only)
                 or name in needed
                 or name in taken
                 or hasattr(builtins, name)
@@ -78,11 +86,14 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
                 yield Replace(context.source.span(handler.type), "Exception", {})
 
 
-def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
-    """The names of Chainer's that stay and are needed while a module is imported, and those that it exports."""
+def names_at_import(context: Context, ledger: Ledger, program: bool = False) -> frozenset[str]:
+    """The names of Chainer's that stay and are needed while a module is imported, and those that it exports.
+
+    ``program``: also those at the top of a file that nobody imports.
+    """
     gone = {n for top in ledger.removed for n in ast.walk(top)}
     project, path = context.analysis.project, context.module.path
-    imported = path in project.import_folders or project.is_package(context.module.directory)
+    imported = program or path in project.import_folders or project.is_package(context.module.directory)
     return _exported(context) | {
         node.id
         for node in context.source.of(ast.Name)
@@ -90,26 +101,8 @@ def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
         and node not in ledger.consumed
         and node not in gone
         and isinstance(context.kind(node), Ref)
-        and _runs_at_import(context, node, imported)
+        and runs_at_import(context, node, imported)
     }
-
-
-def _runs_at_import(context: Context, node: ast.AST, imported: bool) -> bool:
-    """Whether an expression is computed when the module is imported: no function and no main program is around it.
-
-    A file that nobody imports is a program: what it does at its top is what it is for. Its definitions are not.
-    """
-    defines = False
-    for outer in context.source.ancestors(node):
-        if isinstance(outer, ast.Lambda) and node is outer.body:
-            return False
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)) and node in outer.body:
-            return False
-        if isinstance(outer, ast.If) and node in outer.body and "__name__" in ast.dump(outer.test):
-            return False
-        defines = defines or isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        node = outer
-    return imported or defines
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
@@ -15,15 +14,6 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
 
-# what stands for the function, and by which name a call through a variable could ask for another setting
-_FORMS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "chainer.functions.leaky_relu": (
-            "functools.partial(torch.nn.functional.leaky_relu, negative_slope=0.2)",
-            "slope",
-        ),
-    }
-)
 _PLACES = (ast.Call, ast.keyword, ast.Assign, ast.IfExp, ast.Dict, ast.List, ast.Tuple, ast.arguments)
 
 
@@ -34,17 +24,31 @@ def passed_function(context: Context, decisions: Decisions, node: ast.AST, row: 
     if isinstance(parent, ast.Call) and parent.func is node:
         emit_call(context, decisions, parent, row, node)
         return
-    form, setting = _FORMS[row.name]
+    form, settings = _form(row)
     partial = isinstance(parent, ast.Call) and context.kind(parent.func) == Ref("functools.partial")
     key = isinstance(parent, ast.Dict) and node in parent.keys
     plain = isinstance(parent, _PLACES) and not partial and not key and not _names_it(parent)
-    asked = any(name != row.name.rpartition(".")[2] for name in context.analysis.once(_settings).get(setting, ()))
+    callers = [context.analysis.once(_settings).get(setting, frozenset()) for setting in settings]
+    asked = any(name != row.name.rpartition(".")[2] for names in callers for name in names)
     if not plain or asked or _is_compared(context, node):
         emit_value(context, decisions, node, row)
         return
     decisions.replace(node, form, {})
     decisions.use(node)
     decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _form(row: Row) -> tuple[str, list[str]]:
+    """What stands for the function: its template's with Chainer's defaults bound, which have these names there.
+
+    ``f(x, negative_slope=slope)`` with ``slope=0.2`` becomes ``functools.partial(f, negative_slope=0.2)``.
+    """
+    template = ast.parse(str(row.cases[-1].torch), mode="eval").body
+    assert isinstance(template, ast.Call) and row.signature is not None
+    defaults = row.signature.defaults
+    settings = {keyword.arg: ast.unparse(keyword.value) for keyword in template.keywords}
+    bound = [f"{name}={defaults[setting]}" for name, setting in settings.items()]
+    return f"functools.partial({', '.join([ast.unparse(template.func), *bound])})", list(settings.values())
 
 
 def _names_it(node: ast.AST) -> bool:

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
 
 from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.model_cases import Setting, run
@@ -16,15 +17,22 @@ from chainer2torch.verify.results import VerifyReport
 _MOST = 12  # classes of a batch
 _TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
+_WORKERS = 2
 
 
 @dataclasses.dataclass
 class Batch:
-    """Models that run together: those that are given, those that the code tells, and those to be searched."""
+    """Models that run together: those that are given, those that the code tells, and those to be searched.
+
+    ``taken`` is what its search has found. ``so_far`` holds of a second round what the first one has to say of its
+    models.
+    """
 
     given: list[ModelEntry] = dataclasses.field(default_factory=list)
     open: list[Open] = dataclasses.field(default_factory=list)
     left: list[Left] = dataclasses.field(default_factory=list)
+    taken: list[Any] = dataclasses.field(default_factory=list)
+    so_far: list[Left] = dataclasses.field(default_factory=list)
 
     def targets(self) -> list[str]:
         """The classes, in order."""
@@ -72,22 +80,30 @@ def run_batches(
 ) -> None:
     """Runs batches, two at a time where there are cores for it, and adds what came of them to ``report``.
 
+    Within a budget a batch has its share of the time to search its models, and what found nothing in that is searched
+    once more behind all others: a model that takes long, or takes nothing, costs the others nothing.
+
     An interrupt (Ctrl-C) ends the workers; what is there stays, and the rest is not verified.
     """
     waiting = list(todo)
-    pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(min(_WORKERS, os.cpu_count() or 1))
     running: dict[Future[tuple[VerifyReport, list[Left]]], Batch] = {}
     try:
         while waiting or running:
             while waiting and len(running) < pool._max_workers and not setting.is_over():
                 batch = waiting.pop(0)
-                running[pool.submit(_run, batch, setting)] = batch
+                share = pool._max_workers * len(batch) / (len(batch) + sum(map(len, waiting)))
+                running[pool.submit(_run, batch, setting, share)] = batch
             if not running:
                 break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                _add(report, *future.result())
+                batch, (part, left) = running[future], future.result()
                 del running[future]
+                if setting.end != float("inf") and len(again := _once_more(batch, left)):
+                    waiting.append(again)
+                    left = [what for what in left if what not in again.so_far]
+                _add(report, part, left)
                 if tell is not None:
                     tell(report, sum(map(len, [*waiting, *running.values()])))
     except KeyboardInterrupt:
@@ -98,14 +114,27 @@ def run_batches(
     why = "interrupted" if "interrupted" in report.problems else "its time was up before it was reached (--budget)"
     for batch in [*running.values(), *waiting]:
         targets = batch.targets()
-        report.add_left([Left(target, f"not reached: {why}") for target in dict.fromkeys(targets)])
+        reasons = [Left(target, f"not reached: {why}") for target in dict.fromkeys(targets)]
+        report.add_left(batch.so_far or reasons)
 
 
-def _run(batch: Batch, setting: Setting) -> tuple[VerifyReport, list[Left]]:
+def _once_more(batch: Batch, left: Sequence[Left]) -> Batch:
+    """Those models of a batch whose search had no time to end, after the first round."""
+    hasty = [what for what in left if what.in_haste and not batch.so_far]
+    targets = {what.target for what in hasty}
+    return Batch(
+        open=[some for some in batch.open if some.target in targets],
+        left=[what for what in batch.left if what.target in targets],
+        taken=batch.taken,
+        so_far=hasty,
+    )
+
+
+def _run(batch: Batch, setting: Setting, share: float) -> tuple[VerifyReport, list[Left]]:
     """Finds out what the models of a batch take, and compares them.
 
-    Within a budget, trying may take half of what is left, and few are compared at a time, the smallest first: what
-    is not reached then takes nothing else with it.
+    Within a budget, trying may take half of what is left, or of the batch's share of it, and few are compared at a
+    time, the smallest first: what is not reached then takes nothing else with it.
     """
     is_short = setting.end != float("inf")
     chosen, left = choose(
@@ -114,10 +143,11 @@ def _run(batch: Batch, setting: Setting) -> tuple[VerifyReport, list[Left]]:
         setting.src,
         setting.out,
         python=setting.chainer_python,
-        timeout=setting.left() * (_FOR_TRIALS if is_short else 1),
+        timeout=setting.left() * (_FOR_TRIALS * min(1.0, share) if is_short else 1),
         stop=setting.stop,
         warm=setting.warm,
         kept=setting.kept,
+        taken=batch.taken,
     )
     entries = [*batch.given, *chosen]
     if not is_short:

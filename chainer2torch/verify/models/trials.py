@@ -54,6 +54,8 @@ class Left:
     hints: Mapping[str, Any] | None = None
     # Of a class that the project makes nowhere: the targets of those that derive from it.
     derived: Sequence[str] = ()
+    # Whether its search had no time to end.
+    in_haste: bool = False
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"
@@ -194,6 +196,7 @@ def choose(
     stop: threading.Event | None = None,
     warm: WarmWorkers | None = None,
     kept: Kept | None = None,
+    taken: list[Any] | None = None,
 ) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
@@ -206,7 +209,9 @@ def choose(
         stop: Ends the attempts when it is set.
         warm: Workers that wait for a job.
         kept: What earlier runs have found out.
+        taken: What earlier rounds have found, which may be needed to make others; what is found here is added.
     """
+    taken = [] if taken is None else taken
     groups: list[tuple[str, Sequence[ModelEntry], Left | None, Mapping[str, Any] | None]] = [
         (some.target, some.entries, None, some.hints) for some in found
     ]
@@ -216,10 +221,18 @@ def choose(
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
         cases = [_case(f"m{i}", target, entries, hints, out) for i, (target, entries, _, hints) in enumerate(groups)]
-        job = {"kind": "trials", "tree": str(src), "seconds": SECONDS, "wall": timeout, "cases": cases}
+        job = {
+            "kind": "trials",
+            "tree": str(src),
+            "seconds": SECONDS,
+            "wall": timeout,
+            "cases": cases,
+            "known": taken[:],
+        }
         records = _tried(root, job, kept, python=python, timeout=timeout, stop=stop, warm=warm)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+    taken += [[case, known] for case in cases if (known := records.get(case["id"], {})).get("status") == "ok"]
     chosen, still = [], [what for what in left if not _is_tried(what)]
     for i, (target, entries, what, hints) in enumerate(groups):
         record = records.get(f"m{i}")
@@ -228,7 +241,8 @@ def choose(
             open_ = _refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record)
             if record is not None and record.get("provisional"):
                 open_ = dataclasses.replace(open_, why=f"its time was up before more was tried; so far: {open_.why}")
-            still.append(open_)
+            hasty = record is None or bool(record.get("provisional") or record.get("in_haste"))
+            still.append(dataclasses.replace(open_, in_haste=hasty))
         else:
             chosen.append(_taken(target, entries, record, what, hints))
     return chosen, still
@@ -255,7 +269,7 @@ def _tried(root: Path, job: dict[str, Any], kept: Kept | None, **options: Any) -
     taken = [[case, known[case["id"]]] for case in job["cases"] if known.get(case["id"], {}).get("status") == "ok"]
     if not open_:
         return known
-    job = {**job, "cases": open_, "known": taken}
+    job = {**job, "cases": open_, "known": [*job["known"], *taken]}
     found = worker_process.run_cases(worker_process.CHAINER_WORKER, root, job, **options).records
     for name, record in found.items():
         kept.put(keys[name][record["status"] != "ok"], record)

@@ -1,0 +1,129 @@
+"""Names of Chainer's that stay in the native style: a module is imported without Chainer, every use of them raises."""
+
+import importlib
+import sys
+
+import pytest
+
+from chainer2torch.engine import migrate_sources
+from chainer2torch.native.not_migrated import not_migrated
+from chainer2torch.plan.options import Options
+from chainer2torch.vendor import compat_file
+
+IN_FUNCTIONS = """
+import chainer
+import chainer.functions as F
+from chainer import missing
+
+
+def called(x):
+    return F.missing(F.relu(x))
+
+
+def value():
+    return [chainer.missing]
+
+
+def compared(x):
+    return x is missing
+
+
+def inner():
+    import chainer.missing as L
+    return L.missing(1)
+"""
+
+AT_IMPORT = """
+import chainer
+import chainer.functions as F
+
+TABLE = {'value': chainer.missing, 'function': F.missing}
+
+
+@chainer.missing
+def decorated(x):
+    return x
+
+
+class Derived(chainer.missing):
+    pass
+
+
+def default(x=chainer.missing):
+    return x(1)
+
+
+def tested():
+    return isinstance(1, chainer.missing)
+
+
+def entered():
+    with chainer.missing():
+        pass
+
+
+def looked_up():
+    return TABLE['function'](1)
+
+
+def looked_up_value():
+    return TABLE['value'][0]
+"""
+
+
+@pytest.fixture
+def imported(tmp_path, monkeypatch):
+    """The migrated text of a module, imported where Chainer cannot be, and the names of its helpers."""
+
+    def load(source):
+        result = migrate_sources({"left.py": source}, options=Options(style="native"))["left.py"]
+        (tmp_path / "left.py").write_text(result.code)
+        (tmp_path / "chainer_compat.py").write_text(compat_file.build(result.helpers, style="native"))
+        monkeypatch.syspath_prepend(tmp_path)
+        for name in ("left", "chainer_compat"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "chainer"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "chainer", None)  # an import of it raises
+        return importlib.import_module("left"), result
+
+    return load
+
+
+def test_what_only_functions_use_needs_no_helper(imported):
+    module, result = imported(IN_FUNCTIONS)
+    assert not result.helpers and "except Exception:  # only what is marked below needs it\n    pass\n" in result.code
+    for use in (lambda: module.called(1), module.value, lambda: module.compared(1), module.inner):
+        with pytest.raises(NameError):
+            use()
+
+
+def test_what_an_import_needs_has_a_stand_in(imported):
+    module, result = imported(AT_IMPORT)
+    assert set(result.helpers) == {"not_migrated"}
+    uses = "decorated Derived default tested entered looked_up looked_up_value".split()
+    for use in uses:
+        with pytest.raises(NotImplementedError, match=r"chainer\S* was not migrated: the TODO"):
+            getattr(module, use)(*[1] * (use == "decorated"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from mine import *\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
+        "from mine import F\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
+        "from chainer.functions import vars\ndef f(x):\n    return vars(x)\n",
+    ],
+)
+def test_a_name_that_may_have_another_meaning_is_bound(source):
+    """Else it would be the other thing where Chainer cannot be imported."""
+    code = migrate_sources({"a.py": source}, options=Options(style="native"))["a.py"].code
+    assert " = compat.not_migrated('chainer.functions" in code
+
+
+def test_a_stand_in_has_no_special_names_and_nothing_is_set():
+    missing = not_migrated("chainer.a")
+    assert not hasattr(missing, "__wrapped__")
+    for use in (lambda: setattr(missing, "use", 1), lambda: bool(missing), lambda: missing[0], lambda: missing.b):
+        with pytest.raises(NotImplementedError):
+            use()
