@@ -300,7 +300,9 @@ class _Writer:
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
         context, name = self.context, _free_name(self.context, call)
-        function, *args = loss_given(call) or ()
+        given = loss_given(call)
+        assert given
+        function, *args = given
         others = [k for k in call.keywords if k.value is not function]
         if isinstance(function, ast.Lambda) and not args and not others and not function.args.args:
             value = "body"
