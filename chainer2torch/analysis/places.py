@@ -53,6 +53,8 @@ class Places:
                 self._folders.add(folder)
         # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
         self.import_folders: dict[str, set[str]] = {}
+        # the files that `from .x import` connects: they are imported from one folder
+        self._relatives: dict[str, set[str]] = {}
         # the top-level packages that a file imports, as folders, by the file
         self.packages_of: dict[str, set[str]] = {}
 
@@ -78,8 +80,17 @@ class Places:
             return posixpath.dirname(path)
         own = self.package_root(posixpath.dirname(path))
         # A folder without __init__.py that a script imports as `models.net` has the script's folder as its root.
-        outer = [f for f in self.import_folders.get(path, ()) if own != f and (not f or own.startswith(f + "/"))]
+        folders = set().union(*(self.import_folders.get(file, ()) for file in self._family(path)))
+        outer = [f for f in folders if own != f and (not f or own.startswith(f + "/"))]
         return min(outer, key=len) if outer else own
+
+    def _family(self, path: str) -> set[str]:
+        """A file and those that relative imports connect with it."""
+        found, new = {path}, {path}
+        while new:
+            new = {other for file in new for other in self._relatives.get(file, ())} - found
+            found |= new
+        return found
 
     def helper_home(self, path: str) -> HelperHome:
         """Where the helpers of a file lie, and how it imports them."""
@@ -113,7 +124,11 @@ class Places:
         folder = importer.directory
         for _ in range(level - 1):
             folder = posixpath.dirname(folder)
-        return self._at(folder, dotted) if dotted else self._package(folder)
+        found = self._at(folder, dotted) if dotted else self._package(folder)
+        if isinstance(found, FileInfo):
+            self._relatives.setdefault(found.path, set()).add(importer.path)
+            self._relatives.setdefault(importer.path, set()).add(found.path)
+        return found
 
     def submodule(self, parent: Importer | str, name: str) -> FileInfo | str | None:
         """A file below a package or namespace folder."""

@@ -65,13 +65,9 @@ class Batches:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        state: dict[str, Any] = {
-            "epoch": self.epoch,
-            "current_position": self.current_position,
-            "is_new_epoch": self.is_new_epoch,
-        }
-        state["previous_epoch_detail"] = self.previous_epoch_detail  # where: previous_epoch_detail
-        return state
+        names = ["epoch", "current_position", "is_new_epoch"]
+        names.append("previous_epoch_detail")  # where: previous_epoch_detail
+        return {name: vars(self)[name] for name in names}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)

@@ -74,6 +74,44 @@ class DilatedConvolution2D(Convolution2D):
         super().__init__(*sizes, nobias, initialW, initial_bias, dilate=dilate)
 
 
+class Deconvolution2D(nn.LazyConvTranspose2d):
+    """nn.ConvTranspose2d with the arguments of chainer.links.Deconvolution2D; its first batch says unknown channels."""
+
+    cls_to_become = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        in_channels: Any,
+        out_channels: Any,
+        ksize: Any = None,
+        stride: Any = 1,
+        pad: Any = 0,
+        nobias: bool = False,
+        outsize: Any = None,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        *,
+        dilate: Any = 1,
+        groups: int = 1,
+    ) -> None:
+        if ksize is None:
+            in_channels, out_channels, ksize = None, in_channels, out_channels
+        options = {"stride": stride, "padding": pad, "dilation": dilate, "groups": groups, "bias": not nobias}
+        if in_channels is None:
+            super().__init__(out_channels, ksize, **options)
+            self._initialize_hook.remove()  # what a class below is called with is not what arrives here
+        else:
+            nn.ConvTranspose2d.__init__(self, in_channels, out_channels, ksize, **options)
+        self.outsize = outsize
+        initialized(self, weight=initialW, bias=initial_bias)
+
+    def forward(self, input: torch.Tensor, output_size: Any = None) -> torch.Tensor:
+        """The maps of a batch, of ``outsize`` where that is given."""
+        if is_lazy(self.weight):
+            self.initialize_parameters(input)
+        return super().forward(input, output_size or self.outsize)
+
+
 class LinearLink(nn.LazyLinear):
     """nn.Linear with the arguments of chainer.links.Linear; it takes the axes behind ``n_batch_axes`` as one."""
 

@@ -15,20 +15,18 @@ def beside_assignments(call: cst.BaseExpression, body: list[Any]) -> list[Any]:
     """The statements of ``body``, each with the comments of the argument by whose name it assigns an attribute."""
     if not isinstance(call, cst.Call) or not call.args:
         return body
-    places = [_assignment(body, arg.keyword.value) if arg.keyword is not None else None for arg in call.args]
     above = list(_own_lines(call.whitespace_before_args))
-    last = 0
-    for arg, at in zip(call.args, places, strict=True):
-        if at is None or at < last:
-            return body  # not one assignment for each, in their order: the comments stay together
-        last = at
+    found = [_assignment(body, arg.keyword.value) if arg.keyword is not None else None for arg in call.args]
+    places = [at for at in found if at is not None]
+    if len(places) < len(found) or places != sorted(places):
+        return body  # not one assignment for each, in their order: the comments stay together
     for arg, at in zip(call.args, places, strict=True):
         lines = [cst.EmptyLine(comment=comment) for comment in above]
         end, above = _behind(arg)
         body[at] = body[at].with_changes(leading_lines=[*body[at].leading_lines, *lines])
         if end is not None and body[at].trailing_whitespace.comment is None:
             body[at] = body[at].with_changes(trailing_whitespace=end)
-    body[last + 1 : last + 1] = [cst.EmptyLine(comment=comment) for comment in above]
+    body[places[-1] + 1 : places[-1] + 1] = [cst.EmptyLine(comment=comment) for comment in above]
     return body
 
 

@@ -18,6 +18,7 @@ from chainer2torch.vendor.optional_parts import MARK, shorter_headers
 from chainer2torch.vendor.said import said_in
 
 _TOOL = "chainer2torch"
+_BLANKS = re.compile(r"\n{3,}")
 _MARK = re.compile(MARK)
 _HEAD = re.compile(r"(?:async\s+def|def|class)\s+(\w+)")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -150,7 +151,9 @@ class Definition:
         if self.left_out and isinstance(self.node, ast.ClassDef) and isinstance(self.node.body[0], ast.Pass):
             kept.append("    pass")
         constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)
-        return Piece("\n".join(kept).rstrip(), constant, self.uses)
+        text = "\n".join(kept).rstrip()
+        # a part that goes stood between two blank rows
+        return Piece(_BLANKS.sub("\n\n", text) if self.left_out else text, constant, self.uses)
 
     @functools.cached_property
     def uses(self) -> frozenset[str]:

@@ -7,10 +7,23 @@ import torch
 from chainer import links as L
 from chainer.links.model.vision import googlenet, resnet, vgg
 
-from chainer2torch.compat.links import vision_models as T
+from chainer2torch.compat.links import vision_models as long_forms
 from chainer2torch.compat.backend.default_dtype import using_default_dtype
 from chainer2torch.compat.serializers.serializers import load_npz, save_npz
+from chainer2torch.native import vision_models as short_forms
 from tests.support.links import arrays_of, npz_of
+
+
+@pytest.fixture(params=[long_forms, short_forms], ids=["faithful", "native"])
+def T(request):
+    """The helpers of both styles."""
+    return request.param
+
+
+def without_first_values(T, monkeypatch):
+    for name in ("initialize", "initialized"):
+        monkeypatch.setattr(T, name, lambda layer, W=None, weight=None: layer, raising=False)
+
 
 IMAGES = [
     np.random.RandomState(0).randint(0, 256, shape).astype("u1") for shape in ((40, 30, 3), (3, 20, 25), (1, 30, 20))
@@ -18,16 +31,17 @@ IMAGES = [
 
 
 @pytest.mark.parametrize(
-    "module,prepare", [(vgg, T.prepare_vgg), (resnet, T.prepare_resnet), (googlenet, T.prepare_googlenet)]
+    "module,name", [(vgg, "prepare_vgg"), (resnet, "prepare_resnet"), (googlenet, "prepare_googlenet")]
 )
 @pytest.mark.parametrize("size", [(224, 224), (32, 16), None])
-def test_prepare(module, prepare, size):
+def test_prepare(module, name, size, T):
+    prepare = getattr(T, name)
     for image in IMAGES:
         np.testing.assert_allclose(prepare(image, size), module.prepare(image, size), rtol=1e-6, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_prepare_has_the_default_dtype(dtype):
+def test_prepare_has_the_default_dtype(dtype, T):
     with chainer.using_config("dtype", np.dtype(dtype)), using_default_dtype(dtype):
         expected, actual = vgg.prepare(IMAGES[0]), T.prepare_vgg(IMAGES[0])
     assert actual.dtype == expected.dtype == dtype
@@ -45,7 +59,7 @@ def same(link, module, x, layers, rtol=1e-3, modes=(False, True)):
             np.testing.assert_allclose(actual[name].detach().numpy() / scale, expected[name].array / scale, atol=rtol)
 
 
-def test_resnet():
+def test_resnet(T):
     link, module = L.ResNet50Layers(None, True), T.ResNet50Layers(None, True)
     load_npz(npz_of(link), module)
     assert module.available_layers == link.available_layers
@@ -59,18 +73,18 @@ def test_resnet():
 
 
 @pytest.mark.parametrize("make", [lambda m: m.ResNet101Layers(None), lambda m: m.ResNet152Layers(None)])
-def test_deeper_resnets_have_the_same_weights(make, monkeypatch):
+def test_deeper_resnets_have_the_same_weights(make, monkeypatch, T):
     monkeypatch.setattr(resnet.normal, "HeNormal", lambda scale: chainer.initializers.Zero())
     expected = {path: p.shape for path, p in make(L).namedparams()}
     with torch.device("meta"):
-        monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
+        without_first_values(T, monkeypatch)
         module = make(T)
     from chainer2torch.compat.links.link_tree import namedparams
 
     assert {path: tuple(p.shape) for path, p in namedparams(module)} == expected
 
 
-def test_googlenet():
+def test_googlenet(T):
     link, module = L.GoogLeNet(None), T.GoogLeNet(None)
     load_npz(npz_of(link), module)
     assert module.available_layers == link.available_layers
@@ -84,7 +98,7 @@ def test_googlenet():
     assert module.training and not y.requires_grad
 
 
-def test_ten_crops():
+def test_ten_crops(T):
     images = np.random.RandomState(0).randn(2, 3, 256, 256).astype("f")
     np.testing.assert_array_equal(
         T._ten_crops(torch.tensor(images)).numpy(), chainer.utils.imgproc.oversample(images, (224, 224))
@@ -92,13 +106,13 @@ def test_ten_crops():
 
 
 @pytest.mark.parametrize("name", ["VGG16Layers", "VGG19Layers"])
-def test_vgg(name, monkeypatch):
+def test_vgg(name, monkeypatch, T):
     class Small(L.Linear):  # 130 million of the weights are in the first of these
         def __init__(self, n_in, n_out, **kwargs):
             super().__init__(None if n_in == 512 * 7 * 7 else 20, 20, **kwargs)
 
     monkeypatch.setattr(vgg, "Linear", Small)
-    monkeypatch.setattr(T, "initialize", lambda layer, W=None: layer)
+    without_first_values(T, monkeypatch)
     link = getattr(L, name)(None)
     with torch.device("meta"):
         module = getattr(T, name)(None)
@@ -124,7 +138,7 @@ def test_vgg(name, monkeypatch):
     assert not torch.equal(module.train()(torch.tensor(x), ["fc6"])["fc6"], module(torch.tensor(x), ["fc6"])["fc6"])
 
 
-def test_files(tmp_path, monkeypatch):
+def test_files(tmp_path, monkeypatch, T):
     monkeypatch.setenv("CHAINER_DATASET_ROOT", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="ResNet-50-model.npz"):
         T.ResNet50Layers()
@@ -140,7 +154,7 @@ def test_files(tmp_path, monkeypatch):
             cls(None, n)
 
 
-def test_initial_values():
+def test_initial_values(T):
     torch.manual_seed(0)
     module = T.ResNet50Layers(None)
     assert float(module.res4.a.conv3.weight.std()) == pytest.approx((2 / 256) ** 0.5, rel=0.02)

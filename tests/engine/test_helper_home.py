@@ -47,6 +47,20 @@ def test_beside_scripts_of_the_same_root_they_lie_at_the_root() -> None:
     assert homes(sources) == {"lib/net.py": ("", PLAIN), "train.py": ("", PLAIN)}
 
 
+def test_folders_without_init_that_relative_imports_connect_have_one_root() -> None:
+    sources = {
+        "train.py": "from net.chain import f\n" + USES,
+        "net/chain.py": "from .parts.head import f\n" + USES,
+        "net/parts/head.py": "from .neck import f\n" + USES,
+        "net/parts/neck.py": USES,
+        "tools/plot.py": USES,
+    }
+    assert homes(sources) == {
+        **dict.fromkeys(sources.keys() - {"tools/plot.py"}, ("", PLAIN)),
+        "tools/plot.py": ("tools", PLAIN),
+    }
+
+
 def test_packages_that_do_not_need_each_other_stay_apart() -> None:
     other = {"other/__init__.py": "", "other/net.py": USES}
     users = {"tests/test_a.py": "import lib\n", "tests/test_b.py": "import other\n", "apps/a.py": "import lib\n"}

@@ -34,6 +34,19 @@ def test_a_convolution_takes_the_arguments_of_the_link(n_in):
     assert np.allclose(_loaded(layer, link)(torch.tensor(x)).detach().numpy(), link(x).array, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_in", [4, None])
+@pytest.mark.parametrize("outsize", [None, (14, 11)])
+def test_a_deconvolution_takes_the_arguments_of_the_link(n_in, outsize):
+    x = np.random.default_rng(0).standard_normal((2, 4, 7, 6)).astype("f")
+    given = (n_in, 6, 3, 2, 1, False, outsize)
+    link = L.Deconvolution2D(*given, initial_bias=0.5)
+    layer = link_layers.Deconvolution2D(*given, initial_bias=0.5)
+    y = layer(torch.tensor(x))
+    assert isinstance(layer, nn.ConvTranspose2d) and y.shape == link(x).shape and (layer.bias == 0.5).all()
+    y = _loaded(layer, link)(torch.tensor(x))
+    assert np.allclose(y.detach().numpy(), link(x).array, atol=1e-5)
+
+
 def test_two_arguments_are_the_outputs_and_the_kernel():
     layer = link_layers.Convolution2D(6, 3)
     layer(torch.ones(1, 2, 5, 5))

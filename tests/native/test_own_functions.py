@@ -1,5 +1,10 @@
 """The short base classes of a program's own functions, and NumPy's methods of tensors, beside Chainer and NumPy."""
 
+import inspect
+import re
+import sys
+import types
+
 import chainer
 import numpy as np
 import pytest
@@ -7,6 +12,8 @@ import torch
 
 from chainer2torch.native import own_functions as compat
 from chainer2torch.native.arrays import astype, numpy_methods
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.said import words
 
 
 def node_class(base):
@@ -141,3 +148,56 @@ def test_astype_of_both(dtype):
     assert again.dtype == expected.dtype
     same = torch.from_numpy(array)
     assert astype(same, "f4", copy=False) is same and astype(same, "f4") is not same
+
+
+def partial_class(base):
+    class Product(base):
+        """Keeps its second input and its output only: the first one is not there in ``backward``."""
+
+        def forward_cpu(self, inputs):
+            self.retain_inputs((1,))
+            self.retain_outputs((0,))
+            return (inputs[0] * inputs[1],)
+
+        def backward_cpu(self, inputs, grad_outputs):
+            assert inputs[0] is None
+            return grad_outputs[0] * inputs[1], None
+
+    return Product
+
+
+def test_old_style_gets_the_inputs_that_it_keeps():
+    x, w = np.array([1.0, -2.0], "f4"), np.array([3.0, 5.0], "f4")
+    cx, tx = chainer.Variable(x), torch.from_numpy(x).requires_grad_()
+    y = partial_class(chainer.Function)()(cx, w)
+    chainer.functions.sum(y).backward()
+    ty = partial_class(compat.Function)()(tx, torch.from_numpy(w))
+    ty.sum().backward()
+    np.testing.assert_array_equal(ty.detach().numpy(), y.array)
+    np.testing.assert_array_equal(tx.grad.numpy(), cx.grad)
+
+
+@pytest.mark.parametrize("made", [old_class, partial_class, node_class], ids=lambda made: made.__name__)
+def test_what_a_project_gets_is_cut_to_its_protocol(made, monkeypatch):
+    """The vendored text, cut by the words of the class, computes the same; a project of one protocol has that alone."""
+    old = made is not node_class
+    name = "Function" if old else "FunctionNode"
+    source = re.sub(
+        r"class (\w+)\(base\)", rf"class \1(compat.{name})", inspect.getsource(made)
+    ) + "Own().apply(())\n" * (not old)
+    text = compat_file.build([name], style="native", said=words(source))
+    assert ("class _Step" in text) is not old and ("class _OldStep" in text) is old
+    assert ("retain_inputs" in text) is (made is not old_class) and ("backward_cpu" in text) is (made is partial_class)
+    module = types.ModuleType("chainer_compat")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(text, vars(module))
+    x, w = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 5.0])
+    results = []
+    for space in (compat, module):
+        a = x.clone().requires_grad_()
+        function, inputs = made(getattr(space, name))(), (a,) if made is old_class else (a, w)
+        y = function(*inputs) if old else function.apply(inputs)
+        y = y[0] if isinstance(y, tuple) else y
+        (y * y).sum().backward()
+        results += [y.detach(), a.grad]
+    assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])

@@ -27,6 +27,7 @@ LONGER = {
     "StatelessLSTM": (110, 15),
     **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
     "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
+    "Deconvolution2D": (67, 8),
     "DilatedConvolution2D": (80, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
@@ -42,7 +43,7 @@ LONGER = {
     },
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
-    "Function": (70, 5),  # both protocols of a program's own functions, on the CPU and a GPU
+    "Function": (72, 6),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
     "ArrayModule": (98, 6),
     "array_module": (105, 7),
@@ -64,6 +65,10 @@ LONGER = {
     "ParallelUpdater": (213, 16),
     "MultiprocessParallelUpdater": (217, 17),
     "MultithreadIterator": (65, 2),
+    # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
+    **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
+    **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (195, 12)),
+    "GoogLeNet": (260, 15),
     "MultiprocessIterator": (100, 2),
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
@@ -76,6 +81,9 @@ INTERFACES = {
     "Evaluator": 45,
     "Batches": 45,
     "UpdateRule": 30,
+    "GoogLeNet": 50,
+    "VGGLayers": 36,
+    "_VisionModel": 33,
     "SerialIterator": 55,
     "Updater": 39,
     "MultiprocessIterator": 35,

@@ -326,3 +326,8 @@ def test_an_update_takes_a_loss_where_it_may_get_one(program: str, expected: boo
 def test_a_helper_that_gives_losses_to_updates_says_so() -> None:
     text = compat_file.build(["LateSGD", "StandardUpdater"], style="native", said=words("opt.update()"))
     assert "compute_gradients" in text
+
+
+def test_no_two_blank_rows_stay_where_a_part_of_a_class_went() -> None:
+    said = words("class A(compat.Function):\n    def forward(self, x):\n        return x\n")
+    assert "\n\n\n    " not in compat_file.build(["Function"], style="native", said=said)
