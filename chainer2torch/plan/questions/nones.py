@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Func, Inst, Kind, Method, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _Parameter = tuple[ast.AST, str]  # the function and the name
+_NONE: _Parameter = (ast.Constant(None), "")  # None itself, where a list holds it
+_SAME_ELEMENTS = frozenset({"enumerate", "list", "reversed", "sorted", "tuple", "zip"})
 
 
 def may_be_none(context: Context, node: ast.expr) -> bool:
@@ -27,6 +30,10 @@ def may_be_none(context: Context, node: ast.expr) -> bool:
         return may_be_none(context, node.values[-1])
     if isinstance(node, ast.Attribute):
         return _is_option_of_none(context.analysis, node)
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+        held = _held(node.value, function) if function is not None else set()
+        return not held.isdisjoint({_NONE, *context.analysis.once(parameters_of_none)})
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -90,13 +97,61 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
                         found.add((info.node, name))
                     elif isinstance(value, ast.Attribute) and _is_option_of_none(analysis, value):
                         found.add((info.node, name))
-                    elif isinstance(value, ast.Name) and outer is not None:
-                        passed.append(((outer, value.id), (info.node, name)))
+                    elif outer is not None:
+                        passed += [(giver, (info.node, name)) for giver in _value(value, outer)]
+                        passed += [(giver, (info.node, _elements(name))) for giver in _held(value, outer)]
+        for function in module.source.of(ast.FunctionDef):
+            passed += _inside(function)
+    found.add(_NONE)
     size = -1
     while size < len(found):
         size = len(found)
         found |= {given for giver, given in passed if giver in found}
-    return frozenset(found)
+    return frozenset(found - {_NONE})
+
+
+def _elements(name: str) -> str:
+    """What stands for the elements of a list, beside the name of the list itself."""
+    return f"{name}[]"
+
+
+def _value(node: ast.expr, function: ast.AST) -> set[_Parameter]:
+    """The names of a function that may give a value: a name itself, or the elements of a list."""
+    if isinstance(node, ast.Name):
+        return {(function, node.id)}
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        return _held(node.value, function)
+    return {_NONE} if isinstance(node, ast.Constant) and node.value is None else set()
+
+
+def _held(node: ast.expr, function: ast.AST) -> set[_Parameter]:
+    """The names that may give an element of a list: ``[n_in] + sizes``, ``zip(sizes, sizes[1:])``."""
+    if isinstance(node, ast.Name):
+        return {(function, _elements(node.id))}
+    if isinstance(node, (ast.List, ast.Tuple)):
+        own = [_value(n, function) for n in node.elts if not isinstance(n, ast.Starred)]
+        own += [_held(n.value, function) for n in node.elts if isinstance(n, ast.Starred)]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        own = [_held(node.left, function), _held(node.right, function)]
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        own = [_held(node.value, function)]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SAME_ELEMENTS:
+        own = [_held(n, function) for n in node.args]
+    else:
+        own = []
+    return set().union(*own)
+
+
+def _inside(function: ast.FunctionDef) -> Iterator[tuple[_Parameter, _Parameter]]:
+    """What gives what in a function: lists that are assigned, and what walks over them."""
+    for node in nodes_of(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield from ((giver, (function, _elements(target.id))) for giver in _held(node.value, function))
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+            yield from ((giver, (function, name)) for giver in _held(node.iter, function) for name in names)
 
 
 def _is_option_of_none(analysis: Analysis, node: ast.Attribute) -> bool:
