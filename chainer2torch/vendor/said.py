@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings
@@ -38,7 +38,15 @@ _OF_MORE = frozenset(
     tensordot transpose uniform var where zeros ones
     """.split()
 )
+_OF_TWO = frozenset(
+    """
+    add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal floor_divide fmax fmin fmod greater
+    greater_equal hypot ldexp left_shift less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor
+    maximum minimum mod multiply nextafter not_equal power remainder right_shift subtract true_divide
+    """.split()
+)
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
+_GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 _UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS}  # what a text that is no Python may say
 _LITERALS = (
     ast.Constant,
@@ -75,9 +83,10 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     nodes = nodes_of(tree)
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
+    modules = _module_names(nodes)
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            found.update(_of_array_module(node, node.func))
+            found.update(_of_array_module(node, node.func, modules))
         if isinstance(node, ast.Attribute):
             found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
@@ -86,7 +95,7 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.update((node.arg, f"{node.arg}="))
         elif isinstance(node, ast.Dict):
             found.update(f"{key.value!s}=" for key in node.keys if isinstance(key, ast.Constant))
-        elif isinstance(node, ast.Compare) and _may_compare_modules(node):
+        elif isinstance(node, ast.Compare) and _may_compare_modules(node, modules):
             found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
@@ -101,31 +110,55 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
-def _may_compare_modules(node: ast.Compare) -> bool:
-    """Whether something named as array modules are named is compared for equality."""
+def _module_names(nodes: list[ast.AST]) -> frozenset[str]:
+    """Names that hold array modules without being named so: ``lib = array_module(x)``, and parameters given one."""
+    found: set[str] = set()
+    functions = {node.name: node.args for node in nodes if isinstance(node, _FUNCTIONS)}
+    pairs = [(t, n.value) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    before = -1
+    while before < len(found):
+        before = len(found)
+        found.update(_last(target) for target, value in pairs if _is_module(value, found))
+        for call in calls:
+            found.update(k.arg for k in call.keywords if k.arg and _is_module(k.value, found))
+            taken = functions.get(_last(call.func))
+            names = [] if taken is None else [arg.arg for arg in (*taken.posonlyargs, *taken.args)]
+            names = names[isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]) :]
+            found.update(name for name, value in zip(names, call.args, strict=False) if _is_module(value, found))
+    return frozenset(found)
+
+
+def _may_compare_modules(node: ast.Compare, modules: Collection[str]) -> bool:
+    """Whether something that may be an array module is compared for equality."""
     if not any(isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for operator in node.ops):
         return False
-    sides = (side.func if isinstance(side, ast.Call) else side for side in (node.left, *node.comparators))
-    return any(_is_module(_last(side)) for side in sides)
+    return any(_is_module(side, modules) for side in (node.left, *node.comparators))
 
 
-def _is_module(name: str) -> bool:
-    return name in _ARRAY_MODULES or "xp" in name or "module" in name
+def _is_module(node: ast.expr, modules: Collection[str]) -> bool:
+    """Whether an expression may be an array module: what gives one, or something that is named as they are named."""
+    name = _last(node.func if isinstance(node, ast.Call) else node)
+    if isinstance(node, ast.Call) and name in _GIVE_MODULES:
+        return True
+    return name in _ARRAY_MODULES or name in modules or "xp" in name or "module" in name
 
 
-def _of_array_module(call: ast.Call, function: ast.Attribute) -> Iterator[str]:
-    """What a call asks of an array module, if it is one of its functions: by the name of what has the function."""
+def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collection[str]) -> Iterator[str]:
+    """What a call asks of an array module, if it is one of its functions."""
     base = function.value.func if isinstance(function.value, ast.Call) else function.value
+    of_module = _is_module(function.value, modules)
     named = {keyword.arg for keyword in call.keywords}
     spread = None in named or any(isinstance(arg, ast.Starred) for arg in call.args)
-    if function.attr in _VIEWS and _is_module(_last(base)):
+    if function.attr in _VIEWS and of_module:
         yield VIEWS_OF_MODULES
     if _last(base) == "random" and function.attr != "randint" and ("dtype" in named or spread):
         yield DRAWN_AS
     positions = 1 if function.attr in _OF_ONE else 2
+    counted = function.attr in _OF_ONE or function.attr in _OF_TWO  # one argument more is the result, whatever the base
     if function.attr in _WRITING or "out" in named or spread:
         yield WRITTEN
-    elif len(call.args) > positions and function.attr not in _OF_MORE and _is_module(_last(base)):
+    elif len(call.args) > positions and (counted or function.attr not in _OF_MORE and of_module):
         yield WRITTEN
 
 

@@ -147,9 +147,8 @@ def test_constructor_of_version_1(body):
     class Net(nn.Module):
         def __init__(self, a, b):
             # the layers
-            # first
             super(Net, self).__init__()
-            self.l1 = a
+            self.l1 = a  # first
             self.l2 = b(
                     1,
                     2)

@@ -11,7 +11,7 @@ import pytest
 
 from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.said import words
+from chainer2torch.vendor.said import VIEWS_OF_MODULES, WRITTEN, words
 
 ROOM = '''
 """A room."""
@@ -338,3 +338,37 @@ def test_the_head_names_packages_as_they_are_installed_in_rows_of_120_columns() 
     head = text.partition("from __future__")[0]
     assert "pytorch-pfn-extras" in head and max(map(len, head.splitlines())) <= 120
     assert compat_file.is_ours(text) and compat_file.style_of(text) == "native"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("xp = array_module(x)\nxp.add(a, b, out)", True),
+        ("lib = array_module(x)\nlib.add(a, b, out)", True),
+        ("def f(lib):\n    lib.exp(y, y)", True),
+        ("def f(lib):\n    lib.add(a, b)", False),
+        ("F.add(a, b)\nparser.add(a)", False),
+        ("def f(lib, a):\n    lib.cumsum(a, 0, None, a)\nf(array_module(x), a)", True),
+        ("def f(lib, a):\n    lib.cumsum(a, 0, None, a)\nf(plotting, a)", False),
+    ],
+)
+def test_results_into_arrays_are_seen_whatever_the_array_module_is_called(program: str, said: bool) -> None:
+    assert (WRITTEN in words(program)) == said
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("xp.reshape(a, (2, 3))[0] = 1", True),
+        ("lib = array_module(x)\nlib.reshape(a, (2, 3))[0] = 1", True),
+        ("lib = self.xp\nlib.reshape(a, (2, 3))[0] = 1", True),
+        (
+            "class A:\n    def f(self, lib):\n        lib.ravel(a)[0] = 1\n\n    def g(self, xp):\n        self.f(xp)",
+            True,
+        ),
+        ("def f(lib):\n    lib.ravel(a)[0] = 1\n\nf(lib=xp)", True),
+        ("x.reshape(2, 3)", False),
+    ],
+)
+def test_views_are_seen_whatever_the_array_module_is_called(program: str, said: bool) -> None:
+    assert (VIEWS_OF_MODULES in words(program)) == said

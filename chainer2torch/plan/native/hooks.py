@@ -12,7 +12,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Hook
-from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of, steps_together
+from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of, model_of, steps_together
 from chainer2torch.plan.edits import Operand
 
 
@@ -53,9 +53,24 @@ def hooks_of(objects: Objects, uses: Sequence[Use], placements: Sequence[Placeme
     found = [use for use in uses if use.member == "add_hook" and use.call is not None]
     found = list({use.call: use for use in found}.values())
     found.sort(key=lambda use: (use.context.module.path, use.context.source.start(use.node)))
-    hooked: list[Hooked] = []
     steps = [use for use in uses if use.member == "update"]
     together = any(map(steps_together, uses))  # a line before the step would see the gradients before their mean
+    homes = {places.function_of(objects.context_of(call), call) or objects.context_of(call).module: call
+             for made in placements for call in made.setups}  # fmt: skip
+    if len(homes) < 2 or not all(_home(use) in homes for use in (*found, *steps)):
+        return _in_order(found, steps, placements, together)
+    parts = [[[use for use in some if _home(use) is home] for some in (found, steps)] for home in homes]
+    return [hook for own, steps in parts for hook in _in_order(own, steps, placements, together)]
+
+
+def _home(use: Use) -> object:
+    """The function in which a use stands, or its file."""
+    return places.function_of(use.context, use.node) or use.context.module
+
+
+def _in_order(found: list[Use], steps: list[Use], placements: Sequence[Placement], together: bool) -> list[Hooked]:
+    """The hooks of one optimizer, in the order in which they are added."""
+    hooked: list[Hooked] = []
     for i, use in enumerate(found):
         context, call = use.context, use.call
         made = hook_of(context, call) if call is not None else None
@@ -100,7 +115,10 @@ def _is_line(one: Hooked, placements: Sequence[Placement], steps: Sequence[Use])
     function = places.function_of(context, statement)
     suite = places.suite_of(context, statement)
     arguments = [*one.made.args, *(k.value for k in one.made.keywords)]
-    models = [placement.model for placement in placements]
+    setups = [call for placement in placements for call in placement.setups]
+    if not all(any(_sets_up_here(context, call, function) for call in p.setups) for p in placements):
+        return False
+    models = [model_of(call) for call in setups if _sets_up_here(context, call, function)]
     for step in steps:
         if step.context is not context or places.function_of(context, step.node) is not function or step.call is None:
             return False
@@ -118,9 +136,12 @@ def _is_line(one: Hooked, placements: Sequence[Placement], steps: Sequence[Use])
     return (
         bool(steps)
         and len({ast.unparse(m) for m in models}) == 1
-        and all(p.maker in context.source.parents for p in placements)
         and all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (*arguments, models[0]))
     )
+
+
+def _sets_up_here(context: Context, setup: ast.Call, function: ast.AST | None) -> bool:
+    return setup in context.source.parents and places.function_of(context, setup) is function
 
 
 __all__ = ["Hooked", "Way", "hooks_of"]

@@ -8,6 +8,7 @@
     optimizer = make(args.optimizer, 0.1)            optimizer = make(args.optimizer, 0.1)
     optimizer.setup(model)                           optimizer = optimizer(model.parameters())
 
+The function that makes it may be called for several of them, and branches may set it up with different models.
 This needs that nobody holds the partial any more when it has been called: all that happens to it in front of ``setup``
 is that functions return it and that the variable gets it on which ``setup`` is called.
 """
@@ -22,12 +23,46 @@ from chainer2torch.plan.native import flows, places
 from chainer2torch.plan.native.objects import Objects, Use
 
 
-def is_late(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.Call) -> bool:
-    """Whether ``setup`` can call what the place makes that made an optimizer, under the same name."""
-    context, receiver = use.context, use.node
-    if not places.is_alone(context, context.source.statement(setup)) or not _is_variable(context, receiver, setup):
+def is_late(objects: Objects, inst: Inst, maker: ast.Call, setups: list[Use]) -> bool:
+    """Whether each ``setup`` can call what the place makes that made an optimizer, under the same name."""
+    for use in setups:
+        context, setup = use.context, use.call
+        if setup is None or not places.is_alone(context, context.source.statement(setup)):
+            return False
+        if not _is_variable(context, use.node, setup) or len(setups) > 1 and not isinstance(use.node, ast.Name):
+            return False
+    if not all(_are_apart(one, other) for i, one in enumerate(setups) for other in setups[:i]):
         return False
-    return _Way(objects, maker, use, setup).is_clear(objects.uses_of(inst))
+    return _Way(objects, maker, setups).is_clear(objects.uses_of(inst))
+
+
+def _are_apart(one: Use, other: Use) -> bool:
+    """Whether a run that comes to one ``setup`` does not come to another one with the same optimizer."""
+    context = one.context
+    if other.context is not context or places.function_of(context, one.node) is not places.function_of(
+        context, other.node
+    ):
+        return True
+    around = list(context.source.ancestors(other.node))
+    inner: ast.AST = one.node
+    for outer in context.source.ancestors(one.node):
+        if outer in around:
+            below = around[around.index(outer) - 1]
+            return isinstance(outer, ast.If) and (inner in outer.body) != (below in outer.body)
+        inner = outer
+    return False
+
+
+def _is_in_branch(context: Context, first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether a statement stands behind another one in branches only, not in a loop of its own."""
+    around: list[ast.AST] = [first, *context.source.ancestors(first)]
+    behind = context.source.start(first) < context.source.start(second)
+    while not any(statement in around for statement in places.suite_of(context, second)):
+        outer = context.source.parents[second]
+        if not isinstance(outer, (ast.If, ast.With)):
+            return False
+        second = outer
+    return behind
 
 
 def _is_variable(context: Context, receiver: ast.expr, setup: ast.Call) -> bool:
@@ -54,57 +89,91 @@ def _runs_once(context: Context, node: ast.AST) -> bool:
 
 
 class _Way:
-    """The way of one optimizer from the call that makes it to the variable that is set up."""
+    """The way of one optimizer from the call that makes it to the variables that are set up."""
 
-    def __init__(self, objects: Objects, maker: ast.Call, use: Use, setup: ast.Call):
-        self.objects, self.maker, self.use, self.setup = objects, maker, use, setup
-        self.bindings = 0
+    def __init__(self, objects: Objects, maker: ast.Call, setups: list[Use]):
+        self.objects, self.maker, self.setups = objects, maker, setups
+        self.calls = [use.call for use in setups if use.call is not None]
+        self.bound: set[Use] = set()  # the setups whose variable gets the partial
+        self.certain: set[Use] = set(setups)  # those that are reached wherever the variable gets it
 
     def is_clear(self, uses: list[Use]) -> bool:
-        """Whether every use but those behind ``setup`` only hands the optimizer on to the variable."""
-        return all(self._is_fine(use) for use in uses) and self.bindings > 0
+        """Whether every use but those behind a ``setup`` only hands the optimizer on to its variable."""
+        ways = [u for u in uses if u.node not in self.calls and (u.node is self.maker or self._is_returned(u))]
+        if not all(self._goes_on(use) for use in ways) or self.bound != set(self.setups):
+            return False
+        return all(self._is_fine(use) for use in uses if use not in ways)
 
     def _is_fine(self, use: Use) -> bool:
-        if use.node in (self.use.node, self.setup):
+        if use.node in self.calls or any(use.node is setup.node for setup in self.setups):
             return True
-        if use.node is self.maker or self._is_returned(use):
-            return self._goes_on(use)
-        if self._is_the_variable(use):
-            return self._is_behind(use)
-        # another name: what was handed on behind `setup`, unless the function returns it on the way there
-        return not isinstance(use.parent, ast.Return) or self._is_behind(use)
+        own = self._setups_of(use.context, use.node, places.function_of(use.context, use.node))
+        if own:
+            return any(self._is_behind(use, setup) for setup in own)
+        # another name: what was handed on behind a `setup`, or what a function returns on the way there
+        return True
 
     def _is_returned(self, use: Use) -> bool:
         """Whether a use is the call of a function that returns what was not set up yet."""
         if not isinstance(use.node, ast.Call):
             return False
         functions = [k.info.node for k in options(use.context.kind(use.node.func)) if isinstance(k, Func)]
-        return places.function_of(self.use.context, self.setup) not in functions
+        return not any(self._function(setup) in functions for setup in self.setups)
 
     def _goes_on(self, use: Use) -> bool:
-        """Whether it is returned at once, or bound to the variable in front of ``setup``."""
+        """Whether it is returned at once, or bound to a variable in front of its ``setup``."""
         context, parent = use.context, use.parent
         if isinstance(parent, ast.Return):
             return True
         if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
             return False
-        if ast.unparse(parent.targets[0]) != ast.unparse(self.use.node) or context is not self.use.context:
-            return False
-        self.bindings += 1
-        here, there = (places.function_of(context, node) for node in (parent, self.setup))
-        if isinstance(self.use.node, ast.Attribute):
-            return here is not there or places.always_follows(context, parent, context.source.statement(self.setup))
-        return here is there and places.always_follows(context, parent, context.source.statement(self.setup))
+        here = places.function_of(context, parent)
+        own = self._setups_of(context, parent.targets[0], here)
+        if not own:
+            return _is_only_returned(context, parent.targets[0], here)
+        self.bound.update(own)
+        for setup in own:
+            statement = context.source.statement(setup.node)
+            if self._function(setup) is here and not places.always_follows(context, parent, statement):
+                if not _is_in_branch(context, parent, statement):
+                    return False
+                self.certain.discard(setup)
+        return True
 
-    def _is_the_variable(self, use: Use) -> bool:
-        return use.context is self.use.context and ast.unparse(use.node) == ast.unparse(self.use.node)
+    def _setups_of(self, context: Context, node: ast.AST, function: ast.AST | None) -> list[Use]:
+        """The setups of the variable that an expression is; an attribute is one in all methods."""
+        return [
+            setup
+            for setup in self.setups
+            if setup.context is context
+            and ast.unparse(setup.node) == ast.unparse(node)
+            and (isinstance(setup.node, ast.Attribute) or self._function(setup) is function)
+        ]
 
-    def _is_behind(self, use: Use) -> bool:
-        """Whether a use of the variable comes behind ``setup``: in its function by its place, else when it runs."""
-        here, there = (places.function_of(self.use.context, node) for node in (use.node, self.setup))
-        if use.context is not self.use.context or here is not there:
+    def _function(self, setup: Use) -> ast.AST | None:
+        return places.function_of(setup.context, setup.node)
+
+    def _is_behind(self, use: Use, setup: Use) -> bool:
+        """Whether a use of the variable comes behind a ``setup``: in its function by its place, else when it runs."""
+        context = use.context
+        if places.function_of(context, use.node) is not self._function(setup):
             return True
-        return use.context.source.start(use.node) > self.use.context.source.start(self.setup)
+        if context.source.start(use.node) < context.source.start(setup.node):
+            return False
+        return setup in self.certain or places.is_reached_through(
+            context, use.node, context.source.statement(setup.node)
+        )
+
+
+def _is_only_returned(context: Context, target: ast.expr, function: ast.AST | None) -> bool:
+    """Whether all that is done with a variable of a function is that the function returns it."""
+    if not isinstance(target, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return False
+    loads = [n for n in context.source.of(ast.Name) if n.id == target.id and isinstance(n.ctx, ast.Load)]
+    own = [n for n in loads if context.scope(n, n.id) is function]
+    return context.scope(target, target.id) is function and all(
+        isinstance(context.source.parents[n], ast.Return) for n in own
+    )
 
 
 __all__ = ["is_late"]

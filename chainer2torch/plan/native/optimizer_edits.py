@@ -23,8 +23,11 @@ from chainer2torch.plan.native.optimizers import (
     Place,
     Placement,
     by_name,
+    loss_given,
+    model_of,
     needs_target,
     placement,
+    setting_node,
     setting_of,
     target_clears,
 )
@@ -79,12 +82,14 @@ class _Writer:
         for inst, made in zip(self.family, self.placements):
             if made.maker in self.context.source.parents:
                 self._make(inst, made)
-            if made.place in (Place.MAKER, Place.LATER) and made.setup in self.context.source.parents:
-                self._setup(made, self.context.source.statement(made.setup))
+            for setup in made.setups:
+                if made.place in (Place.MAKER, Place.LATER) and setup in self.context.source.parents:
+                    self._setup(made, setup, self.context.source.statement(setup))
         self.write_uses(self.uses)
         for made in self.placements:
-            if made.setup in self.context.source.parents:
-                self._clear(made)
+            own = [setup for setup in made.setups if setup in self.context.source.parents]
+            for setup in own if len({ast.unparse(model_of(setup)) for setup in own}) == 1 else ():
+                self._clear(setup)
 
     def write_uses(self, uses: Iterable[Use]) -> None:
         """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
@@ -149,28 +154,28 @@ class _Writer:
         else:
             decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
 
-    def _setup(self, made: Placement, statement: ast.stmt) -> None:
+    def _setup(self, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
         """The statement of ``setup``, whose model the optimizer has got already."""
         if statement in self.done:
             return
         self.done.add(statement)
-        start, receiver = self.context.source.start(statement), made.setup.func
+        start, receiver = self.context.source.start(statement), setup.func
         assert isinstance(receiver, ast.Attribute)
         lines = ["self = self(link.parameters())"] if made.place is Place.LATER else []
         lines += self._behind("self", "link")
         if lines:
             operands = {
                 "self": Operand(code=self.context.source.segment(receiver.value)),
-                "link": self.context.operand(made.model),
+                "link": self.context.operand(model_of(setup)),
             }
             self.decisions.edit(statement, ReplaceStatement(start, "\n".join(lines), operands))
         else:
             self.decisions.edit(statement, Remove(start))
 
-    def _clear(self, made: Placement) -> None:
+    def _clear(self, setup: ast.Call) -> None:
         """``model.cleargrads()`` in the function that sets the optimizer up and makes its steps: ``zero_grad()``."""
         context, decisions = self.context, self.decisions
-        function = places.function_of(context, made.setup)
+        function = places.function_of(context, setup)
         steps = [
             use
             for use in self.uses
@@ -178,7 +183,7 @@ class _Writer:
             and use.context.module is context.module
             and places.function_of(context, use.node) is function
         ]
-        for call in model_clears(context, made, steps):
+        for call in model_clears(context, setup, steps):
             if call.func not in self.done and isinstance(call.func, ast.Attribute):
                 self.done.add(call.func)
                 row = context.rules.member("chainer.Link", call.func.attr)
@@ -210,7 +215,11 @@ class _Writer:
         if use.call is not None and use.member != "target":
             self._call(use, use.call, attribute)
         elif setting is not None:
-            decisions.replace(attribute, setting, {"self": context.operand(use.node)})
+            whole = setting_node(use)
+            assert isinstance(whole, ast.Attribute)
+            if whole is not attribute and (its := row_of_kind(context, use.inst, whole.attr)) is not None:
+                decisions.mark(whole, its, its.name, its.state)
+            decisions.replace(whole, setting, {"self": context.operand(use.node)})
         elif (clears := target_clears(use)) is not None:
             decisions.replace(clears.func, "self.zero_grad", {"self": context.operand(use.node)})
             method = clears.func
@@ -259,19 +268,24 @@ class _Writer:
     def _step(self, use: Use, call: ast.Call, attribute: ast.Attribute, statement: ast.stmt) -> None:
         """``opt.update()`` and ``opt.update(loss_function, x, t)``, with what hooks do before the step."""
         context, decisions = self.context, self.decisions
-        lines = [h for h in self.hooks if h.way is Way.LINE]
+        function = places.function_of(context, call)
+        lines = [h for h in self.hooks if h.way is Way.LINE and h.context.module is context.module]
+        lines = [h for h in lines if places.function_of(context, h.call) is function]
         crossed = self._crossed(use)
         crosses = ast.unparse(use.node) in crossed
-        if not lines and not call.args:
+        given = loss_given(call)
+        if not lines and not given:
             whole, step = (call, _CROSSED) if crosses else (attribute, "self.step")
             decisions.replace(whole, step, {"self": context.operand(use.node)})
             return
         operands = {"self": context.operand(use.node)}
-        template = self._loss(call, operands, bool(crossed)) if call.args else []
+        template = self._loss(call, operands, bool(crossed)) if given else []
         for i, hooked in enumerate(lines):
             names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
             operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))
-            operands["model"] = Operand(code=context.source.segment(self.placements[0].model))
+            setups = (s for made in self.placements for s in made.setups if s in context.source.parents)
+            setup = next(s for s in setups if places.function_of(context, s) is function)
+            operands["model"] = Operand(code=context.source.segment(model_of(setup)))
             template.append(f"{hooked.hook.function}({', '.join(('model.parameters()', *names))})")
         template.append(_CROSSED if crosses else "self.step()")
         start = context.source.start(statement)
@@ -286,18 +300,25 @@ class _Writer:
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
         context, name = self.context, _free_name(self.context, call)
-        function, *args = call.args
-        if isinstance(function, ast.Lambda) and not args and not call.keywords and not function.args.args:
+        given = loss_given(call)
+        assert given
+        function, *args = given
+        others = [k for k in call.keywords if k.value is not function]
+        if isinstance(function, ast.Lambda) and not args and not others and not function.args.args:
             value = "body"
+            if isinstance(function.body, ast.Name):
+                name = function.body.id
             operands["body"] = context.operand(function.body)
         else:
             names = [f"arg{i}" for i in range(len(args))]
-            keywords = [f"{k.arg}=key_{k.arg}" for k in call.keywords]
+            keywords = [f"{k.arg}=key_{k.arg}" for k in others]
             value = f"function({', '.join((*names, *keywords))})"
             operands["function"] = context.operand(function)
             operands.update(zip(names, map(context.operand, args)))
-            operands.update({f"key_{k.arg}": context.operand(k.value) for k in call.keywords})
-        return [f"{name} = {value}", "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
+            operands.update({f"key_{k.arg}": context.operand(k.value) for k in others})
+        is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
+        first = [] if is_there else [f"{name} = {value}"]
+        return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
 def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
@@ -308,17 +329,17 @@ def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
     )
 
 
-def model_clears(context: Context, made: Placement, steps: Sequence[Use]) -> list[ast.Call]:
+def model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
     """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
-    setup = context.source.statement(made.setup)
+    setup, given = context.source.statement(setup_call), model_of(setup_call)
     function = places.function_of(context, setup)
-    model = ast.unparse(made.model)
+    model = ast.unparse(given)
     behind = [
         n for n in nodes_of(function or context.source.tree) if hasattr(n, "lineno") and _is_behind(context, n, setup)
     ]
     if len({ast.unparse(step.node) for step in steps}) != 1:
         return []
-    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (made.model, steps[0].node)):
+    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (given, steps[0].node)):
         return []
     return [
         node

@@ -64,17 +64,23 @@ class Placement:
     setup: ast.Call
     form: Form
     bound: Bound
+    setups: tuple[ast.Call, ...]  # more than one only for a partial
 
     @property
     def model(self) -> ast.expr:
         """The expression of the model."""
-        return self.setup.args[0] if self.setup.args else self.setup.keywords[0].value
+        return model_of(self.setup)
 
 
-def setup_of(objects: Objects, inst: Inst) -> Use | None:
-    """The only use of an optimizer that gives it a model."""
-    found = [use for use in objects.uses_of(inst) if use.member == "setup"]
-    return found[0] if len(found) == 1 else None
+def model_of(setup: ast.Call) -> ast.expr:
+    """The model in ``optimizer.setup(model)``."""
+    return setup.args[0] if setup.args else setup.keywords[0].value
+
+
+def setups_of(objects: Objects, inst: Inst) -> list[Use]:
+    """The uses of an optimizer that give it a model."""
+    found = {use.node: use for use in objects.uses_of(inst) if use.member == "setup"}
+    return list(found.values())
 
 
 def placement(objects: Objects, inst: Inst) -> Placement | str:
@@ -96,20 +102,23 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
         bound = row.signature.bind(maker.args, maker.keywords)
     except BindError as error:
         return str(error)
-    use = setup_of(objects, inst)
+    uses = setups_of(objects, inst)
+    calls = [use.call for use in uses if use.call is not None]
     if bound.starred or unrefused(form, bound):
         return f"its argument `{unrefused(form, bound) or '**'}` has no place"
-    if use is None or use.call is None or len(use.call.args) + len(use.call.keywords) != 1:
-        return "not set up exactly once"
-    if any(isinstance(a, ast.Starred) for a in use.call.args):
+    if not uses or len(calls) < len(uses) or any(len(call.args) + len(call.keywords) != 1 for call in calls):
+        return "never set up" if not uses else "set up in a way that is not understood"
+    if any(isinstance(a, ast.Starred) for call in calls for a in call.args):
         return "set up in a way that is not understood"
-    place = _place(objects, inst, maker, use, use.call)
-    if place is not Place.CHAIN and any(
-        _is_made_elsewhere(objects, other, use, use.call) for other in _beside(objects, use)
+    use, family = uses[0], [other for use in uses for other in _beside(objects, use)]
+    place: Place | str = "set up at several places"
+    if len(uses) == 1:
+        place = _place(objects, inst, maker, use, calls[0])
+    if place is not Place.CHAIN and (
+        len(uses) > 1 or any(_is_made_elsewhere(objects, other, use, calls[0]) for other in family)
     ):
-        late = all(_is_late(objects, other, use, use.call) for other in _beside(objects, use))
-        place = Place.LATER if late else place
-    return place if isinstance(place, str) else Placement(place, maker, use.call, form, bound)
+        place = Place.LATER if all(_is_late(objects, other, uses) for other in family) else place
+    return place if isinstance(place, str) else Placement(place, maker, calls[0], form, bound, tuple(calls))
 
 
 def _beside(objects: Objects, use: Use) -> list[Inst]:
@@ -122,10 +131,12 @@ def _is_made_elsewhere(objects: Objects, inst: Inst, use: Use, setup: ast.Call) 
     return maker is None or isinstance(_place(objects, inst, maker, use, setup), str)
 
 
-def _is_late(objects: Objects, inst: Inst, use: Use, setup: ast.Call) -> bool:
-    maker, once = objects.analysis.makers.get(inst.site), setup_of(objects, inst) if inst.site else None
-    alone = once is not None and once.call is setup and _is_statement(use.context, setup)
-    return maker is not None and alone and is_late(objects, inst, maker, use, setup)
+def _is_late(objects: Objects, inst: Inst, uses: list[Use]) -> bool:
+    """Whether an optimizer is set up at these places and no other, each of which can call a partial."""
+    maker, own = objects.analysis.makers.get(inst.site), setups_of(objects, inst) if inst.site else []
+    same = {use.call for use in own} == {use.call for use in uses}
+    alone = all(use.call is not None and _is_statement(use.context, use.call) for use in own)
+    return maker is not None and same and alone and is_late(objects, inst, maker, own)
 
 
 def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.Call) -> Place | str:
@@ -226,7 +237,7 @@ def _used(objects: Objects, use: Use) -> str | None:
         return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:
         return _called(objects, use, use.call)
-    attribute = use.parent
+    attribute = setting_node(use)
     assert isinstance(attribute, ast.Attribute)
     place = setting_of(objects, use)
     if place is not None:
@@ -237,9 +248,17 @@ def _used(objects: Objects, use: Use) -> str | None:
 
 def setting_of(objects: Objects, use: Use) -> str | None:
     """What a setting that is read or set becomes, as a template; None: it is none that all the classes have."""
+    attribute = setting_node(use)
+    name = attribute.attr if isinstance(attribute, ast.Attribute) else ""
     classes = possible_classes(objects, use) if use.inst.site else _classes_seen_from(objects, use)
-    found = {_setting(cls, use.member) for cls in classes}
+    found = {_setting(cls, name) for cls in classes}
     return found.pop() if len(found) == 1 else None
+
+
+def setting_node(use: Use) -> ast.AST:
+    """The whole of ``optimizer.alpha`` or ``optimizer.hyperparam.alpha``."""
+    outer = use.context.source.parents.get(use.parent)
+    return outer if use.member == "hyperparam" and isinstance(outer, ast.Attribute) else use.parent
 
 
 def _setting(cls: object, name: str) -> str | None:
@@ -274,10 +293,13 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         return ""
     if whole and name == "update":
         alone = places.is_alone(context, context.source.statement(call))
-        if len(call.args) > 1 and objects.any_file_seen_from(context, _cuts):
+        if loss_given(call) is None:
+            return "an update that is not understood"
+        if len(call.args) + len(call.keywords) > 1 and objects.any_file_seen_from(context, _cuts):
             return "an update that goes backward to a cut"
         starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-        return "" if not call.args or alone and not starred else "an update that is not understood"
+        whole = not call.args and not call.keywords or alone and not starred
+        return "" if whole else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)
         return "" if known else "a hook that is not understood"
@@ -287,6 +309,12 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
         return "" if places.is_alone(context, context.source.statement(call)) and not counted else f"`{name}()`"
     return f"`.{name}()` has no counterpart"
+
+
+def loss_given(call: ast.Call) -> list[ast.expr] | None:
+    """The function of a loss and its arguments in ``optimizer.update(...)``; None: keywords without a function."""
+    own = [keyword.value for keyword in call.keywords if keyword.arg == "lossfun"]
+    return [*call.args, *own] if call.args or own or not call.keywords else None
 
 
 def _cuts(module: ModuleInfo) -> bool:
@@ -361,11 +389,13 @@ __all__ = [
     "by_name",
     "hook_name",
     "needs_target",
+    "setting_node",
     "setting_of",
     "hook_of",
+    "loss_given",
     "placement",
     "saved_by",
-    "setup_of",
+    "model_of",
     "steps_together",
     "target_clears",
 ]

@@ -51,6 +51,14 @@ def always_follows(context: Context, first: ast.stmt, second: ast.stmt) -> bool:
     return behind and any(statement in around for statement in suite_of(context, second))
 
 
+def is_reached_through(context: Context, node: ast.AST, statement: ast.stmt) -> bool:
+    """Whether every way to a node leads through a statement: it stands in front, in a block around the node."""
+    around = [node, *context.source.ancestors(node)]
+    suite = suite_of(context, statement)
+    inside = [other for other in suite if other in around]
+    return bool(inside) and suite.index(statement) < suite.index(inside[0])
+
+
 def between(context: Context, first: ast.stmt, second: ast.stmt) -> Iterator[ast.AST]:
     """The nodes of the function that stand behind one statement and before another."""
     start, end = context.source.span(first)[1], context.source.start(second)
@@ -136,6 +144,7 @@ __all__ = [
     "binding_of",
     "function_of",
     "is_alone",
+    "is_reached_through",
     "is_rebound",
     "is_simple",
     "is_steady",

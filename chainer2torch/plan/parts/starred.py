@@ -5,14 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.names import emit_name
 from chainer2torch.plan.parts.super_receivers import instance_behind
+from chainer2torch.plan.questions.nones import called
+from chainer2torch.plan.questions.reading import Reading, is_idle
+from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import is_drawn, module_in
+from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
 
@@ -40,8 +46,116 @@ def emit_starred(
         decisions.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
     elif node.keywords and not row.value.startswith(("compat.", "native.")):  # helpers have Chainer's keywords
         decisions.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
-    else:
+    elif unknown := _unknown_keyword(context, node, row):
+        decisions.mark(site, row, row.name, "manual", unknown, "C2T010")
+    elif not _in_todays_words(context, decisions, node, site, row):
+        if hidden := _hidden_word(context, node, row):
+            message = f"`{hidden}` of version 1 of Chainer may be among the arguments that ** passes; pass it by name"
+            decisions.replace(node.func, row.value, {})
+            decisions.use(site)
+            decisions.mark(site, row, row.name, "review", message, "C2T010")
+            return
         emit_name(context, decisions, node.func, site, row)
+
+
+def _unknown_keyword(context: Context, node: ast.Call, row: Row) -> str:
+    """Why a helper would refuse what stands beside ``**kwargs``, or what these may hold: ``wscale`` of version 1."""
+    assert row.signature is not None
+    if any(p.kind == "kwargs" for p in row.signature.parameters):
+        return ""
+    old = context.rules.old.get(row.name)
+    words = old.signature.names if old is not None and old.signature is not None else frozenset()
+    for keyword in node.keywords:
+        if keyword.arg is not None and keyword.arg not in row.signature.names | words:
+            return f"the call does not fit Chainer's signature: has no argument `{keyword.arg}`"
+    return ""
+
+
+def _hidden_word(context: Context, node: ast.Call, row: Row) -> str:
+    """A parameter that only version 1 had and that a dictionary of the project may hold, beside what is passed."""
+    old = context.rules.old.get(row.name)
+    if old is None or old.signature is None or row.signature is None or all(k.arg is not None for k in node.keywords):
+        return ""
+    both = old.signature.names | row.signature.names
+    held = frozenset().union(*(words for words in context.analysis.once(_handed_on) if words <= both))
+    return min((held & old.signature.names) - row.signature.names - {k.arg for k in node.keywords}, default="")
+
+
+def _in_todays_words(context: Context, decisions: Decisions, node: ast.Call, site: ast.expr, row: Row) -> bool:
+    """Says what only version 1 knew in the helper's words: ``wscale=w`` is ``initialW=compat.LeCunNormal(scale=w)``.
+
+    The row of that version says what becomes of each parameter. Gives whether there was such a word.
+    """
+    old = context.rules.old.get(row.name)
+    names = row.signature.names if row.signature is not None else frozenset()
+    told = {k.arg: k.value for k in node.keywords if k.arg is not None and k.arg not in names}
+    if old is None or not told or (callee := row.value) is None:
+        return False
+    template = parsed(next((case.torch for case in old.cases if case.when is None), callee))
+    new: dict[str, ast.expr] = {}
+    own = (callee, f"compat.{row.name.rpartition('.')[2]}")  # native.LinearLink takes what compat.Linear does
+    if isinstance(template, ast.Call) and ast.unparse(template.func) in own:
+        new = {k.arg: k.value for k in template.keywords if k.arg in names}
+    operands: dict[str, Operand] = {}
+    call = parsed(_call(context, node, callee, operands, []))
+    assert isinstance(call, ast.Call)
+    unset = {k.arg for k in node.keywords if isinstance(k.value, ast.Constant) and k.value.value is None}
+    given = {k.arg: k.value for k in node.keywords if k.arg is not None and k.arg not in unset}
+    scaled = scaled_by_version(context.choices.chainer_minor, Reading(old, Bound(given)))
+    kept: list[ast.keyword] = []
+    for keyword in call.keywords:
+        name = keyword.arg
+        if name not in told:
+            if name not in unset:
+                kept.append(keyword)
+            continue
+        assert name is not None and isinstance(keyword.value, ast.Name)
+        operands[name] = operands.pop(keyword.value.id)
+        if name in old.ignores or name in unset or is_idle(row, old, name, told[name]):
+            continue
+        word = next((k for k, v in new.items() if _names(v) == {name}), None)
+        if word is None:
+            message = f"called with * or **, and `{name}` of version 1 of Chainer has no counterpart"
+            decisions.mark(site, row, row.name, "manual", message, "C2T010")
+            return True
+        if word not in given:
+            kept.append(ast.keyword(word, new[word]))
+    text = ast.unparse(ast.Call(call.func, call.args, kept))
+    decisions.replace(node, text.replace(scaled.old, scaled.new) if scaled.new else text, operands)
+    decisions.use(site)
+    state = "exact" if scaled.settled else old.state
+    decisions.mark(site, old, row.name, state, old.note if state != "exact" else "")
+    return True
+
+
+def _names(node: ast.expr) -> set[str]:
+    """The parameters that an expression of a template names."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {"compat", "native"}
+
+
+def _handed_on(analysis: Analysis) -> frozenset[frozenset[str]]:
+    """The words that a dictionary of the project may hand on by ``**``: its keys, and keywords for ``**kwargs``."""
+    found: set[frozenset[str]] = set()
+    for module in analysis.project.modules.values():
+        for display in module.source.of(ast.Dict):
+            found.add(frozenset(str(k.value) for k in display.keys if isinstance(k, ast.Constant)))
+        for item in module.source.of(ast.Subscript):
+            if isinstance(item.ctx, ast.Store) and isinstance(item.slice, ast.Constant):
+                found.add(frozenset((str(item.slice.value),)))
+        for call in module.source.of(ast.Call):
+            words = frozenset(k.arg for k in call.keywords if k.arg is not None)
+            if words and _takes_any(analysis, call):
+                found.add(words)
+    return frozenset(found)
+
+
+def _takes_any(analysis: Analysis, call: ast.Call) -> bool:
+    """Whether a call's keywords may come to a dictionary: ``dict(a=1)``, ``options.update(a=1)``, ``**kwargs``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+        return True
+    if analysis.kind(call.func) == Ref("builtins.dict"):
+        return True
+    return any(info.node.args.kwarg is not None for info in called(analysis, call))
 
 
 def _same_arguments(row: Row) -> str | None:

@@ -84,7 +84,7 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
             outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
-            for info in _called(analysis, call):
+            for info in called(analysis, call):
                 for name, value in _bound(info, call):
                     if isinstance(value, ast.Constant) and value.value is None:
                         found.add((info.node, name))
@@ -148,7 +148,7 @@ def _without_default(info: FuncInfo) -> Iterator[_Parameter]:
             yield info.node, argument.arg
 
 
-def _called(analysis: Analysis, call: ast.Call) -> Iterator[FuncInfo]:
+def called(analysis: Analysis, call: ast.Call) -> Iterator[FuncInfo]:
     for kind in options(analysis.kind(call.func)):
         if isinstance(kind, Func):
             yield kind.info
@@ -181,4 +181,4 @@ def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-__all__ = ["may_be_none", "options_of_none", "parameters_of_none"]
+__all__ = ["called", "may_be_none", "options_of_none", "parameters_of_none"]

@@ -68,7 +68,7 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
         if failed is not None:
             raise failed from None
         return Reading(row, now)
-    idle = {name for name, node in then.given.items() if name in old.ignores or _is_idle(row, old, name, node)}
+    idle = {name for name, node in then.given.items() if name in old.ignores or is_idle(row, old, name, node)}
     given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in idle}
     if not fits and any(_no_flag(context, old, name, node) for name, node in then.given.items()):
         raise failed or BindError("an argument of version 1 that is no truth value")
@@ -120,7 +120,7 @@ def _defaults_differ(row: Row, old: Row, then: Bound) -> bool:
     )
 
 
-def _is_idle(row: Row, old: Row, name: str, node: ast.expr) -> bool:
+def is_idle(row: Row, old: Row, name: str, node: ast.expr) -> bool:
     """Whether an argument that today's signature lacks is passed as what it is by default: ``wscale=1``."""
     assert row.signature is not None and old.signature is not None
     default = old.signature.defaults.get(name)

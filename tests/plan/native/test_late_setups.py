@@ -173,3 +173,114 @@ def train(model):
 def test_what_is_held_elsewhere_keeps_its_setup(program: str) -> None:
     code = migrated(CHOICE.split("\n\n\n")[0] + program).code
     assert ".setup(model)" in code and "partial" not in code
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_two_functions_set_up_what_one_function_makes(name: str) -> None:
+    code = check(f"""{CHOICE.partition("def rate_of")[0]}
+
+def warm(net):
+    losses = []
+    opt = make('msgd', 0.1)
+    opt.setup(net)
+    opt.add_hook(chainer.optimizer_hooks.GradientClipping(0.01))
+    {STEPS.format(step="opt").replace("model", "net").strip()}
+    return losses
+
+
+def train(model):
+    losses = warm(model)
+    optimizer = make({name!r}, 0.1)
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.02))
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.01))
+    {STEPS.format(step="optimizer").strip()}
+    return losses
+""")
+    assert "opt = opt(net.parameters())" in code and "optimizer = optimizer(model.parameters())" in code
+    assert code.count("clip_gradients(net.parameters(), 0.01)") == 1
+    assert code.count("clip_gradients(model.parameters(), 0.02)") == 1
+    assert "Late" not in code
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_branches_set_up_one_optimizer(first: bool) -> None:
+    code = check(f"""
+def train(model):
+    losses = []
+    optimizer = optimizers.MomentumSGD(lr=0.1)
+    if {first}:
+        optimizer.setup(model)
+        optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.01))
+        {STEPS.format(step="optimizer").strip().replace(chr(10), chr(10) + "    ")}
+    elif len(losses) == 0:
+        optimizer.setup(model)
+        {STEPS.format(step="optimizer").strip().replace(chr(10), chr(10) + "    ")}
+    return losses
+""")
+    assert code.count("optimizer = optimizer(model.parameters())") == 2 and "Late" not in code
+
+
+def test_a_function_returns_it_from_a_variable() -> None:
+    code = check(f"""
+def make(name):
+    if name == 'sgd':
+        opt = optimizers.SGD(lr=0.1)
+    else:
+        opt = optimizers.Adam(alpha=0.1)
+    return opt
+
+
+def train(model):
+    losses = []
+    optimizer = make('adam')
+    optimizer.setup(model)
+    {STEPS.format(step="optimizer").strip()}
+    return losses
+""")
+    assert "opt = functools.partial(torch.optim.SGD, lr=0.1)" in code and "Late" not in code
+
+
+TWICE = {
+    "one branch after another": [
+        "if rate:",
+        "    one.setup(model)",
+        "if not rate:",
+        "    one.setup(model)",
+        "one.update()",
+    ],
+    "used outside of the branches": [
+        "if rate:",
+        "    one.setup(model)",
+        "else:",
+        "    one.setup(model)",
+        "one.update()",
+    ],
+    "the second model takes its place": ["one.setup(model)", "one.update()", "one.setup(other)", "one.update()"],
+}
+
+
+@pytest.mark.parametrize("body", TWICE.values(), ids=TWICE)
+def test_setups_that_may_meet_keep_their_form(body: list[str]) -> None:
+    lines = "\n    ".join(["def train(model, other, rate):", "one = optimizers.SGD(lr=rate)", *body])
+    code = migrated(lines + "\n").code
+    assert ".setup(model)" in code and "partial" not in code
+
+
+def test_the_loss_is_a_keyword_and_the_rate_a_hyperparameter() -> None:
+    code = check("""
+def train(model):
+    losses = []
+    optimizer = optimizers.Adam(alpha=0.1)
+    optimizer.setup(model)
+    for i in range(4):
+        x = chainer.Variable(np.arange(6, dtype='f').reshape(2, 3) - i)
+        loss = F.mean(model(x) ** 2)
+        optimizer.update(lossfun=lambda: loss)
+        optimizer.hyperparam.alpha *= 0.5
+        losses.append(float(loss.data))
+    losses.append(optimizer.hyperparam.alpha)
+    return losses
+""")
+    assert "loss.backward()" in code and "optimizer.param_groups[0]['lr'] *= 0.5" in code
+    assert "lossfun" not in code and "Late" not in code and "loss = loss" not in code

@@ -48,8 +48,8 @@ UNDERSTOOD = [
     "opt = optimizers.SGD()\nopt.setup(model)\nchainer.serializers.save_npz('opt.npz', opt)",
 ]
 REFUSED = [
-    ("opt = optimizers.SGD()", "not set up exactly once"),
-    ("opt = optimizers.SGD()\nopt.setup(model)\nopt.setup(model)", "not set up exactly once"),
+    ("opt = optimizers.SGD()", "never set up"),
+    ("opt = optimizers.SGD()\nopt.setup(model)\nopt.setup(model)", "set up at several places"),
     ("opt = optimizers.SGD()\nopt.setup(model)\nprint(opt)", "given to `print`"),
     ("opt = optimizers.SGD()\nopt.setup(model)\nall = [opt]", "used in a way that is not understood"),
     ("opt = optimizers.SGD()\nopt.setup(model)\nopt.remove_hook('x')", "`.remove_hook()` has no counterpart"),
