@@ -14,6 +14,7 @@ from chainer2torch.project import files, gitstate
 from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.said import words
 from chainer2torch.project.files import FileError, interrupts_wait
+from chainer2torch.project.one_process import meetings, reached
 from chainer2torch.project.scan import Project
 from chainer2torch.project.tree import Tree
 from chainer2torch.project.transaction import Transaction
@@ -83,7 +84,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
     """One ``chainer_compat.py`` for each import root, with what its changed and its other files use.
 
     A script finds the one beside it first, and so does whatever it loads: the helpers of a folder are also those of the
-    folders in it, and of the files above it that its own files import.
+    folders in it, and of the files above it that its own files import. Where scripts add folders to ``sys.path`` they
+    can find those of several folders: see ``meetings``.
     """
     homes: dict[str, tuple[str, set[str]]] = {}  # by file: where its helpers lie, and which ones it uses
     for path in texts:
@@ -95,14 +97,19 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             homes[path] = _root_of_migrated(tree, path), used
+    together = meetings(tree, {path: home for path, (home, _) in homes.items() if not _package(tree, texts, path)})
     for root in sorted({home for home, _ in homes.values()}):
-        if not any(_share_a_path(root, other) for other in changed):
+        met = together.get(root, set())
+        if not any(_share_a_path(root, other) for other in changed) and not met & texts.keys():
             continue
         loaded = _loaded_from(tree, root)
         names = {
             name
             for path, (home, used) in homes.items()
-            if _lies_in(home, root) or _lies_in(root, home) and (path in loaded or path not in tree.results)
+            if _lies_in(home, root)
+            or path in met
+            or _lies_in(root, home)
+            and (path in loaded or path not in tree.results)
             for name in used
         }
         relative = posixpath.join(root, compat_file.FILE_NAME)
@@ -116,7 +123,10 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                     "exists and was not written by chainer2torch, which needs that name "
                     "for its helpers; rename it and its imports, and run the command again",
                 )
-            heard = {word for place, found in said.items() if _share_a_path(place, root) for word in found}
+            places = {posixpath.dirname(path) for path in met}
+            heard = {
+                word for place, found in said.items() if place in places or _share_a_path(place, root) for word in found
+            }
             new = compat_file.build(names, style=tree.style, said=heard).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
@@ -144,14 +154,13 @@ def _words(tree: Tree, texts: dict[str, str]) -> dict[str, set[str]]:
 
 def _loaded_from(tree: Tree, folder: str) -> set[str]:
     """The files that those of a folder import, and what these import."""
-    found = {path for path in tree.results if _lies_in(posixpath.dirname(path), folder)}
-    todo = list(found)
-    while todo:
-        result = tree.results.get(todo.pop())
-        new = result.imports - found if result is not None else set()
-        found |= new
-        todo += new
-    return found
+    start = {path for path in tree.results if _lies_in(posixpath.dirname(path), folder)}
+    return reached(start, {path: set(result.imports) for path, result in tree.results.items()})
+
+
+def _package(tree: Tree, texts: dict[str, str], path: str) -> str:
+    """The package that a file imports its helpers from: under that name no other module is found."""
+    return compat_file.package_named(texts.get(path, tree.sources[path].text))
 
 
 def _lies_in(folder: str, other: str) -> bool:

@@ -239,3 +239,15 @@ opt.update()
     first = migrate_source(source, options=Options(style="native", chainer_version=1))
     assert "model.parameters()" in first.code
     assert migrate_source(first.code, options=Options(style="native", chainer_version=1)).code == first.code
+
+
+def test_a_dtype_of_torch_in_a_file_that_is_half_migrated_stays() -> None:
+    text = (
+        "import chainer.functions as F\nimport torch as th\nfrom torch import float16 as half\n\n\n"
+        "def f(x, other):\n    y = F.relu(x)\n"
+        "    return y.dtype != th.float16 and y.dtype in (half, th.float32) and y.dtype == other.dtype\n"
+    )
+    code = migrate_source(text).code
+    assert "y.dtype != th.float16 and y.dtype in (half, th.float32) and" in code
+    assert code.count("torch_dtype") == 1  # the other side is not known
+    assert "import chainer_compat as compat" in code

@@ -343,5 +343,10 @@ def _as_torch_dtype(context: Context, decisions: Decisions, node: ast.expr, kind
     dtype = dtype_of(kind)
     if dtype is not None:
         decisions.replace(node, f"torch.{dtype}", {})
-    elif dtype is None and not is_torch_dtype(kind) and not isinstance(node, ast.Constant):
+    elif not isinstance(node, ast.Constant) and not _is_torch_already(kind):
         wrap(context, decisions, node, "compat.torch_dtype(value)")
+
+
+def _is_torch_already(kind: Kind) -> bool:
+    """Whether this is ``torch.float16``: the file is half migrated, by hand or by an earlier run."""
+    return isinstance(kind, Ref) and kind.name.rpartition(".")[0] == "torch"

@@ -1,0 +1,63 @@
+"""Files that one process loads find each helper that they use, whichever of the folders Python looks into first."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CORE = """import chainer
+
+
+class Twice(chainer.FunctionNode):
+    def forward(self, inputs):
+        return (inputs[0] * 2,)
+"""
+ALONE = "import chainer.functions as F\n\n\ndef f(x):\n    return F.accuracy(x, x)\n"
+ABOVE = "import pathlib\nimport sys\n\nhere = pathlib.Path(__file__).resolve().parent\n"
+ADDED = [
+    ABOVE + "sys.path.append(str(here) + '/../core')\n",
+    ABOVE + "sys.path.insert(0, str(here.parent / 'core'))\n",
+    "import os\nimport sys\n\nsys.path.append(os.path.join(os.path.dirname(__file__), '..', 'core'))\n",
+    "import sys\n\nsys.path.append('../core')\n",
+    "import sys\n\nfor place in ['core']:\n    sys.path[1:1] = ['../' + place]\n",
+]
+
+
+def migrated(sources: dict[str, str], folder: Path) -> Path:
+    for path, text in sources.items():
+        (folder / "in" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / path).write_text(text)
+    command = [sys.executable, "-m", "chainer2torch", "migrate", "in", "-o", "out", "--no-cache", "-j", "1"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "out"
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_folders_that_a_script_adds(added: str, tmp_path: Path) -> None:
+    sources = {
+        "core/node.py": CORE,
+        "env/alone.py": ALONE,
+        "env/world.py": added + "from node import Twice\nimport alone\n",
+        "env/run.py": "from world import Twice, alone\n",
+    }
+    out = migrated(sources, tmp_path)
+    assert (out / "env/chainer_compat.py").is_file() and (out / "core/chainer_compat.py").is_file()
+    for script in ("run", "world", "alone"):
+        subprocess.run([sys.executable, f"{script}.py"], cwd=out / "env", check=True, env={})
+
+
+def test_what_a_module_finds_through_the_script_that_imports_it(tmp_path: Path) -> None:
+    sources = {
+        "core/node.py": CORE,
+        "env/alone.py": ALONE,
+        "env/part.py": "import node\n",
+        "env/run.py": ADDED[0] + "import part\n",
+    }
+    subprocess.run([sys.executable, "run.py"], cwd=migrated(sources, tmp_path) / "env", check=True, env={})
+
+
+def test_folders_that_no_process_joins_stay_small(tmp_path: Path) -> None:
+    sources = {"core/node.py": CORE, "env/alone.py": ALONE, "tools/show.py": ADDED[0] + "import node\n"}
+    out = migrated(sources, tmp_path)
+    assert "FunctionNode" not in (out / "env/chainer_compat.py").read_text()
