@@ -119,7 +119,7 @@ def array_module(*args: Any) -> Any:
 
     Source: chainer.backend.get_array_module, chainer.Link.xp.
     """
-    for arg in args:
+    for arg in args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args:
         if isinstance(arg, torch.nn.Module):
             arg = next((t for t in (*arg.parameters(), *arg.buffers())), torch.empty(0))
         if isinstance(arg, (Tensor, torch.device, str)):
