@@ -18,12 +18,13 @@ _STEP = Iteration("UPDATER.update()", "", updater=True)
 
 
 def emit(context: Context, decisions: Decisions, group: Group) -> None:
-    """The managers that this file makes, and the loops in the place of ``run()``."""
+    """The managers of this file whose loops call an updater, and these loops in the place of ``run()``."""
     for call, managed in group.managed.items():
-        if call in context.source.parents:
+        if call in context.source.parents and call not in group.opened:
             _make(context, decisions, group, managed)
+    opened = {statement for program in group.opened.values() for statement in program.runs}
     for statement, run in group.runs.items():
-        if statement in context.source.parents:
+        if statement in context.source.parents and statement not in opened:
             _loop(context, decisions, group, run)
 
 
