@@ -15,7 +15,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import imports
+from chainer2torch.plan.native import finalizers, imports
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -162,8 +162,7 @@ class _Reader:
             own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
             if not derives(cls, _STANDARD) or own or not draws_one(self.analysis, cls):
                 raise Unclear(f"`{cls.name}` is not seen to draw one batch for an update")
-        finalize = cls.methods.get("finalize")  # pytorch-pfn-extras gives it the manager
-        if derives(cls, _EXTENSION) and finalize is not None and len(finalize.node.args.args) < 2:
+        if derives(cls, _EXTENSION) and finalizers.is_unclear(cls):
             raise Unclear(f"`{cls.name}.finalize` gets no manager")
 
     def _check_call(self, context: Context, call: ast.Call) -> None:

@@ -51,7 +51,7 @@ from chainer2torch.plan.native.trainers import (
 )
 
 _DEVICE = "native.get_device(SPEC)\n"
-_WIDTH = 110  # of a line
+_WIDTH = 105  # of a line, without its brackets
 _STEP = """\
 OPTIMIZER.zero_grad()
 LOSS = CALL
@@ -74,6 +74,7 @@ def run(context: Context) -> Decisions:
     own_extensions.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
+    manager_edits.emit_annotations(context, decisions)
     for use in objects.uses_in(context.module):
         if objects.reason_at(use) == "":
             _used(objects, context, decisions, use)
@@ -192,7 +193,8 @@ def _is_inside(context: Context, program: Program) -> bool:
 
 def _make(context: Context, decisions: Decisions, program: Program, in_parts: bool = False) -> None:
     """The manager in the place of the Trainer. ``in_parts``: parts of the model may report by themselves."""
-    made = dataclasses.replace(_made_of(context, program), long=_is_long(context, program))
+    made = _made_of(context, program)
+    made = dataclasses.replace(made, long=_is_long(context, program, made.by_trigger))
     iteration, operands = _iteration(context, program)
     if program.stop is not None and made.by_trigger:
         operands["STOP"] = context.operand(program.stop)
@@ -216,12 +218,14 @@ def _make(context: Context, decisions: Decisions, program: Program, in_parts: bo
         decisions.remove(program.updater)
 
 
-def _is_long(context: Context, program: Program) -> bool:
+def _is_long(context: Context, program: Program, by_trigger: bool) -> bool:
     """Whether the arguments of the manager do not fit into one line."""
-    step, ends = program.step, [ast.unparse(node) for node in (program.stop, program.out) if node is not None]
-    arguments = [step.model, step.optimizer, f"None, iters_per_epoch=len({step.loader})", *ends]
-    column = context.source.statement(program.call).col_offset
-    return column + len("    , stop_trigger=, out_dir=)" + ", ".join(arguments)) > _WIDTH
+    step, stop, out = program.step, program.stop, program.out
+    length = stop.elts[0] if isinstance(stop, ast.Tuple) and not by_trigger else ast.Constant(None)
+    parts = [step.model, step.optimizer, ast.unparse(length), f"iters_per_epoch=len({step.loader})"]
+    parts += [f"stop_trigger={ast.unparse(stop)}"] if stop is not None and by_trigger else []
+    parts += [f"out_dir={ast.unparse(out)}"] if out is not None else []
+    return context.source.statement(program.call).col_offset + len(", ".join(parts)) > _WIDTH
 
 
 def _run(context: Context, decisions: Decisions, run: ast.Expr, programs: list[Program]) -> None:
