@@ -42,6 +42,7 @@ SHORT_FORMS = frozenset(
         "VGG16Layers",
         "VGG19Layers",
         "VGGLayers",
+        "VolatileTensor",
         "array_module",
         "as_initializer",
         "astype",
@@ -71,6 +72,7 @@ SHORT_FORMS = frozenset(
         "train_mode",
         "unpooling_2d",
         "using_train",
+        "volatile_variable",
         "xp_of",
     }
 )
@@ -78,6 +80,7 @@ SHORT_FORMS = frozenset(
 _LONG_WHERE = {
     "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
     "live": {"unchain_backward", "unchain_backward_of"},
+    **dict.fromkeys(("VolatileTensor", "volatile_variable"), {"VolatileFlag", "is_volatile"}),
 }
 
 
