@@ -48,7 +48,9 @@ SHORT_FORMS = frozenset(
         "astype",
         "backward",
         "call_in_mode",
+        "concat_examples",
         "deconvolution_2d",
+        "deepcopy",
         "device_name",
         "device_number",
         "eval_mode",
@@ -79,6 +81,7 @@ SHORT_FORMS = frozenset(
 # The names of which the long form is needed, and the words of the projects that need it.
 _LONG_WHERE = {
     "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
+    "deepcopy": {"__deepcopy__", "memo"},
     "live": {"unchain_backward", "unchain_backward_of"},
     **dict.fromkeys(("VolatileTensor", "volatile_variable"), {"VolatileFlag", "is_volatile"}),
 }
