@@ -63,7 +63,7 @@ def _values(context: Context, decisions: Decisions) -> None:
 
 
 def _is_called(context: Context, node: ast.expr) -> bool:
-    """Whether a function is called here, or handed to Chainer (``savefun=``) or with arguments that only its own has."""
+    """Whether a function is called here, handed to Chainer (``savefun=``), or given arguments that only its own has."""
     parent = context.source.parents.get(node)
     if isinstance(parent, ast.keyword):
         return True
