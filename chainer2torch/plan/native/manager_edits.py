@@ -8,7 +8,7 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
-from chainer2torch.plan.native import finalizers
+from chainer2torch.plan.native import borrowed, finalizers
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.managers import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
@@ -23,6 +23,7 @@ _STEP = Iteration("UPDATER.update()", "", updater=True)
 def emit(context: Context, decisions: Decisions, group: Group) -> None:
     """The managers of this file whose loops call an updater, and these loops in the place of ``run()``."""
     finalizers.emit(context, decisions)
+    borrowed.emit(context, decisions, group.borrowed)
     for call, managed in group.managed.items():
         if call in context.source.parents and call not in group.opened:
             _make(context, decisions, group, managed)

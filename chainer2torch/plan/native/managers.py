@@ -17,6 +17,7 @@ from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import finalizers, imports
 from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
 from chainer2torch.plan.native.light_loaders import light_form
@@ -81,6 +82,7 @@ class Group:
     connects: bool
     by_loaders: bool
     opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
+    borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
 
 
 def group_of(context: Context) -> Group | None:
@@ -131,15 +133,17 @@ class _Reader:
                 raise Unclear(f"the manager has no `{use.member}`")
         managed = {call: self._managed(call) for call in makers.values() if call is not None}
         runs = [self._run(use, managed) for use in uses if use.member == "run"]
-        asks = any(not run.updater for run in runs) or any(map(self._asks, self.modules))
+        stands_in = borrowed(self.objects, self.modules)
+        asks = any(not run.updater for run in runs) or any(self._asks(module, stands_in) for module in self.modules)
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, self._opened(runs, managed, asks))
+        steps = {} if asks else self._opened(runs, managed, bool(stands_in))
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, stands_in)
 
-    def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], asks: bool) -> Mapping[ast.Call, Program]:
-        """The Trainers whose step is written out: none where somebody asks for an updater."""
+    def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
+        """The Trainers whose step is written out, where nobody asks for an updater."""
         places = {call: tuple(run.statement for run in runs if call in run.made) for call in managed}
-        found = {} if asks else opened(self.objects, {call: found for call, found in places.items() if found})
+        found = opened(self.objects, {call: found for call, found in places.items() if found}, borrows)
         kept = {run.statement for run in runs if not all(call in found for call in run.made)}
         return {call: p for call, p in found.items() if kept.isdisjoint(p.runs)}
 
@@ -275,7 +279,7 @@ class _Reader:
             for call in module.source.of(ast.Call)
         )
 
-    def _asks(self, module: ModuleInfo) -> bool:
+    def _asks(self, module: ModuleInfo, stands_in: frozenset[ast.Attribute]) -> bool:
         """Whether something in a file asks a Trainer, or what may be one, for its updater itself."""
         context = self.objects.context(module)
         trainers = {
@@ -288,6 +292,7 @@ class _Reader:
             node.attr == "updater"
             and isinstance(node.ctx, ast.Load)
             and node not in trainers
+            and node not in stands_in
             and any(self._may_be_trainer(kind) for kind in options(context.kind(node.value)))
             for node in module.source.of(ast.Attribute)
         )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.borrowed import is_counted
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import is_read
@@ -24,9 +25,14 @@ _OPTIMIZERS = "optimizers"
 _COUNTS = frozenset({"epoch", "new_epoch"})  # of an optimizer: the updater counts them
 
 
-def opened(objects: Objects, runs: Mapping[ast.Call, tuple[ast.Expr, ...]]) -> Mapping[ast.Call, Program]:
-    """The programs whose step is written out, by the calls that make their Trainers; ``runs``: where these run."""
-    known = {call: _opened(objects, call, statements) for call, statements in runs.items()}
+def opened(
+    objects: Objects, runs: Mapping[ast.Call, tuple[ast.Expr, ...]], borrows: bool
+) -> Mapping[ast.Call, Program]:
+    """The programs whose step is written out, by the calls that make their Trainers.
+
+    ``runs``: where these run; ``borrows``: whether managers stand in for updaters in other functions.
+    """
+    known = {call: _opened(objects, call, statements, borrows) for call, statements in runs.items()}
     found = {call: program for call, program in known.items() if program is not None}
     size = -1
     while size != len(found):  # an iterator gives batches to all that take it, or to none
@@ -36,7 +42,7 @@ def opened(objects: Objects, runs: Mapping[ast.Call, tuple[ast.Expr, ...]]) -> M
     return found
 
 
-def _opened(objects: Objects, call: ast.Call, runs: tuple[ast.Expr, ...]) -> Program | None:
+def _opened(objects: Objects, call: ast.Call, runs: tuple[ast.Expr, ...], borrows: bool) -> Program | None:
     context = objects.context_of(call)
     try:
         program = program_of(objects, call, context, runs)
@@ -45,12 +51,10 @@ def _opened(objects: Objects, call: ast.Call, runs: tuple[ast.Expr, ...]) -> Pro
     (updater,) = objects.of(context.kind(program.updater))
     inside = bound_call(context, program.updater, UPDATER)
     assert inside is not None
-    handed_on = all(_is_given_to_trainer(use) for use in objects.uses_of(updater))
-    if (
-        context.skipped.node(program.updater)
-        or not handed_on
-        or not _steps(objects, context, inside.given["optimizer"])
-    ):
+    uses = [u for u in objects.uses_of(updater) if not (borrows and is_counted(u, program.updater))]
+    if context.skipped.node(program.updater) or not all(map(_is_given_to_trainer, uses)):
+        return None
+    if not _steps(objects, context, inside.given["optimizer"]):
         return None
     loaders = _iterators(objects, program)
     return program if loaders and all(light_form(objects, inst) is not None for inst in loaders) else None

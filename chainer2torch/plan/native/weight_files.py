@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -25,6 +26,7 @@ _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
+_SEEN = frozenset({"builtins", "chainer", "chainermn", "object"})  # libraries whose classes the rules know
 _ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "ignore_names"})
 
 
@@ -37,7 +39,46 @@ def run(context: Context) -> Decisions:
             name = context.reference(call.func)
             if name is not None and name in SAVED and context.kind(call.func) == Ref(name):
                 _file(context, decisions, objects, call, name)
+        _values(context, decisions)
     return decisions
+
+
+def _values(context: Context, decisions: Decisions) -> None:
+    """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
+
+    An extension saves trainers, which may keep Chainer's form.
+    """
+    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_own_protocols):
+        return
+    for node in context.source.of(ast.Name, ast.Attribute):
+        assert isinstance(node, (ast.Name, ast.Attribute))
+        name = context.reference(node)
+        if name not in SAVED or not isinstance(node.ctx, ast.Load) or context.kind(node) != Ref(name):
+            continue
+        if _is_called(context, node) or _in_extension(context, node):
+            continue
+        decisions.replace(node, "native.save_state" if ".save_" in name else "native.load_state", {})
+        decisions.use(node)
+        decisions.mark(node, context.rules.rows[name], name, "exact", difference="weight-files")
+
+
+def _is_called(context: Context, node: ast.expr) -> bool:
+    """Whether a function is called here, handed to Chainer (``savefun=``), or given arguments that only its own has."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.keyword):
+        return True
+    return isinstance(parent, ast.Call) and (
+        parent.func is node or bool(parent.keywords) or context.reference(parent.func) is not None
+    )
+
+
+def _in_extension(context: Context, node: ast.AST) -> bool:
+    while (parent := context.source.parents.get(node)) is not None:
+        info = context.analysis.classes.get(parent) if isinstance(parent, ast.ClassDef) else None
+        if info is not None and context.analysis.derives(info, "chainer.training.Extension"):
+            return True
+        node = parent
+    return False
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
@@ -83,7 +124,7 @@ def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.
     kind = context.kind(obj)
     if objects.of(kind):
         return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
-    if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
+    if not all(k == UNKNOWN or _is_link(context, k) or _has_unseen_base(context, k) for k in options(kind)):
         return False
     links_only = all(_is_link(context, k) for k in options(kind))
     return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
@@ -100,6 +141,14 @@ def _has_state(context: Context, kind: Kind) -> bool:
 
 def _is_link(context: Context, kind: Kind) -> bool:
     return isinstance(kind, Inst) and context.analysis.is_link(kind)
+
+
+def _has_unseen_base(context: Context, kind: Kind) -> bool:
+    """Whether a class of the project derives from one of another library: a model, or it could not be saved."""
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
+        return False
+    owners = [owner for owner in context.analysis.mro(kind.cls) if isinstance(owner, str)]
+    return any(owner.partition(".")[0] not in _SEEN for owner in owners)
 
 
 def _links_with_protocol(analysis: Analysis) -> bool:

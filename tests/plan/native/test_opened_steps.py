@@ -47,12 +47,22 @@ def ready(optimizer, model):
 
 
 """
+BORROW = """\
+def borrow(trainer):
+    updater = trainer.updater
+    chainer.report({'count': updater.iteration, 'epochs': updater.epoch_detail})
+
+
+"""
 ALONE = {
     "a shift of something else": {"more": "trainer.extend(extensions.ExponentialShift('eps', 0.5))"},
     "a part that reports": {"model": "Nested(net)", "log": "(2, 'iteration')"},
     "a rate that a function asks for": {
         "more": "trainer.extend(extensions.observe_value('rate', lambda t: t.updater.get_optimizer('main').alpha)); "
         + UNKNOWN.strip()
+    },
+    "an updater that is borrowed": {
+        "more": "trainer.extend(borrow, name='b', trigger=(1, 'iteration')); " + UNKNOWN.strip()
     },
     "a model that is set up elsewhere": {
         "optimizer": "Adam(0.01)\n    ready(optimizer, model)\n    optimizer",
@@ -65,7 +75,7 @@ ALONE = {
 def test_what_else_is_not_understood(name, trainer, tmp_path):
     source = PROGRAM.format(**{**USUAL, **ALONE[name]})
     source = source.replace("    optimizer\n    optimizer.setup(model)\n", "")
-    check(BEFORE + source, trainer, tmp_path)
+    check(BEFORE + (BORROW if "borrow" in source else "") + source, trainer, tmp_path)
 
 
 TWO = """\
@@ -97,6 +107,9 @@ def test_one_of_two_trainers_runs(early, rate, stop, trainer, tmp_path):
 
 
 KEPT = {
+    "a name of the updater's function": "trainer.extend(lambda t: print(updater.iteration), name='s')",
+    "an updater that is borrowed for more": "trainer.extend(lambda t: print(t.updater.connect_trainer), name='s')",
+    "an updater that is kept": "trainer.extend(lambda t: print([t.updater]), name='s')",
     "somebody asks for the updater": "trainer.extend(lambda t: print(t.updater.get_iterator('main')), name='s')",
     "another one reads the iterator": "trainer.extend(extensions.Evaluator(train_iter, model), name='again')",
     "the optimizer counts epochs": "trainer.extend(lambda t: print(optimizer.epoch), name='s')",
