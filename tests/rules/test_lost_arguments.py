@@ -63,10 +63,7 @@ def lost(row: Row) -> set[str]:
     for case in row.cases:
         texts = [text for text in (case.when, case.torch) if text]
         used = {
-            node.id
-            for text in texts
-            for node in ast.walk(ast.parse(text, mode="eval"))
-            if isinstance(node, ast.Name)
+            node.id for text in texts for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)
         }
         gone |= names - used
     return gone - set(MEANINGLESS) - set(row.ignores or ())
