@@ -163,17 +163,36 @@ def collate_to(examples: list[Any], device: Any = None) -> Any:
     return to_device(device, collate(examples))
 
 
-def collate_padded(examples: list[Any], padding: float) -> torch.Tensor:
-    """Stacks arrays of different shapes, the ends filled with ``padding``; of tuples, use it for each part.
+def concat_examples(
+    batch: Any,
+    device: Any = None,
+    padding: Any = None,  # where: examples_padded
+) -> Any:
+    """collate, on a device: what an updater or evaluator calls as its converter.
 
-    Source: chainer.dataset.concat_examples with ``padding``.
+    ``padding`` (one, or one for each item) fills up arrays of different shapes at their ends.
+    Source: chainer.dataset.concat_examples.
     """
-    tensors = [torch.as_tensor(example) for example in examples]
-    shape = np.max([tensor.shape for tensor in tensors], axis=0)
-    batch = torch.full((len(tensors), *shape), padding, dtype=tensors[0].dtype)
-    for row, tensor in zip(batch, tensors):
-        row[tuple(map(slice, tensor.shape))] = tensor
-    return batch
+    if padding is not None:  # where: examples_padded
+        batch = _filled(batch, padding)
+    return to_device(device, collate(batch))
+
+
+def _filled(batch: Any, padding: Any) -> list[Any]:
+    """The examples with arrays that are all as large as the largest."""
+    first = batch[0]
+    if isinstance(first, tuple):
+        paddings = padding if isinstance(padding, tuple) else [padding] * len(first)
+        return list(zip(*map(_filled, zip(*batch), paddings)))
+    if isinstance(first, dict):
+        by_key = padding if isinstance(padding, dict) else dict.fromkeys(first, padding)
+        columns = [_filled([example[key] for example in batch], by_key[key]) for key in first]
+        return [dict(zip(first, row)) for row in zip(*columns)]
+    if padding is None or np.ndim(first) == 0:
+        return list(batch)
+    shape = np.max([np.shape(x) for x in batch], axis=0)
+    ends = [[(0, size - n) for n, size in zip(np.shape(x), shape)] for x in batch]
+    return [np.pad(x, end, constant_values=padding).astype(np.asarray(first).dtype) for x, end in zip(batch, ends)]
 
 
 def endless(loader: DataLoader[Any]) -> Iterator[Any]:

@@ -22,6 +22,7 @@ MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an ar
 VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array module may give a view of its argument
 WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
 DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
+EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
 _WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _OF_ONE = frozenset(
@@ -47,7 +48,8 @@ _OF_TWO = frozenset(
 )
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
-_UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS}  # what a text that is no Python may say
+# what a text that is no Python may say
+_UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -87,6 +89,8 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             found.update(_of_array_module(node, node.func, modules))
+        if own and isinstance(node, ast.Call) and _may_pad_examples(node):
+            found.add(EXAMPLES_PADDED)
         if isinstance(node, ast.Attribute):
             found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
@@ -108,6 +112,20 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     if own and _gives_options(nodes):
         found.add(OPTIONS_GIVEN)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
+
+
+def _may_pad_examples(call: ast.Call) -> bool:
+    """Whether a call may hand ``padding`` to a converter: not that of a convolution or a pooling."""
+    name = _last(call.func).lower()
+    named = {keyword.arg for keyword in call.keywords}
+    if any(part in name for part in ("concat", "convert", "collate", "partial")):
+        return (
+            "padding" in named
+            or None in named
+            or len(call.args) > 2
+            or any(isinstance(a, ast.Starred) for a in call.args)
+        )
+    return "padding" in named and not any(part in name for part in ("conv", "pool", "pad", "fold"))
 
 
 def _module_names(nodes: list[ast.AST]) -> frozenset[str]:

@@ -42,12 +42,15 @@ SHORT_FORMS = frozenset(
         "VGG16Layers",
         "VGG19Layers",
         "VGGLayers",
+        "VolatileTensor",
         "array_module",
         "as_initializer",
         "astype",
         "backward",
         "call_in_mode",
+        "concat_examples",
         "deconvolution_2d",
+        "deepcopy",
         "device_name",
         "device_number",
         "eval_mode",
@@ -71,13 +74,16 @@ SHORT_FORMS = frozenset(
         "train_mode",
         "unpooling_2d",
         "using_train",
+        "volatile_variable",
         "xp_of",
     }
 )
 # The names of which the long form is needed, and the words of the projects that need it.
 _LONG_WHERE = {
     "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
+    "deepcopy": {"__deepcopy__", "memo"},
     "live": {"unchain_backward", "unchain_backward_of"},
+    **dict.fromkeys(("VolatileTensor", "volatile_variable"), {"VolatileFlag", "is_volatile"}),
 }
 
 

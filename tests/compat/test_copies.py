@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.links.copies import copy_object, deepcopy
+from chainer2torch.compat.links import copies as long_form
+from chainer2torch.compat.links.copies import copy_object
+from chainer2torch.native import copies as short_form
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.said import words
 from tests.support.both_sides import both
 
 NET = """
@@ -114,13 +118,15 @@ def f():
     assert old[0][0] != old[1][0], "the original has its graph"
 
 
-def test_copies_of_tensors_and_of_other_objects() -> None:
+@pytest.mark.parametrize("form", [long_form, short_form])
+def test_copies_of_tensors_and_of_other_objects(form: Any) -> None:
+    deepcopy = form.deepcopy
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     first, second = deepcopy((y, y))
     assert first is second and first.tolist() == [2, 2] and first.requires_grad
     assert deepcopy(y.detach()).requires_grad is False
-    assert deepcopy({"a": [1, {2}], "b": np.arange(3)}, {})["a"] == [1, {2}]
+    assert deepcopy({"a": [1, {2}], "b": np.arange(3)})["a"] == [1, {2}]
     shared = [1]
     assert copy_object(shared) == [1] and copy_object(shared) is not shared
     assert copy.deepcopy(chainer.Variable(np.ones(2, "f"))).array.tolist() == [1, 1]
@@ -143,3 +149,37 @@ layers = copy.copy([q])
 """)
     assert "target = copy.deepcopy(q)" in migrated["__code__"]
     assert "layers = copy.copy([q])" in migrated["__code__"]
+
+
+class Held:
+    """An object of a program's own."""
+
+
+@pytest.mark.parametrize("form", [long_form, short_form])
+def test_where_tensors_with_a_graph_are_found(form: Any) -> None:
+    """In modules at any depth, and in their lists, tuples and dicts; the copy shares what was shared."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    y = net(torch.ones(1, 2))
+    net.loss, net[1].states = y.sum(), {"h": [y, (y, None)], "n": np.arange(2)}
+    copied = form.deepcopy({"models": [net], "y": y})
+    other = copied["models"][0]
+    assert other.loss == net.loss and other.loss.requires_grad and other.loss.is_leaf and not net.loss.is_leaf
+    h = other[1].states["h"]
+    assert h[0] is h[1][0] is copied["y"] and h[0] is not y and torch.equal(h[0], y)
+    assert other[0].weight is not net[0].weight and other[0].weight.requires_grad
+    other(torch.ones(1, 2)).sum().backward()
+    assert net[0].weight.grad is None and other[0].weight.grad is not None
+
+
+def test_in_objects_of_other_classes_the_short_form_finds_none_and_raises() -> None:
+    held = Held()
+    held.y = torch.ones(2, requires_grad=True) * 2
+    assert long_form.deepcopy(held).y.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="deepcopy"):
+        short_form.deepcopy(held)
+
+
+def test_a_project_with_a_memo_has_the_long_form() -> None:
+    texts = ["compat.deepcopy(model)", "def __deepcopy__(self, memo):\n    return compat.deepcopy(self.x, memo)"]
+    short, long = (compat_file.build(["deepcopy"], style="native", said=words(text)) for text in texts)
+    assert "tree_flatten" in short and "tree_flatten" not in long and short.count("\n") < long.count("\n")

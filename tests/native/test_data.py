@@ -11,6 +11,8 @@ from chainer.iterators import ShuffleOrderSampler, _statemachine
 from torch.utils.data import DataLoader, TensorDataset
 
 from chainer2torch.native import data
+from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.said import words
 from chainer2torch.verify.worker import batch_order
 
 N = 23
@@ -230,9 +232,61 @@ def test_examples_of_different_shapes_raise_without_padding_and_are_filled_with_
     for stack in (chainer.dataset.concat_examples, data.collate):
         with pytest.raises((ValueError, RuntimeError)):
             stack(examples)
-    for shapes in (((3,), (5,), (2,)), ((2, 3), (4, 1), (1, 1))):
-        examples = [np.ones(shape, "f") for shape in shapes]
-        expected = chainer.dataset.concat_examples(examples, padding=-1)
-        found = data.collate_padded(examples, -1)
-        np.testing.assert_array_equal(found.numpy(), expected)
-        assert found.numpy().dtype == expected.dtype
+
+
+SHORT, LONG = np.ones(2, "f"), np.arange(3, dtype="f")
+PADDED = {
+    "one dimension": ([np.arange(3), np.arange(5), np.arange(2)], -1),
+    "two dimensions": ([np.ones((2, 3), "f"), np.ones((4, 1), "f"), np.ones((1, 1), "f")], 2),
+    "doubles": ([SHORT.astype("d"), LONG.astype("d")], 0.5),
+    "numbers": ([1, 2], 0),
+    "a label beside": ([(SHORT, np.int32(1)), (LONG, np.int32(2))], -1),
+    "one for each item": ([(SHORT, LONG), (LONG, SHORT)], (0, -1)),
+    "none for one item": ([(SHORT, LONG), (LONG, LONG)], (7, None)),
+    "dicts": ([{"a": SHORT, "b": 1}, {"a": LONG, "b": 2}], 5),
+    "one for each key": ([{"a": SHORT, "b": LONG}, {"a": LONG, "b": SHORT}], {"a": 0, "b": -1}),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_padding_is_chainers(name):
+    examples, padding = PADDED[name]
+    theirs = chainer.dataset.concat_examples(examples, padding=padding)
+    ours = data.concat_examples(examples, -1, padding)
+    pairs = list(zip(theirs, ours)) if isinstance(theirs, tuple) else [(theirs, ours)]
+    if isinstance(theirs, dict):
+        pairs = [(theirs[key], ours[key]) for key in theirs]
+    for left, right in pairs:
+        np.testing.assert_array_equal(left, right.numpy())
+        assert right.dtype == torch.int64 if left.dtype.kind == "i" else left.dtype == right.numpy().dtype
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_concat_examples_is_collate_on_a_device(name):
+    expected = data.collate_to(EXAMPLES[name], -1)
+    for found in (data.concat_examples(EXAMPLES[name], device=-1), data.concat_examples(EXAMPLES[name])):
+        assert repr(found) == repr(expected)
+
+
+def test_examples_that_are_tensors_are_filled_too():
+    examples = [(torch.ones(2), 1), (torch.zeros(3), 2)]
+    assert data.concat_examples(examples, padding=-1)[0].tolist() == [[1, 1, -1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "padded"),
+    [
+        ("converter(batch, device)", False),
+        ("nn.Conv2d(3, 4, 3, padding=1)", False),
+        ("F.avg_pool2d(x, 2, padding=1)", False),
+        ("self.converter(batch, padding=0)", True),
+        ("functools.partial(compat.concat_examples, padding=0)", True),
+        ("partial(compat.concat_examples, **options)", True),
+        ("compat.concat_examples(batch, device, 0)", True),
+        ("compat.concat_examples(*batch)", True),
+        ("convert(batch, padding=0)", True),
+    ],
+)
+def test_padding_stays_where_a_converter_may_get_it(text, padded):
+    helper = compat_file.build(["concat_examples"], style="native", said=words(text))
+    assert ("_filled" in helper) is padded and ("padding: Any" in helper) is padded

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -25,6 +26,7 @@ _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
+_SEEN = frozenset({"builtins", "chainer", "chainermn", "object"})  # libraries whose classes the rules know
 _ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "ignore_names"})
 
 
@@ -83,7 +85,7 @@ def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.
     kind = context.kind(obj)
     if objects.of(kind):
         return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
-    if not all(k == UNKNOWN or _is_link(context, k) for k in options(kind)):
+    if not all(k == UNKNOWN or _is_link(context, k) or _has_unseen_base(context, k) for k in options(kind)):
         return False
     links_only = all(_is_link(context, k) for k in options(kind))
     return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
@@ -100,6 +102,14 @@ def _has_state(context: Context, kind: Kind) -> bool:
 
 def _is_link(context: Context, kind: Kind) -> bool:
     return isinstance(kind, Inst) and context.analysis.is_link(kind)
+
+
+def _has_unseen_base(context: Context, kind: Kind) -> bool:
+    """Whether a class of the project derives from one of another library: a model, or it could not be saved."""
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
+        return False
+    owners = [owner for owner in context.analysis.mro(kind.cls) if isinstance(owner, str)]
+    return any(owner.partition(".")[0] not in _SEEN for owner in owners)
 
 
 def _links_with_protocol(analysis: Analysis) -> bool:

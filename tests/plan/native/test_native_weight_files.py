@@ -64,6 +64,14 @@ def test_what_stays_faithful(body: str) -> None:
     assert "state_dict" not in migrated(body).code
 
 
+def test_a_model_of_a_class_that_another_library_began() -> None:
+    """Its base is not seen, as that of a value of unknown kind: without a state_dict the line raises."""
+    body = "from elsewhere import Detector\nclass Own(Detector):\n    pass\nserializers.load_npz('x', {}, strict=True)"
+    assert ".load_state_dict(torch.load('x', map_location='cpu'), strict=True)" in migrated(body.format("Own()")).code
+    plain = "class Plain:\n    pass\nserializers.load_npz('x', Plain())"
+    assert "load_state_dict" not in migrated(plain).code
+
+
 def test_a_part_of_a_snapshot() -> None:
     code = migrated("serializers.load_npz('x', Net(), path='updater/model:main/')").code
     assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
