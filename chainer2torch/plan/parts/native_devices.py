@@ -133,7 +133,11 @@ def _used_by_number(context: Context, call: ast.Call) -> bool:
         and isinstance(attribute, ast.Attribute)
         and attribute.attr == "use"
         and context.is_called(attribute)
-        and (_is_number(context, call.args[0]) or _may_be_number(context, call.args[0]))
+        and (
+            _is_number(context, call.args[0])
+            or symbol.endswith(".get_device_from_id")  # the others take arrays, too
+            and _may_be_number(context, call.args[0])
+        )
     )
 
 
