@@ -86,8 +86,16 @@ class SerialIterator:
 class MultithreadIterator(SerialIterator):
     """A SerialIterator whose examples are read in threads. Source: chainer.iterators.MultithreadIterator."""
 
-    def __init__(self, dataset: Any, batch_size: int, *args: Any, n_threads: int = 1, **options: Any):
-        super().__init__(dataset, batch_size, *args, **options)
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: Any = None,
+        n_threads: int = 1,
+        order_sampler: Any = None,
+    ):
+        super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self.n_threads, self._pool = n_threads, concurrent.futures.ThreadPoolExecutor(n_threads)
 
     def _read(self, indices: list[int]) -> list[Any]:
@@ -104,16 +112,25 @@ class MultithreadIterator(SerialIterator):
 
 
 class MultiprocessIterator(SerialIterator):
-    """A SerialIterator whose examples are read ahead by the workers of a DataLoader.
+    """A SerialIterator whose examples are read ahead by the workers of a DataLoader, which need no ``shared_mem``.
 
     Source: chainer.iterators.MultiprocessIterator.
     """
 
     def __init__(
-        self, dataset: Any, batch_size: int, *args: Any, n_processes: Any = None, n_prefetch: int = 1, **options: Any
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: Any = None,
+        n_processes: Any = None,
+        n_prefetch: int = 1,
+        shared_mem: Any = None,
+        order_sampler: Any = None,
+        **_: Any,
     ):
         self.n_processes, self.n_prefetch = n_processes or os.cpu_count() or 1, n_prefetch
-        super().__init__(dataset, batch_size, *args, **options)
+        super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
 
     _batches: Any = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -35,6 +36,8 @@ def volatile_variable(
     """
     if volatile not in ("on", "off", "auto", "ON", "OFF", "AUTO", True, False, None):
         raise ValueError(f"volatile is 'on', 'off' or 'auto', not {volatile!r}")
+    if isinstance(data, np.ndarray) and min(data.strides, default=0) < 0:
+        data = data.copy()  # torch has no view of an image that is turned round
     x = torch.as_tensor(data).detach()
     x = x.as_subclass(VolatileTensor) if volatile in ("on", "ON", True) else x.requires_grad_(x.is_floating_point())
     if grad is not None:  # where: grad=

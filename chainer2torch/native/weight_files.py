@@ -7,6 +7,16 @@ from typing import Any
 import torch
 
 
+def save_state(file: Any, obj: Any) -> None:
+    """Writes the state_dict of a model or an optimizer. Source: chainer.serializers.save_npz as a value."""
+    torch.save(obj.state_dict(), file)
+
+
+def load_state(file: Any, obj: Any) -> None:
+    """Gives a model or an optimizer the state_dict in a file. Source: chainer.serializers.load_npz as a value."""
+    obj.load_state_dict(torch.load(file, map_location="cpu"))
+
+
 def state_part(file: Any, path: str) -> dict[str, Any]:
     """What a file of ``torch.save`` has below a path of Chainer's, for ``load_state_dict``: 'predictor/fc/'.
 

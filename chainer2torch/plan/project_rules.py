@@ -57,6 +57,7 @@ _ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial"
 _INSIDE_ITERATORS = frozenset(
     {"order_sampler", "_order", "_state", "_epoch_size", "serialize", "n_processes", "n_threads"}
 )
+_BEFORE_ORDER = 4  # arguments of a SerialIterator before its order_sampler; the other iterators have more
 _ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
 _READERS = frozenset({"numpy.load", "h5py.File"})
 _COMMUNICATOR = "chainermn.CommunicatorBase"
@@ -256,10 +257,24 @@ def _looks_into_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
         return False
     if any(node.arg == "order_sampler" for node in module.source.of(ast.keyword)):
         return True
+    if any(_orders_by_position(analysis, call) for call in module.source.of(ast.Call)):
+        return True
     return any(
         _is_inside_iterator(analysis, node) or _is_maker(analysis, module, node)
         for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute))
     )
+
+
+def _orders_by_position(analysis: Analysis, call: ast.Call) -> bool:
+    """Whether a call gives an iterator its ``order_sampler`` among its positional arguments."""
+    if len(call.args) <= _BEFORE_ORDER:
+        return False
+    for ref in (k for k in options(analysis.kind(call.func)) if isinstance(k, Ref)):
+        row = analysis.rules.find(name) if (name := analysis.rules.canonical(ref.name)) in _ITERATORS else None
+        if row is not None and row.signature is not None:
+            places = [p.name for p in row.signature.parameters]
+            return places.index("order_sampler") < len(call.args)
+    return False
 
 
 def _is_inside_iterator(analysis: Analysis, node: ast.AST) -> bool:

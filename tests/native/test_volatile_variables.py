@@ -60,6 +60,14 @@ def test_it_shares_the_memory_and_keeps_a_first_gradient(flag: str) -> None:
     assert x[0] == 5 and x.grad.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("flag", ["on", "off"])
+def test_an_array_that_runs_backwards_is_copied(flag: str) -> None:
+    array = np.arange(6, dtype="f").reshape(2, 3)[:, ::-1]
+    for form in (long, short):
+        np.testing.assert_array_equal(form.volatile_variable(array, flag).detach().numpy(), array)
+    assert short.volatile_variable(np.float32(3), flag).item() == 3
+
+
 def test_from_its_array_one_trains_as_from_any_other() -> None:
     link, layer = layers()
     array = np.random.RandomState(1).randn(4, 3).astype("f")

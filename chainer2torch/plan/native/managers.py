@@ -171,10 +171,11 @@ class _Reader:
 
     def _check_call(self, context: Context, call: ast.Call) -> None:
         """Iterators that count otherwise, and functions that pytorch-pfn-extras calls with another argument."""
-        given = {k.arg for k in call.keywords}
+        symbol = context.reference(call.func) or ""
+        bound = bound_call(context, call, symbol)
+        given = {k.arg for k in call.keywords} | set(bound.given if bound is not None else ())
         if context.kind(call.func) == Ref(_MAKE_EXTENSION) and "finalizer" in given:
             raise Unclear("a finalizer gets no manager")
-        symbol = context.reference(call.func) or ""
         if symbol.startswith("chainermn.iterators.") or symbol.endswith("ParallelUpdater") and "loss_scale" in given:
             raise Unclear(f"`{symbol}` divides the work")
         _, is_iterator, name = symbol.partition("chainer.iterators.")

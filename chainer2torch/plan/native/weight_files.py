@@ -39,7 +39,46 @@ def run(context: Context) -> Decisions:
             name = context.reference(call.func)
             if name is not None and name in SAVED and context.kind(call.func) == Ref(name):
                 _file(context, decisions, objects, call, name)
+        _values(context, decisions)
     return decisions
+
+
+def _values(context: Context, decisions: Decisions) -> None:
+    """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
+
+    An extension saves trainers, which may keep Chainer's form.
+    """
+    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_own_protocols):
+        return
+    for node in context.source.of(ast.Name, ast.Attribute):
+        assert isinstance(node, (ast.Name, ast.Attribute))
+        name = context.reference(node)
+        if name not in SAVED or not isinstance(node.ctx, ast.Load) or context.kind(node) != Ref(name):
+            continue
+        if _is_called(context, node) or _in_extension(context, node):
+            continue
+        decisions.replace(node, "native.save_state" if ".save_" in name else "native.load_state", {})
+        decisions.use(node)
+        decisions.mark(node, context.rules.rows[name], name, "exact", difference="weight-files")
+
+
+def _is_called(context: Context, node: ast.expr) -> bool:
+    """Whether a function is called here, handed to Chainer (``savefun=``), or given arguments that only its own has."""
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.keyword):
+        return True
+    return isinstance(parent, ast.Call) and (
+        parent.func is node or bool(parent.keywords) or context.reference(parent.func) is not None
+    )
+
+
+def _in_extension(context: Context, node: ast.AST) -> bool:
+    while (parent := context.source.parents.get(node)) is not None:
+        info = context.analysis.classes.get(parent) if isinstance(parent, ast.ClassDef) else None
+        if info is not None and context.analysis.derives(info, "chainer.training.Extension"):
+            return True
+        node = parent
+    return False
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:

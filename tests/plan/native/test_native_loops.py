@@ -379,6 +379,7 @@ def test_a_test_for_iterators_knows_all_that_they_become() -> None:
 
 LONG = {
     "a sampler": "it = iterators.SerialIterator([1, 2], 1, order_sampler=lambda a, b: a)\nit.next()",
+    "a sampler by position": "it = iterators.SerialIterator([1, 2], 1, True, None, lambda a, b: a)\nit.next()",
     "a class on it": (
         "class Mine(iterators.SerialIterator):\n    pass\nit = iterators.SerialIterator([1, 2], 1)\nprint(it)"
     ),

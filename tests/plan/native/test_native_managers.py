@@ -255,6 +255,11 @@ KEPT = {
         "    return chainer.iterators.SerialIterator(dataset, 3, order_sampler=order)\n\n\n"
         "def order(current_order, position):\n    return np.arange(5)\n\n\n",
     },
+    "an order of its own by position": {
+        "before": "def other(dataset):\n"
+        "    return chainer.iterators.SerialIterator(dataset, 3, True, None, order)\n\n\n"
+        "def order(current_order, position):\n    return np.arange(5)\n\n\n",
+    },
     "an iterator of its own": {"before": "class Mine(chainer.dataset.Iterator):\n    pass\n\n\n"},
     "a finalizer with a manager of its own": {
         "before": "class Last(training.Extension):\n    def finalize(self):\n        manager = 'end'\n"

@@ -72,6 +72,42 @@ def test_a_model_of_a_class_that_another_library_began() -> None:
     assert "load_state_dict" not in migrated(plain).code
 
 
+CHOSEN = """
+def train(model):
+    import os
+    import tempfile
+
+    folder = tempfile.mkdtemp()
+    save, other = serializers.save_{kind}, Net()
+    load = serializers.load_npz if '{kind}' == 'npz' else serializers.load_hdf5
+    save(os.path.join(folder, 'model'), model)
+    load(os.path.join(folder, 'model'), other)
+    x = chainer.Variable(np.ones((2, 3), 'f'))
+    return [float(F.sum(other(x)).array), float(F.sum(other(x) - model(x)).array)]
+"""
+
+
+@pytest.mark.parametrize("kind", ["npz", "hdf5"])
+def test_functions_that_are_chosen_by_the_program(kind: str) -> None:
+    code = check(CHOSEN.format(kind=kind))
+    assert "save, other = compat.save_state, Net()" in code
+    assert "compat.load_state if" in code and "npz(" not in code
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "class Own(training.Extension):\n    def __init__(self, save=serializers.save_npz):\n        self.save = save",
+        "import functools\nload = functools.partial(serializers.load_npz, strict=False)",
+        "def f(g):\n    return g(load=serializers.load_npz)",
+        "class State:\n    def serialize(self, s):\n        self.n = s('n', 1)\nsave = serializers.save_npz",
+    ],
+)
+def test_functions_whose_objects_may_have_no_state_stay(body: str) -> None:
+    code = migrated(f"from chainer import training\n{body}").code
+    assert "compat.save_npz" in code or "compat.load_npz" in code
+
+
 def test_a_part_of_a_snapshot() -> None:
     code = migrated("serializers.load_npz('x', Net(), path='updater/model:main/')").code
     assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
