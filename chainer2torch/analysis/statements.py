@@ -274,6 +274,10 @@ class Statements(Interpreter):
 
     def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
         """Joins a value into an attribute of a class of the project."""
+        if isinstance(kind, Ref):  # NumPy and CuPy together are an array module, and that with CuPy is another kind
+            if (cls, name, kind) in self.joined:
+                return
+            self.joined.add((cls, name, kind))
         old = cls.attrs.get(name)
         new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)
         if new != old:

@@ -41,7 +41,8 @@ def code(body: str, **kinds: str) -> str:
     ("before", "after"),
     [
         ("cuda.get_device_from_id(3).use()", "torch.cuda.set_device(3)"),
-        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),
+        ("cuda.get_device_from_id(x).use()", "torch.cuda.set_device(x)"),
+        ("cuda.get_device_from_id(x._id).use()", "compat.use_device(compat.get_device(x._id))"),
         ("with cuda.get_device_from_id(1): pass", "with torch.cuda.device(1): pass"),
         ("with cuda.get_device_from_id(x): pass", "with compat.using_device(compat.get_device(x)): pass"),
         ("cuda.set_max_workspace_size(9)", "pass"),
@@ -544,8 +545,8 @@ class {}:
         else:
             self.xp = np
 
-    def zeros(self):
-        return self.xp.zeros(2)
+    def module(self):
+        return self.xp
 
 """
     result = migrate_source(HEAD + chosen.format("A") + chosen.format("B"), options=Options(style="native"))

@@ -8,6 +8,7 @@ from chainer.backends import cuda
 from torch import nn
 
 from chainer2torch.native import devices as native
+from tests.support.native_snippets import migrated, run
 
 
 @pytest.mark.parametrize("spec", ["@numpy", "native"])
@@ -151,3 +152,51 @@ def test_same_dtype(one, other):
     ours = torch.cat(native.same_dtype([torch.from_numpy(x), y]))
     np.testing.assert_array_equal(ours.numpy(), theirs)
     assert ours.numpy().dtype == theirs.dtype
+
+
+NUMBERS = """
+class Scaled(chainer.Chain):
+    def __init__(self, n):
+        super(Scaled, self).__init__()
+        with self.init_scope():
+            self.gamma = chainer.Parameter(2, n)
+
+    def forward(self, x):
+        with chainer.cuda.get_device_from_id(self._device_id):
+            ones = self.xp.ones(x.shape, 'f')
+        return x * ones * self.gamma
+
+class Bare(chainer.Chain):
+    def forward(self, x):
+        with chainer.cuda.get_device_from_id(self._device_id):
+            return x * 2
+
+def choose(options):
+    chainer.cuda.get_device_from_id(options['gpus'][0]).use()
+    return options
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    options = choose(dict(gpus=[-1]))
+    y = Bare()(Scaled((1, 2))(x))
+    F.sum(y * y).backward()
+    return y.array, x.grad
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Link._device_id")
+def test_the_number_that_a_link_has_of_its_device_and_one_that_nobody_knows():
+    """A module has no ``_device_id``; ``set_device`` does nothing with a negative number, as Chainer's device."""
+    theirs, ours, code = run(NUMBERS)
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a)
+    assert "with torch.cuda.device_of(next(self.parameters())):" in code
+    assert "with compat.using_device(compat.device_of(self)):" in code
+    assert "torch.cuda.set_device(options['gpus'][0])" in code
+    assert "_device_id" not in code and "get_device" not in code.replace("set_device", "")
+
+
+@pytest.mark.parametrize("number", ["self.device", "updater._device", "None"])
+def test_a_number_that_may_be_none_keeps_the_helper(number):
+    text = f"def choose(self, updater):\n    chainer.cuda.get_device_from_id({number}).use()\n"
+    assert f"compat.use_device(compat.get_device({number}))" in migrated(text).code

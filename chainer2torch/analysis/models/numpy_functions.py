@@ -70,7 +70,7 @@ _PREDICATES = frozenset({"isnan", "isinf", "isfinite", "logical_not", "signbit"}
 _COMPARISONS = frozenset(
     {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"}
 )
-_REDUCTIONS = frozenset(
+REDUCTIONS = frozenset(
     {"sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "all", "any", "argmax", "argmin"}
 )
 
@@ -121,7 +121,7 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         return convert(first, dtype, guess=len(args) < 2 and "dtype" not in keywords)
     if name == "arange":
         return HostArray(1, dtype or _arange_dtype(args, keywords))
-    if name in _REDUCTIONS and isinstance(first, (HostArray, Tensor)):
+    if name in REDUCTIONS and isinstance(first, (HostArray, Tensor)):
         method = {"amax": "max", "amin": "min"}.get(name, name)
         return array_method(HostArray(first.rank, first.dtype), method, args[1:], keywords)
     if (scalar := dtype_of(Ref(f"numpy.{name}"))) is not None and len(args) == 1:  # `np.float32(x)`

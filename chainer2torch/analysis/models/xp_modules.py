@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from chainer2torch.analysis.kinds import UNKNOWN, Batch, Const, HostArray, Inst, Kind, Ref, Scalar, Tensor, options
 from chainer2torch.analysis.models.array_kinds import on_device
-from chainer2torch.analysis.models.numpy_functions import numpy_call
+from chainer2torch.analysis.models.numpy_functions import REDUCTIONS, numpy_call
 
 
 XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
@@ -27,6 +27,8 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
     function = name.split(".", 2)[-1]
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
     made = on_device(numpy_call(prefix + function, args, keywords))
+    if not prefix and function in REDUCTIONS and made == UNKNOWN:
+        return Tensor(array=True)  # of whatever it is: what it gives lies on the device
     return UNKNOWN if isinstance(made, Scalar) else made  # a number of NumPy's, an array of its own on a device
 
 

@@ -24,6 +24,8 @@ class _Creation:
     def asarray(self, a: Any, dtype: Any = None) -> torch.Tensor:
         return self.array(a, dtype, copy=False)
 
+    asanyarray = asarray
+
     def ascontiguousarray(self, a: Any, dtype: Any = None) -> torch.Tensor:
         return self.array(a, dtype, copy=False, ndmin=1).contiguous()
 

@@ -14,10 +14,11 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
 from chainer2torch.plan.parts.calls import emit_call
-from chainer2torch.plan.questions.xp_devices import is_device, parameter, variable
+from chainer2torch.plan.questions.xp_devices import device_in, is_device, parameter, variable
+from chainer2torch.plan.questions.xp_attributes import places
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of
+from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of, set_attribute
 from chainer2torch.plan.questions.xp_variables import Variable
 
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
@@ -38,12 +39,31 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Name) and context.reference(node) not in CUPY:
             continue
         elif not isinstance(context.source.parents.get(node), ast.Assign):
-            if is_device(context, node) and (origin := origin_of(context, node)) is not None:
+            if is_device(context, node) and (origin := device_in(context, node)) is not None:
                 decisions.replace(node, _written(context, node, origin), origin.operands(context))
                 _tell(context, decisions, origin)
                 _on_cupy(context, decisions, node)
     _hand_over(context, decisions)
+    _attributes(context, decisions)
     return decisions
+
+
+def _attributes(context: Context, decisions: Decisions) -> None:
+    """``self.xp = model.xp`` is ``self.device = ...``; what reads the attribute is replaced as any other device."""
+    devices = context.analysis.once(handed)
+    for statement in context.source.of(ast.Assign) if devices else ():
+        assert isinstance(statement, ast.Assign)
+        target = set_attribute(context, statement, devices)
+        if target is None:
+            continue
+        name = devices[context.analysis.once(places)[target][0]]
+        decisions.replace(target, f"x.{name}", {"x": context.operand(target.value)})
+        origin = host_of(context, statement.value)
+        if origin is None and not (isinstance(statement.value, ast.Name) and is_device(context, statement.value)):
+            origin = device_in(context, statement.value)
+        if origin is not None:
+            decisions.replace(statement.value, origin.template, origin.operands(context))
+            _tell(context, decisions, origin)
 
 
 def _written(context: Context, node: ast.expr, origin: Origin) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Tensor, options, scalar_type
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_origins import may_lack_parameters
 from chainer2torch.plan.questions.xp_uses import current_device
 from chainer2torch.rules.table import Row
 
@@ -25,6 +26,14 @@ def device(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> N
     assert isinstance(node, (ast.Name, ast.Attribute))
     if not isinstance(call, ast.Call) or call.func is not node:
         emit_value(context, decisions, node, row)
+        return
+    link = _of_link(context, call.args[0]) if _single(call) else None
+    if link is not None and _is_block(context, call):
+        lacking = may_lack_parameters(context, link)
+        found = "native.using_device(native.device_of(x))" if lacking else "torch.cuda.device_of(next(x.parameters()))"
+        decisions.replace(call, found, {"x": context.operand(link)})
+        decisions.use(node)
+        decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
         return
     template = _form(context, call, row)
     if template is None and not _used_by_number(context, call):
@@ -92,8 +101,7 @@ def _form(context: Context, call: ast.Call, row: Row) -> str | None:
     if not _single(call):
         return None
     name = row.name.rpartition(".")[2]
-    parent = context.source.parents.get(call)
-    block = isinstance(parent, ast.withitem) and parent.optional_vars is None
+    block = _is_block(context, call)
     if name in _FOUND and all(isinstance(k, Tensor) for k in options(context.kind(call.args[0]))):
         return "torch.cuda.device_of(x)" if block else "x.device"
     if name == "get_device_from_array":
@@ -103,6 +111,11 @@ def _form(context: Context, call: ast.Call, row: Row) -> str | None:
             return "torch.cuda.device(x)"
         return "native.using_device(native.get_device(x))" if name == "get_device_from_id" else None
     return None
+
+
+def _is_block(context: Context, call: ast.Call) -> bool:
+    parent = context.source.parents.get(call)
+    return isinstance(parent, ast.withitem) and parent.optional_vars is None
 
 
 def _single(call: ast.Call) -> bool:
@@ -120,8 +133,35 @@ def _used_by_number(context: Context, call: ast.Call) -> bool:
         and isinstance(attribute, ast.Attribute)
         and attribute.attr == "use"
         and context.is_called(attribute)
-        and _is_number(context, call.args[0])
+        and (
+            _is_number(context, call.args[0])
+            or symbol.endswith(".get_device_from_id")  # the others take arrays, too
+            and _may_be_number(context, call.args[0])
+        )
     )
+
+
+def _may_be_number(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a number as far as anybody knows: ``torch.cuda.set_device`` refuses all others.
+
+    Not so an attribute of an object: what is Chainer's there, as ``updater.device``, may be None.
+    """
+    if context.kind(node) != UNKNOWN:
+        return False
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name) and node.id != "self"
+
+
+def _of_link(context: Context, node: ast.expr) -> ast.expr | None:
+    """The link in ``link._device_id``, the number of its device: None on the CPU."""
+    if not isinstance(node, ast.Attribute) or node.attr != "_device_id":
+        return None
+    kinds = options(context.kind(node.value))
+    links = all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Link") for k in kinds)
+    return node.value if links else None
 
 
 def _is_number(context: Context, node: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
 from chainer2torch.plan.questions.cupy_guards import chosen_module
-from chainer2torch.plan.questions.xp_devices import is_device
+from chainer2torch.plan.questions.xp_devices import is_device, is_set
 from chainer2torch.plan.questions.xp_uses import current_device
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
@@ -96,7 +96,9 @@ def _assign(context: Context, decisions: Decisions, node: ast.Assign) -> None:
     if len(node.targets) != 1 or not isinstance(kind, Ref) or kind.name not in CUPY | {"numpy"}:
         return
     on_host = kind.name == "numpy"
-    if not any(_is_host(context, other) is not on_host for other in _same_target(context, node)):
+    if is_set(context, node) or not any(
+        _is_host(context, other) is not on_host for other in _same_target(context, node)
+    ):
         return
     if not on_host:
         decisions.replace(node.value, "compat.array_module('cuda')", {})
@@ -125,7 +127,7 @@ def _is_host(context: Context, node: ast.Assign) -> bool | None:
         return None
     if kind.name == "numpy":
         device = isinstance(node.targets[0], ast.Name) and is_device(context, node.targets[0])
-        return None if device else True
+        return None if device or is_set(context, node) else True
     return False if kind.name in CUPY else None
 
 

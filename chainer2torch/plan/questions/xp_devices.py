@@ -12,9 +12,10 @@ import ast
 
 from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.xp_attributes import of_attribute
 from chainer2torch.plan.questions.xp_handed import handed
-from chainer2torch.plan.questions.xp_origins import origin_of
-from chainer2torch.plan.questions.xp_uses import used
+from chainer2torch.plan.questions.xp_origins import Origin, origin_of
+from chainer2torch.plan.questions.xp_uses import set_attribute, used
 from chainer2torch.plan.questions.xp_variables import Variable, is_own, variables_in
 
 
@@ -29,16 +30,25 @@ def is_device(context: Context, node: ast.AST) -> bool:
 
 def _alone(context: Context, node: ast.expr) -> bool:
     """Whether an array module that no name holds is used in a way that has a form."""
-    if origin_of(context, node) is None:
+    if device_in(context, node) is None:
         return False
     parent = context.source.parents.get(node)
-    if isinstance(parent, ast.Assign) and parent.value is node:
-        return (
-            len(parent.targets) == 1
-            and isinstance(parent.targets[0], ast.Name)
-            and variable(context, parent.targets[0]) is not None
-        )
+    if isinstance(parent, ast.Assign) and parent.value is node and isinstance(parent.targets[0], ast.Name):
+        return len(parent.targets) == 1 and variable(context, parent.targets[0]) is not None
     return used(context, node, context.analysis.once(handed)) is not None
+
+
+def device_in(context: Context, node: ast.expr) -> Origin | None:
+    """The device that an expression is: of an attribute that has become one, or of what it finds it by."""
+    return of_attribute(context, node, context.analysis.once(handed)) or origin_of(context, node)
+
+
+def is_set(context: Context, statement: ast.Assign) -> bool:
+    """Whether a statement gives an attribute that is a device in the output its value."""
+    return (
+        context.choices.style == "native"
+        and set_attribute(context, statement, context.analysis.once(handed)) is not None
+    )
 
 
 def variable(context: Context, name: ast.Name) -> Variable | None:

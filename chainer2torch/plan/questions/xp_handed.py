@@ -15,8 +15,9 @@ from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
+from chainer2torch.plan.questions.xp_attributes import Parameter, by_owner, new_name, of_attribute
 from chainer2torch.plan.questions.xp_origins import host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import Parameter, parameter_for, used
+from chainer2torch.plan.questions.xp_uses import parameter_for, used
 from chainer2torch.plan.questions.xp_variables import is_own, variables_in
 
 
@@ -35,18 +36,53 @@ class _Search:
         self.calls: dict[FuncInfo, list[tuple[Context, ast.Call]]] = {}
 
     def found(self) -> Mapping[Parameter, str]:
-        candidates = [found for info in self.analysis.functions.values() for found in self._candidates(info)]
-        if not candidates:
+        handed = [found for info in self.analysis.functions.values() for found in self._candidates(info)]
+        attributes = self.analysis.once(by_owner)
+        if not handed and not attributes:
             return {}
-        self._look_for_calls({info for info, _ in candidates})
-        self.devices = {c for c in candidates if self.calls.get(c[0])}
+        self._look_for_calls({info for info, _ in handed})
+        self.devices = {*(found for found in handed if self.calls.get(found[0])), *attributes}
         while True:
-            wrong = {found for found in self.devices if not self._holds(*found)}
+            wrong = {found for found in self.devices if not self._holds(found)}
             if not wrong:
-                return {c: _new_name(*c) for c in candidates if c in self.devices}
+                new: dict[Parameter, str] = {found: _new_name(*found) for found in handed if found in self.devices}
+                new.update((found, new_name(self.analysis, found)) for found in attributes if found in self.devices)
+                return new
             self.devices -= wrong
 
-    def _candidates(self, info: FuncInfo) -> Iterator[Parameter]:
+    def _holds(self, found: Parameter) -> bool:
+        owner, name = found
+        return self._parameter_holds(owner, name) if isinstance(owner, FuncInfo) else self._attribute_holds(found)
+
+    def _attribute_holds(self, found: Parameter) -> bool:
+        """Whether all that is done with an attribute has a form."""
+        for module, node in self.analysis.once(by_owner)[found]:
+            context = self._context(module)
+            parent = context.source.parents.get(node)
+            if isinstance(node.ctx, ast.Store):
+                if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+                    return False
+                if not self._is_device(context, parent.value):
+                    return False
+            elif not isinstance(node.ctx, ast.Load) or context.kind(node) != XP:
+                return False
+            elif used(context, node, self.devices) is None and not self._becomes_variable(context, parent):
+                return False
+        return True
+
+    def _becomes_variable(self, context: Context, statement: ast.AST | None) -> bool:
+        """``xp = self.xp`` of a variable that is a device."""
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return False
+        name = statement.targets[0]
+        scope = context.scopes.get(name)
+        if isinstance(scope, ast.Module) and not is_own(context, name.id):
+            return False
+        if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            return False
+        return len(statement.targets) == 1 and name.id in variables_in(context, scope, self.devices)
+
+    def _candidates(self, info: FuncInfo) -> Iterator[tuple[FuncInfo, str]]:
         node = info.node
         if not isinstance(node, ast.FunctionDef) or info.is_changed or info.is_property or node.name.startswith("__"):
             return
@@ -101,7 +137,7 @@ class _Search:
             self.contexts[module] = Context(self.analysis, module, Options(style="native"))
         return self.contexts[module]
 
-    def _holds(self, info: FuncInfo, name: str) -> bool:
+    def _parameter_holds(self, info: FuncInfo, name: str) -> bool:
         context = self._context(info.module)
         for node in ast.walk(info.node):
             if isinstance(node, ast.Name) and node.id == name and context.scopes.get(node) is info.node:
@@ -121,7 +157,7 @@ class _Search:
         return False
 
     def _is_device(self, context: Context, argument: ast.expr) -> bool:
-        if host_of(context, argument) is not None:
+        if host_of(context, argument) is not None or of_attribute(context, argument, self.devices) is not None:
             return True
         if not isinstance(argument, ast.Name):
             return origin_of(context, argument) is not None

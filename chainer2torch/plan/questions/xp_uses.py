@@ -8,20 +8,18 @@ from collections.abc import Collection
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
-from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.reading import read
 from chainer2torch.plan.questions.rows import row_of_kind
+from chainer2torch.plan.questions.xp_attributes import Parameter, places
 from chainer2torch.rules.row import Case
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 _CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-Parameter = tuple[FuncInfo, str]
-"""A parameter of a function of the project."""
 
 
 def module_in(node: ast.expr) -> ast.expr:
@@ -37,6 +35,8 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
     parent = context.source.parents.get(node)
     if isinstance(parent, (ast.Call, ast.keyword)):
         return True if parameter_for(context, node) in handed else None
+    if isinstance(parent, ast.Assign):
+        return True if set_attribute(context, parent, handed) is not None else None
     if isinstance(parent, ast.Compare):
         return True if _asks_for_host(context, parent, node) else None
     if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
@@ -52,6 +52,15 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
     row = row_of(context, part)
     case = native_case(context, part, row) if row is not None else None
     return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
+
+
+def set_attribute(context: Context, statement: ast.Assign, handed: Collection[Parameter]) -> ast.Attribute | None:
+    """The attribute that a statement gives an array module, if that is a device in the output."""
+    target = statement.targets[0]
+    if len(statement.targets) != 1 or not isinstance(target, ast.Attribute):
+        return None
+    owners = context.analysis.once(places).get(target, ())
+    return target if owners and all(owner in handed for owner in owners) else None
 
 
 def current_device(context: Context, node: ast.AST) -> tuple[ast.Call, ast.expr, str] | None:

@@ -12,8 +12,9 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.xp_attributes import Parameter, of_attribute
 from chainer2torch.plan.questions.xp_origins import Origin, host_of, of_any_array, origin_of
-from chainer2torch.plan.questions.xp_uses import Parameter, only_asked, used
+from chainer2torch.plan.questions.xp_uses import only_asked, used
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -122,7 +123,8 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
         statement = context.source.parents.get(node)
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.targets[0] is not node:
             return None
-        origin = origin_of(context, statement.value) or host_of(context, statement.value)
+        value = statement.value
+        origin = of_attribute(context, value, handed) or origin_of(context, value) or host_of(context, value)
         if origin is None and (origin := of_any_array(context, statement.value)) is not None:
             asked = True
         if origin is None:

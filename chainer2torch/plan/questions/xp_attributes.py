@@ -1,0 +1,169 @@
+"""The attributes of a project's own classes that hold array modules: ``self.xp = model.xp``.
+
+They become ``self.device`` where every place that reads or sets them has a form (xp_handed.py decides that, with the
+parameters). Here is which places belong together: those of one name, on classes that are bases of each other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.models.xp_modules import CUPY, XP
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.xp_origins import Origin
+
+_BY_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+_WITH_THEIR_OWN = ("chainer.Link", "chainer.Variable", "chainer.backend.Device", "chainer.Distribution")
+Parameter = tuple[FuncInfo | ClassInfo, str]
+"""A parameter of a function of the project, or an attribute of a class, which stands for its bases and derived ones."""
+_Places = tuple[tuple[ModuleInfo, ast.Attribute], ...]
+
+
+def places(analysis: Analysis) -> Mapping[ast.Attribute, tuple[Parameter, ...]]:
+    """Every place that may read or set such an attribute, with those that it may be. Ask it with ``analysis.once``."""
+    found: dict[ast.Attribute, tuple[Parameter, ...]] = {}
+    for owner, nodes in analysis.once(by_owner).items():
+        for _, node in nodes:
+            found[node] = (*found.get(node, ()), owner)
+    return found
+
+
+def new_name(analysis: Analysis, owner: Parameter) -> str:
+    """``device``, unless something else in the project is an attribute of this name, or a base may have it."""
+    cls, name = owner
+    assert isinstance(cls, ClassInfo)
+    bases = [base for other in _family(analysis, cls) for base in analysis.mro(other)]
+    own = all(isinstance(base, ClassInfo) or base == "builtins.object" for base in bases)
+    free = own and cls not in analysis.once(_with_devices)
+    return "device" if free else f"{name}_device"
+
+
+def of_attribute(context: Context, node: ast.AST, handed: Collection[Parameter]) -> Origin | None:
+    """The device that is read from an attribute; None: the attribute stays an array module, or is none."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return None
+    owners = context.analysis.once(places).get(node, ())
+    if not owners or not all(owner in handed for owner in owners):
+        return None
+    if UNKNOWN in options(context.kind(node.value)):
+        return Origin(node, "native.device_of(x)", node.value, ((node, f"?.{node.attr}"),))
+    return Origin(node, f"x.{new_name(context.analysis, owners[0])}", node.value)
+
+
+def by_owner(analysis: Analysis) -> Mapping[Parameter, _Places]:
+    """The places of each attribute. Ask it with ``analysis.once``."""
+    names = {
+        node.attr
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_module(analysis, node)
+    }
+    if not names:
+        return {}
+    spoiled = set(_said(analysis, names)) | {
+        n for cls in analysis.classes.values() for n in _defined(cls) if n in names
+    }
+    found: dict[Parameter, list[tuple[ModuleInfo, ast.Attribute]]] = {}
+    wrong: set[Parameter] = set()
+    unknown: list[tuple[ModuleInfo, ast.Attribute]] = []
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            if not isinstance(node, ast.Attribute) or node.attr not in names or node.attr in spoiled:
+                continue
+            classes, others = _receivers(analysis, node)
+            if others and not classes and node.attr == "xp" and isinstance(node.ctx, ast.Load):
+                unknown.append((module, node))  # a link, or an object of these classes: `device_of` takes both
+            elif others:
+                spoiled.add(node.attr)
+            owners = {(_representative(analysis, cls), node.attr) for cls in classes}
+            if len(owners) > 1 or classes and any(_has_its_own(analysis, cls) for cls in classes):
+                wrong |= owners
+            for owner in owners:
+                found.setdefault(owner, []).append((module, node))
+    if unknown and any(name == "xp" and new_name(analysis, (cls, name)) != "device" for cls, name in found):
+        spoiled.add("xp")
+    return {
+        owner: (*nodes, *(unknown if owner[1] == "xp" else ()))
+        for owner, nodes in found.items()
+        if owner[1] not in spoiled and owner not in wrong and any(isinstance(n.ctx, ast.Store) for _, n in nodes)
+    }
+
+
+def _is_module(analysis: Analysis, node: ast.Attribute) -> bool:
+    """Whether an attribute is given an array module that is not just NumPy."""
+    kind = analysis.kind(node)
+    return kind == XP or isinstance(kind, Ref) and kind.name in CUPY
+
+
+def _receivers(analysis: Analysis, node: ast.Attribute) -> tuple[list[ClassInfo], bool]:
+    """The project's own classes that an attribute is read from, and whether it may be an object that nobody knows."""
+    kinds = [k for k in options(analysis.kind(node.value)) if k != NONE]
+    own = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+    own = [cls for cls in own if isinstance(node.ctx, ast.Store) or not _has_its_own(analysis, cls)]
+    return own, UNKNOWN in kinds or bool(own) and len(own) < len(kinds)
+
+
+def _has_its_own(analysis: Analysis, cls: ClassInfo) -> bool:
+    return any(analysis.derives(cls, name) for name in _WITH_THEIR_OWN)
+
+
+def _representative(analysis: Analysis, cls: ClassInfo) -> ClassInfo:
+    """One class for all that are bases of each other."""
+    return next(iter(_family(analysis, cls)))
+
+
+def _family(analysis: Analysis, cls: ClassInfo) -> tuple[ClassInfo, ...]:
+    return analysis.once(_families)[cls]
+
+
+def _families(analysis: Analysis) -> Mapping[ClassInfo, tuple[ClassInfo, ...]]:
+    """For each class all that share a base or a derived class with it, in the order of the files."""
+    group = {cls: cls for cls in analysis.classes.values()}
+    for cls in analysis.classes.values():
+        for base in analysis.mro(cls):
+            if isinstance(base, ClassInfo) and base in group and group[base] is not group[cls]:
+                old, new = group[cls], group[base]
+                group = {member: new if rep is old else rep for member, rep in group.items()}
+    together: dict[ClassInfo, list[ClassInfo]] = {}
+    for member, rep in group.items():
+        together.setdefault(rep, []).append(member)
+    return {member: tuple(together[rep]) for member, rep in group.items()}
+
+
+def _defined(cls: ClassInfo) -> Iterator[str]:
+    """Names that the body of a class defines: methods, properties, values."""
+    yield from cls.methods
+    for statement in cls.node.body:
+        for node in ast.walk(statement) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else ():
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def _said(analysis: Analysis, names: Collection[str]) -> Iterator[str]:
+    """The names that ``getattr(x, 'xp')`` and the like ask for."""
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            assert isinstance(call, ast.Call)
+            if isinstance(call.func, ast.Name) and call.func.id in _BY_TEXT:
+                yield from (str(a.value) for a in call.args if isinstance(a, ast.Constant) and a.value in names)
+
+
+def _with_devices(analysis: Analysis) -> frozenset[ClassInfo]:
+    """The classes (one for all that are bases of each other) that have another ``device``."""
+    nodes = (n for module in analysis.project.modules.values() for n in module.source.of(ast.Attribute))
+    receivers = [
+        kind
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr == "device"
+        for kind in options(analysis.kind(node.value))
+        if kind != UNKNOWN or isinstance(node.ctx, ast.Store)
+    ]
+    if UNKNOWN in receivers:
+        return frozenset(_representative(analysis, cls) for cls in analysis.classes.values())
+    classes = [kind.cls for kind in receivers if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo)]
+    classes += [cls for cls in analysis.classes.values() if "device" in _defined(cls)]
+    return frozenset(_representative(analysis, cls) for cls in classes)
