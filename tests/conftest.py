@@ -1,6 +1,8 @@
 """Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.worker.chainer_patches)."""
 
 import os
+import random
+import sys
 import warnings
 
 import pytest
@@ -25,3 +27,13 @@ def _conflicts_are_errors() -> None:
     from chainer2torch.plan.ledger import Ledger
 
     Ledger.strict = True
+
+
+@pytest.fixture(autouse=True)
+def _drawn_from_one_seed() -> None:
+    """What a test draws (first values, orders) is the same in every run and beside every other test."""
+    random.seed(1)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(1)
