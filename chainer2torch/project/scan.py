@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from chainer2torch.project import candidates, files, ignored, notebooks, outward, transaction
+from chainer2torch.project import candidates, files, hidden, ignored, notebooks, outward, transaction
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
 from chainer2torch.project.file_rows import row_of, row_of_requirements
@@ -47,6 +47,7 @@ class Project:
         ]
         notes = sorted({visible(tree.pin.hint()) for tree in self.trees if tree.pin is not None} - {""})
         notes += modernised(rows)
+        notes += hidden.notes(tree.show(path) for tree in self.trees for path in tree.hidden)
         for tree in self.trees:
             notes += outward.notes(tree.base, tree.shown, tree.entries) if tree.place else []
         problems = sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0))
@@ -124,6 +125,8 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
         if entry.python and not excluded(entry.relative) and not git(entry.relative)
     }
     tree.reported = sorted(python)
+    if gitignore:
+        tree.hidden = list(hidden.find(tree.entries, lambda name: git(name) and not excluded(name)))
     tree.left_out = lambda name: excluded(name) or git(name) or files.is_not_source(name)
     problems.extend(
         FileError("C2T006", entry.path, "is not a regular file (a pipe, socket or device); it is left out")

@@ -89,6 +89,7 @@ class Tree:
     style: str = "faithful"  # the style of the output, which says what the helpers are
     trainer: str = ""  # what its Trainer programs run on, where that is not the usual loop
     interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
+    hidden: list[str] = dataclasses.field(default_factory=list)  # files with Chainer that git ignores
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
 
     def show(self, relative: str) -> str:

@@ -96,3 +96,16 @@ def test_ignored_files_are_copied_and_not_migrated(repository, tmp_path_factory)
     assert "\nbuild/b.py" not in run("check", ".", cwd=repository).stdout
     assert "build/b.py" in run("check", ".", "--no-gitignore", cwd=repository).stdout
     assert "build/b.py" in run("check", "build", cwd=repository).stdout
+
+
+def test_ignored_files_of_chainers_are_named(repository, tmp_path_factory):
+    out = tmp_path_factory.mktemp("o") / "out"
+    (repository / "build/plain.py").write_text("import os\n")
+    done = run("migrate", repository, "-o", out)
+    said = done.stdout + done.stderr
+    assert "4 files use Chainer and stay so: .gitignore names them (--no-gitignore migrates them, too)" in said
+    assert "build/b.py" in said and "plain.py" not in said
+    again = run("check", ".", "--no-gitignore", cwd=repository)
+    assert "stay so" not in again.stdout + again.stderr
+    excluded = run("check", ".", "--exclude", "build", "--exclude", "*.py", "--exclude", "!x_gen.py", cwd=repository)
+    assert "1 file uses Chainer and stays so: .gitignore names it" in excluded.stdout + excluded.stderr
