@@ -22,6 +22,7 @@ _KNOWN_CALLERS = (
     "chainer.optimizers",
     SEQUENTIAL,
 )
+_OBSERVES = "chainer.training.extensions.observe_value"  # its function gets the trainer
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
 
@@ -54,6 +55,12 @@ def fed_functions(
         return [*args]
     row = interpreter.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
+    if interpreter.rules.canonical(callee.name) == _OBSERVES:
+        observer = bound.get("target_func", UNKNOWN)
+        for option in options(observer):
+            if isinstance(option, (Func, Method)):
+                interpreter.call(option, [parse_spec("instance chainer.training.Trainer")], {}, None)
+        return [observer]
     return [
         kind
         for name, kind in bound.items()
