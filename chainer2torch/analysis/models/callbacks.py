@@ -22,7 +22,7 @@ _KNOWN_CALLERS = (
     "chainer.optimizers",
     SEQUENTIAL,
 )
-_OBSERVES = "chainer.training.extensions.observe_value"  # its function gets the trainer
+_OBSERVE, _TRAINER = "chainer.training.extensions.observe_value", "chainer.training.Trainer"
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
 
@@ -51,16 +51,16 @@ def fed_functions(
             return [keywords.get("target")]
     if not callee.name.startswith("chainer"):
         return []
+    if callee.name == _OBSERVE:  # the function gets the trainer that the extension is given to
+        function = keywords.get("target_func", args[1] if len(args) > 1 else UNKNOWN)
+        for option in options(function):
+            if isinstance(option, (Func, Method)):
+                interpreter.call(option, [Inst(_TRAINER)], {}, None)
+        return [function]
     if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
         return [*args]
     row = interpreter.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
-    if interpreter.rules.canonical(callee.name) == _OBSERVES:
-        observer = bound.get("target_func", UNKNOWN)
-        for option in options(observer):
-            if isinstance(option, (Func, Method)):
-                interpreter.call(option, [parse_spec("instance chainer.training.Trainer")], {}, None)
-        return [observer]
     return [
         kind
         for name, kind in bound.items()

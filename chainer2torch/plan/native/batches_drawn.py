@@ -54,7 +54,8 @@ class _Walk:
     def _called(self, call: ast.Call, inside: frozenset[str]) -> set[int]:
         function = call.func
         if isinstance(function, ast.Name):
-            return {1} if function.id == "next" else {0}
+            drawn = function.id == "next" and not (call.args and _of_another(call.args[0]))
+            return {1} if drawn else {0}
         if not isinstance(function, ast.Attribute):
             return {0}
         if function.attr in _NEXT:

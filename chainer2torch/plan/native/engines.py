@@ -69,7 +69,8 @@ class Loop:
         never = "None" if made.has_stop else "float('inf')"
         arguments = [never if made.by_trigger else "LENGTH", f"iters_per_epoch={made.epoch}"]
         name = "native.TrainingManager" if made.asks else "pytorch_pfn_extras.training.ExtensionsManager"
-        return _made(made, made.long, name, [made.models], [made.optimizers, *arguments])
+        rows = [[made.models], [made.optimizers, *arguments]]
+        return _made(made, made.long, name, *(rows if made.more else [sum(rows, [])]))
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """A ``while`` loop, with one over the batches in it unless an updater draws them."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterable
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
-from chainer2torch.plan.native import places
+from chainer2torch.plan.native import opened, places
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, has_labels
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
+from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
 from chainer2torch.plan.questions.nones import may_be_none
@@ -35,12 +37,21 @@ def run(context: Context) -> Decisions:
         for uses in objects.uses.values():
             inst = uses[0].inst
             if objects.concern(inst) is CONCERN and inst.site and objects.is_in(inst, context.module):
-                iterator = light_form(objects, inst) if objects.reason(inst) else form_of(objects, inst)
+                iterator = _light(objects, inst) if objects.reason(inst) else form_of(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
         if is_native(context) and has_short_iterators(context.analysis, context.module):
             _class_tests(context, decisions)
     return decisions
+
+
+def _light(objects: Objects, inst: Inst) -> Iterator | None:
+    """The loader of an iterator whose takers stay objects; where a loop takes their place it gives batches."""
+    iterator = light_form(objects, inst)
+    group = group_of(objects.context_of(objects.analysis.makers[inst.site])) if iterator is not None else None
+    if iterator is None or group is None or not opened.collates(objects, inst, group.opened.values()):
+        return iterator
+    return dataclasses.replace(iterator, collates=True)
 
 
 def _class_tests(context: Context, decisions: Decisions) -> None:

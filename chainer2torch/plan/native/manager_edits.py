@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
+from chainer2torch.plan.native import finalizers
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.managers import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
@@ -14,16 +16,19 @@ from chainer2torch.plan.native.programs import TRAINER, UPDATER, stops_by_iterat
 from chainer2torch.plan.native.trainers import updater_member
 
 _ASKS = "{.updater."
+_MANAGER = "pytorch_pfn_extras.training.ExtensionsManager"
 _STEP = Iteration("UPDATER.update()", "", updater=True)
 
 
 def emit(context: Context, decisions: Decisions, group: Group) -> None:
-    """The managers that this file makes, and the loops in the place of ``run()``."""
+    """The managers of this file whose loops call an updater, and these loops in the place of ``run()``."""
+    finalizers.emit(context, decisions)
     for call, managed in group.managed.items():
-        if call in context.source.parents:
+        if call in context.source.parents and call not in group.opened:
             _make(context, decisions, group, managed)
+    opened = {statement for program in group.opened.values() for statement in program.runs}
     for statement, run in group.runs.items():
-        if statement in context.source.parents:
+        if statement in context.source.parents and statement not in opened:
             _loop(context, decisions, group, run)
 
 
@@ -82,6 +87,17 @@ def emit_names(context: Context, decisions: Decisions) -> None:
             decisions.replace(node, "NAME", {"NAME": Operand(code=text)})
 
 
+def emit_annotations(context: Context, decisions: Decisions) -> None:
+    """``trainer: Trainer`` in a signature: the manager, which the helper with Chainer's interface is, too."""
+    for holder in context.source.of(ast.arg):
+        for node in ast.walk(holder.annotation) if holder.annotation is not None else ():
+            if isinstance(node, (ast.Name, ast.Attribute)) and context.kind(node) == Ref(TRAINER):
+                if context.reference(node) is not None:
+                    decisions.replace(node, _MANAGER, {})
+                    decisions.use(node)
+                    decisions.mark(node, context.rules.rows[TRAINER], TRAINER, "exact")
+
+
 def _is_docstring(context: Context, node: ast.Constant) -> bool:
     return isinstance(context.source.parents[node], (ast.Expr, ast.JoinedStr))
 
@@ -105,4 +121,4 @@ def emit_question(context: Context, decisions: Decisions, use: Use) -> None:
         decisions.mark(node, context.rules.rows.get(symbol), symbol, "exact")
 
 
-__all__ = ["emit", "emit_names", "emit_question"]
+__all__ = ["emit", "emit_annotations", "emit_names", "emit_question"]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import imports
+from chainer2torch.plan.native import finalizers, imports
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -23,8 +23,9 @@ from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
 from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.opened import opened
 from chainer2torch.plan.native.places import suite_of
-from chainer2torch.plan.native.programs import TRAINER, Unclear, function_of
+from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
 from chainer2torch.plan.questions.paths import is_path
@@ -57,11 +58,12 @@ class Managed:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """A statement ``trainer.run()``: the paths of the manager and of what to call."""
+    """A statement ``trainer.run()``: the paths of the manager and of what to call, and what may make the Trainer."""
 
     statement: ast.Expr
     name: str
     updater: str
+    made: tuple[ast.Call, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,6 +80,7 @@ class Group:
     asks: bool
     connects: bool
     by_loaders: bool
+    opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
 
 
 def group_of(context: Context) -> Group | None:
@@ -131,7 +134,14 @@ class _Reader:
         asks = any(not run.updater for run in runs) or any(map(self._asks, self.modules))
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders)
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, self._opened(runs, managed, asks))
+
+    def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], asks: bool) -> Mapping[ast.Call, Program]:
+        """The Trainers whose step is written out: none where somebody asks for an updater."""
+        places = {call: tuple(run.statement for run in runs if call in run.made) for call in managed}
+        found = {} if asks else opened(self.objects, {call: found for call, found in places.items() if found})
+        kept = {run.statement for run in runs if not all(call in found for call in run.made)}
+        return {call: p for call, p in found.items() if kept.isdisjoint(p.runs)}
 
     # -- how epochs are counted ------------------------------------------------------------------------------------
 
@@ -152,8 +162,7 @@ class _Reader:
             own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
             if not derives(cls, _STANDARD) or own or not draws_one(self.analysis, cls):
                 raise Unclear(f"`{cls.name}` is not seen to draw one batch for an update")
-        finalize = cls.methods.get("finalize")  # pytorch-pfn-extras gives it the manager
-        if derives(cls, _EXTENSION) and finalize is not None and len(finalize.node.args.args) < 2:
+        if derives(cls, _EXTENSION) and finalizers.is_unclear(cls):
             raise Unclear(f"`{cls.name}.finalize` gets no manager")
 
     def _check_call(self, context: Context, call: ast.Call) -> None:
@@ -211,7 +220,8 @@ class _Reader:
         made = [one for maker, one in managed.items() if one.name == name and maker in context.source.parents]
         near = [one for one in made if function_of(context, one.call) is scope]
         known = {one.updater for one in near}
-        return Run(statement, name, known.pop() if len(known) == 1 and _keep(context, near, statement) else "")
+        updater = known.pop() if len(known) == 1 and _keep(context, near, statement) else ""
+        return Run(statement, name, updater, tuple(one.call for one in near))
 
     def _has_parts(self) -> bool:
         """Whether parts of what is trained may report under their own names."""

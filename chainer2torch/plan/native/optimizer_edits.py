@@ -14,7 +14,9 @@ from chainer2torch.plan.native import graph_crossings, places
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
+from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import arguments
 from chainer2torch.plan.native.optimizers import (
     CHANGES,
@@ -195,9 +197,15 @@ class _Writer:
 
     def _behind(self, optimizer: str, model: str) -> list[str]:
         """What is said behind the statement that makes an optimizer, as lines of a template."""
-        asks = needs_target(self.objects, self.family) or any(h.way is Way.OBJECT for h in self.hooks)
+        asks = needs_target(self.objects, self.family, self._is_lent) or any(h.way is Way.OBJECT for h in self.hooks)
         lines = [f"{optimizer}.target = {model}"] if asks else []
         return [*lines, *([f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else [])]
+
+    def _is_lent(self, inst: Inst) -> bool:
+        """Whether an object with Chainer's interface takes an optimizer: a loop in its place names the model."""
+        group = group_of(self.context)
+        steps = group.opened.values() if group is not None else ()
+        return self.objects.is_lent(inst) and not steps_only(self.objects, inst, steps)
 
     def _fills(self) -> bool:
         """Whether gradients that the backward pass misses make a difference to a class of torch.optim."""

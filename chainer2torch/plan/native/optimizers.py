@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
@@ -273,9 +273,9 @@ def _classes_seen_from(objects: Objects, use: Use) -> set[object]:
     return {u.inst.cls for u in insts if objects.concern(u.inst) is CONCERN and objects.sees(use.context, u.context)}
 
 
-def needs_target(objects: Objects, insts: Iterable[Inst]) -> bool:
-    """Whether somebody asks one of these optimizers for its model."""
-    return any(objects.is_lent(inst) or _asks_for_target(objects, inst) for inst in insts)
+def needs_target(objects: Objects, insts: Iterable[Inst], lent: Callable[[Inst], bool]) -> bool:
+    """Whether somebody asks one of these optimizers for its model; ``lent``: whether its taker does."""
+    return any(lent(inst) or _asks_for_target(objects, inst) for inst in insts)
 
 
 def _asks_for_target(objects: Objects, inst: Inst) -> bool:

@@ -70,8 +70,13 @@ class Program:
     starts_early: bool  # whether an extension is called before the first iteration
 
 
-def program_of(objects: Objects, call: ast.Call, context: Context) -> Program:
-    """The parts of the program whose Trainer a call makes. Raises Unclear."""
+def program_of(objects: Objects, call: ast.Call, context: Context, runs: tuple[ast.Expr, ...] | None = None) -> Program:
+    """The parts of the program whose Trainer a call makes. Raises Unclear.
+
+    The optimizer becomes native with it, and one model is known, whose parts report nothing. Where it is known how the
+    Trainer ``runs``, any optimizer with ``zero_grad`` and ``step`` will do; it is asked for a model without a name.
+    """
+    whole = runs is None
     bound = bound_call(context, call, TRAINER)
     if bound is None or "extensions" in bound.given:
         raise Unclear("a Trainer whose arguments are not known")
@@ -81,10 +86,12 @@ def program_of(objects: Objects, call: ast.Call, context: Context) -> Program:
     made = objects.analysis.makers[updater.site]
     if made not in context.source.parents or function_of(context, made) is not scope:
         raise Unclear("the updater is made in another function")
-    parts = _own_parts if own_class(updater) is not None else _parts
-    if updater.cls != UPDATER and own_class(updater) is None:
+    if context.source.enclosing(call, ast.For, ast.While) is not None:
+        raise Unclear("a Trainer that is made in a loop")
+    own = own_class(updater) is not None
+    if updater.cls != UPDATER and not (own and whole):
         raise Unclear("an updater of another class")
-    step = parts(objects, context, made, call)
+    step = _own_parts(objects, context, made, call) if own else _parts(objects, context, made, call, whole)
     return Program(
         call,
         name,
@@ -92,33 +99,38 @@ def program_of(objects: Objects, call: ast.Call, context: Context) -> Program:
         step,
         bound.given.get("stop_trigger"),
         bound.given.get("out"),
-        _runs(objects, context, call, scope),
+        _runs(objects, context, call, scope) if runs is None else runs,
         _starts_early(objects, context, call),
     )
 
 
-def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call) -> Step:
+def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call, whole: bool) -> Step:
     """What one step of Chainer's own updater is."""
     inside = bound_call(context, made, UPDATER)
     if inside is None or inside.given.keys() & {"loss_scale", "auto_new_epoch"} or inside.extra_keywords:
         raise Unclear("an updater whose arguments are not known")
     given, scope = inside.given, function_of(context, trainer)
     conversion = converter_of(context, given.get("converter"), given.get("device"))
-    inst = _only(objects, context, given["optimizer"], "optimizer")
-    model = _model(objects, context, given["optimizer"], trainer)
-    _check_reports(context, model)
+    if whole:
+        made_by = str(_only(objects, context, given["optimizer"], "optimizer").cls)
+        model = _model(objects, context, given["optimizer"], trainer)
+        _check_reports(context, model)
+    else:
+        made_by, model = "", _model_or_target(objects, context, given["optimizer"], trainer)
     function = given.get("loss_func")
     loss = model if function is None or context.kind(function) == NONE else function
+    if not whole and loss is function and NONE in options(context.kind(function)):
+        raise Unclear("whether there is a loss function is known at run time only")
     parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
     named = are_dictionaries(context.analysis, context.kind(given["iterator"])) if conversion is None else False
     if named is None:
         raise Unclear("only some examples are dictionaries")
     return Step(
-        _name(context, given["iterator"], trainer, "the iterator"),
-        _name(context, given["optimizer"], trainer, "the optimizer"),
-        _name(context, model, trainer, "the model"),
-        str(inst.cls),
-        _name(context, loss, trainer, "the loss function"),
+        _name(context, given["iterator"], made, "the iterator"),
+        _name(context, given["optimizer"], made, "the optimizer"),
+        _name(context, model, made, "the model"),
+        made_by,
+        _name(context, loss, made, "the loss function"),
         renamed(("batch",) if named or not parts else parts, names_in(context, scope)),
         device_of(context, given.get("device"), scope) if conversion is None else Device(),
         conversion,
@@ -137,16 +149,15 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
     given = given_to(objects, context, made)
     if isinstance(given, str):
         raise Unclear(given)
-    optimizers = {n: _name(context, o, trainer, "the optimizer") for n, o in given.optimizers.items()}
+    optimizers = {n: _name(context, o, made, "the optimizer") for n, o in given.optimizers.items()}
     models = {
-        n: _name(context, _model(objects, context, o, trainer), trainer, "the model")
-        for n, o in given.optimizers.items()
+        n: _name(context, _model(objects, context, o, trainer), made, "the model") for n, o in given.optimizers.items()
     }
     for optimizer in given.optimizers.values():
         _check_reports(context, _model(objects, context, optimizer, trainer))
     inst = _only(objects, context, next(iter(given.optimizers.values())), "optimizer")
     return Step(
-        _name(context, given.iterator, trainer, "the iterator"),
+        _name(context, given.iterator, made, "the iterator"),
         _display(optimizers) if given.several else optimizers["main"],
         _display(models) if given.several else models["main"],
         "" if given.several else str(inst.cls),
@@ -188,17 +199,15 @@ def _assigned(context: Context, call: ast.Call) -> str:
     raise Unclear("has no statement of its own")
 
 
-def _name(context: Context, node: ast.expr, trainer: ast.Call, what: str) -> str:
-    """A name that holds its value until the training runs."""
+def _name(context: Context, node: ast.expr, taken: ast.Call, what: str) -> str:
+    """A name that holds the value that a call takes until the training runs."""
     if not is_path(node):
         raise Unclear(f"{what} has no name")
     root = next(n for n in nodes_of(node) if isinstance(n, ast.Name))
-    scope = function_of(context, trainer)
+    scope = function_of(context, taken)
     bound = [n for n in context.source.of(ast.Name) if n.id == root.id and isinstance(n.ctx, ast.Store)]
-    if any(n.lineno > trainer.lineno for n in bound if function_of(context, n) is scope):
+    if any(n.lineno > taken.lineno for n in bound if function_of(context, n) is scope):
         raise Unclear(f"`{root.id}` gets another value later")
-    if context.source.enclosing(trainer, ast.For, ast.While) is not None:
-        raise Unclear("a Trainer that is made in a loop")
     return ast.unparse(node)
 
 
@@ -224,7 +233,17 @@ def _model(objects: Objects, context: Context, optimizer: ast.expr, trainer: ast
         raise Unclear("the model is set up in another function")
     if len(call.args) != 1 or call.keywords:
         raise Unclear("which model is trained is not known")
+    _name(context, call.args[0], call, "the model")
     return call.args[0]
+
+
+def _model_or_target(objects: Objects, context: Context, optimizer: ast.expr, trainer: ast.Call) -> ast.expr:
+    """What the optimizer was set up with, by its name, else ``optimizer.target``."""
+    try:
+        model = _model(objects, context, optimizer, trainer)
+    except Unclear:
+        return ast.Attribute(optimizer, "target", ast.Load())
+    return model
 
 
 def _runs(objects: Objects, context: Context, trainer: ast.Call, scope: ast.AST | None) -> tuple[ast.Expr, ...]:

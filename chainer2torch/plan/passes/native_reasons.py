@@ -24,10 +24,12 @@ def run(context: Context) -> Decisions:
     if not is_native(context):
         return decisions
     objects = native_objects(context)
+    group = group_of(context)
+    written = {c for p in (group.opened.values() if group is not None else ()) for c in (p.call, p.updater)}
     for call in context.source.of(ast.Call):
         symbol = context.reference(call.func)
         row = context.rules.rows.get(symbol) if symbol is not None else None
-        if row is None or row.state not in ("exact", "close") and row.name not in _PARALLEL:
+        if row is None or call in written or row.state not in ("exact", "close") and row.name not in _PARALLEL:
             continue
         made = [i for i in objects.of(context.kind(call)) if objects.analysis.makers.get(i.site) is call]
         kept = [i for i in made if objects.concern(i) is not ITERATORS or light_form(objects, i) is None]

@@ -6,6 +6,7 @@ Everything that belongs to one program is decided by ``plan/native/objects.py``;
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.collector import Decisions
@@ -19,6 +20,7 @@ from chainer2torch.plan.native import (
     own_bases,
     own_extensions,
     own_updaters,
+    places,
 )
 from chainer2torch.plan.native.batches import call_of, target_of
 from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
@@ -49,6 +51,7 @@ from chainer2torch.plan.native.trainers import (
 )
 
 _DEVICE = "native.get_device(SPEC)\n"
+_WIDTH = 105  # of a line, without its brackets
 _STEP = """\
 OPTIMIZER.zero_grad()
 LOSS = CALL
@@ -71,6 +74,7 @@ def run(context: Context) -> Decisions:
     own_extensions.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
+    manager_edits.emit_annotations(context, decisions)
     for use in objects.uses_in(context.module):
         if objects.reason_at(use) == "":
             _used(objects, context, decisions, use)
@@ -81,7 +85,24 @@ def run(context: Context) -> Decisions:
     group = managers.group_of(context)
     if group is not None:
         manager_edits.emit(context, decisions, group)
+        _opened(context, decisions, group)
     return decisions
+
+
+def _opened(context: Context, decisions: Decisions, group: managers.Group) -> None:
+    """The Trainers whose step the loop says itself; several may have one updater, and one ``run()``."""
+    mine = [(program, group.managed[call]) for call, program in group.opened.items() if call in context.source.parents]
+    for program, managed in mine:
+        _make(context, decisions, program, managed.has_parts)
+    for updater in {program.updater: program for program, _ in mine}.values():
+        if updater.step.parts and not _is_inside(context, updater):
+            _without_updater(context, decisions, updater)
+    by_run: dict[ast.Expr, list[Program]] = {}
+    for program, _ in mine:
+        for run in program.runs:
+            by_run.setdefault(run, []).append(program)
+    for run, programs in by_run.items():
+        _run(context, decisions, run, programs)
 
 
 def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
@@ -97,15 +118,31 @@ def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use
 def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Call, inst: Inst) -> None:
     concern = objects.concern(inst)
     if concern is TRAINERS:
-        _manager(objects, context, decisions, program_of(objects, call, context))
+        _manager(context, decisions, program_of(objects, call, context))
     elif concern is EVALUATORS:
         in_parts = objects.is_lent(inst) and _reports_in_parts(context, call)
-        evaluators.emit(objects, context, decisions, call, makes_device(objects, context, inst, call), in_parts)
+        makes = makes_device(objects, context, inst, call) and not _finds_device(objects, context, call)
+        evaluators.emit(objects, context, decisions, call, makes, in_parts)
     elif concern is TRIGGER_OBJECTS:
         assert isinstance(inst.cls, str)
         form = trigger_form(context, call, inst.cls)
         decisions.edit(call, Replace(context.source.span(call), form, {}, callee_only=True))
         _tell(context, decisions, call.func, inst.cls)
+
+
+def _finds_device(objects: Objects, context: Context, evaluator: ast.Call) -> bool:
+    """Whether the steps in the function of an evaluator have made its device, in front of it and in any case."""
+    group = managers.group_of(context)
+    scope = function_of(context, evaluator)
+    steps = [p for p in group.opened.values() if p.call in context.source.parents] if group is not None else []
+    near = [program for program in steps if function_of(context, program.call) is scope]
+    device = evaluators.evaluator_of(objects, evaluator, context).device
+    if not near or device.made is None:
+        return False
+    made = {(p.step.device.name, ast.unparse(p.step.device.made)) for p in near if p.step.device.made is not None}
+    alone = len({program.updater for program in near}) == 1
+    behind = places.is_reached_through(context, evaluator, context.source.statement(near[0].updater))
+    return alone and behind and made == {(device.name, ast.unparse(device.made))}
 
 
 def _tell(context: Context, decisions: Decisions, node: ast.expr, symbol: str) -> None:
@@ -125,21 +162,41 @@ def _reports_in_parts(context: Context, evaluator: ast.Call) -> bool:
     return not known or any(reports_in_parts(context.analysis, kind, context.module) for kind in kinds)
 
 
-def _manager(objects: Objects, context: Context, decisions: Decisions, program: Program) -> None:
-    """The manager in the place of the Trainer, the start of the training in that of ``run()``; the updater goes."""
-    by_trigger = program.stop is None or stops_by_iteration(context, program.stop)
-    made = Manager(
+def _made_of(context: Context, *programs: Program) -> Manager:
+    """What the manager of a program is made of; of several that one loop may run, what that has to do with all."""
+    stops = [program.stop for program in programs]
+    return Manager(
         "MODEL",
         "OPTIMIZER",
         "len(LOADER)",
-        by_trigger,
-        program.stop is not None,
-        program.out is not None,
-        early=program.starts_early,
+        any(stop is None or stops_by_iteration(context, stop) for stop in stops),
+        stops[0] is not None,
+        programs[0].out is not None,
+        early=programs[0].starts_early,
         on_errors=wants_errors(context),
     )
+
+
+def _manager(context: Context, decisions: Decisions, program: Program) -> None:
+    """The manager in the place of the Trainer, the start of the training in that of ``run()``; the updater goes."""
+    _make(context, decisions, program)
+    if program.step.parts and not _is_inside(context, program):
+        _without_updater(context, decisions, program)
+    for run in program.runs:
+        _run(context, decisions, run, [program])
+
+
+def _is_inside(context: Context, program: Program) -> bool:
+    """``Trainer(StandardUpdater(...))``: one statement for both."""
+    return context.source.statement(program.updater) is context.source.statement(program.call)
+
+
+def _make(context: Context, decisions: Decisions, program: Program, in_parts: bool = False) -> None:
+    """The manager in the place of the Trainer. ``in_parts``: parts of the model may report by themselves."""
+    made = _made_of(context, program)
+    made = dataclasses.replace(made, long=_is_long(context, program, made.by_trigger))
     iteration, operands = _iteration(context, program)
-    if program.stop is not None and by_trigger:
+    if program.stop is not None and made.by_trigger:
         operands["STOP"] = context.operand(program.stop)
     elif program.stop is not None:
         assert isinstance(program.stop, ast.Tuple)
@@ -147,9 +204,11 @@ def _manager(objects: Objects, context: Context, decisions: Decisions, program: 
     if program.out is not None:
         operands["OUT"] = context.operand(program.out)
     statement = context.source.statement(program.call)
-    template = engine_of(context).manager(made, iteration) + "native.start_clock(MANAGER)\n" * program.starts_early
-    inside = bool(program.step.parts) and context.source.statement(program.updater) is statement
-    if inside and program.step.device.made is not None:  # Trainer(StandardUpdater(...)): one statement for both
+    template = engine_of(context).manager(made, iteration)
+    template += "MANAGER.reporter.add_observers('', native.observers(MODEL).items())\n" * in_parts
+    template += "native.start_clock(MANAGER)\n" * program.starts_early
+    inside = bool(program.step.parts) and _is_inside(context, program)
+    if inside and program.step.device.made is not None:
         operands |= {"NAME": Operand(code=program.step.device.name), **_spec(program)}
         template = f"NAME = {_DEVICE}{template}"
     decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
@@ -157,15 +216,28 @@ def _manager(objects: Objects, context: Context, decisions: Decisions, program: 
     if inside:
         _tell(context, decisions, program.updater.func, UPDATER)
         decisions.remove(program.updater)
-    elif program.step.parts:
-        _without_updater(context, decisions, program)
-    asked_often = not by_trigger or is_interval(context, program.stop)
-    template = engine_of(context).run(made, iteration, asked_often)
-    for run in program.runs:
-        decisions.edit(run, ReplaceStatement(context.source.start(run), template, operands))
-        call = run.value
-        assert isinstance(call, ast.Call)
-        decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
+
+
+def _is_long(context: Context, program: Program, by_trigger: bool) -> bool:
+    """Whether the arguments of the manager do not fit into one line."""
+    step, stop, out = program.step, program.stop, program.out
+    length = stop.elts[0] if isinstance(stop, ast.Tuple) and not by_trigger else ast.Constant(None)
+    parts = [step.model, step.optimizer, ast.unparse(length), f"iters_per_epoch=len({step.loader})"]
+    parts += [f"stop_trigger={ast.unparse(stop)}"] if stop is not None and by_trigger else []
+    parts += [f"out_dir={ast.unparse(out)}"] if out is not None else []
+    return context.source.statement(program.call).col_offset + len(", ".join(parts)) > _WIDTH
+
+
+def _run(context: Context, decisions: Decisions, run: ast.Expr, programs: list[Program]) -> None:
+    """The start of the training in the place of ``run()`` of a Trainer, which one of several calls has made."""
+    made = _made_of(context, *programs)
+    often = all(is_interval(context, p.stop) for p in programs if p.stop is None or stops_by_iteration(context, p.stop))
+    iteration, operands = _iteration(context, programs[0])
+    template = engine_of(context).run(made, iteration, often)
+    decisions.edit(run, ReplaceStatement(context.source.start(run), template, operands))
+    call = run.value
+    assert isinstance(call, ast.Call)
+    decisions.mark(call.func, context.rules.rows[f"{TRAINER}.run"], f"{TRAINER}.run", "exact")
 
 
 def _spec(program: Program) -> dict[str, Operand]:

@@ -1,0 +1,113 @@
+"""Steps that the loop says itself though something else of their program is not understood, run beside Chainer."""
+
+import pytest
+
+from chainer2torch.engine import Options, migrate_source
+from tests.plan.native.test_native_trainers import HEAD, INLINE, PROGRAM, USUAL, VARIANTS, compare, variant
+from tests.support.native_programs import both
+
+UNKNOWN = "    trainer.extend(eval('lambda trainer: None'), name='unknown')\n"
+GONE = ("Updater", "compat.Trainer", "iterations_per_epoch", "SerialIterator", "import chainer\n")
+
+
+@pytest.fixture(params=["ppe", "ignite"])
+def trainer(request):
+    """What the programs run on."""
+    return request.param
+
+
+def check(source, trainer, tmp_path, rtol=2e-5, gone=GONE):
+    """Nothing of the updater is left, and both sides do the same."""
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
+    for name in gone:
+        assert name not in code, code
+    assert "optimizer.zero_grad()" in code and "optimizer.step()" in code, code
+    compare(theirs, ours, code, tmp_path, rtol)
+    if "seen" in theirs:
+        assert ours["seen"] == theirs["seen"] != []
+    return code
+
+
+# an updater that has no name is not replaced in a program of which something is not understood
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in INLINE])
+def test_an_extension_that_is_not_known_leaves_the_step_as_it_is(name, trainer, tmp_path):
+    check(variant(name, UNKNOWN), trainer, tmp_path, 1e-3 if name == "early stopping" else 2e-5)
+
+
+BEFORE = """\
+class Nested(Model):
+    def forward(self, x, t):
+        loss = super().forward(x, t)
+        chainer.report({'norm': F.sum(self.net.l1.W ** 2)}, self.net.l1)
+        return loss
+
+
+def ready(optimizer, model):
+    optimizer.setup(model)
+
+
+"""
+ALONE = {
+    "a shift of something else": {"more": "trainer.extend(extensions.ExponentialShift('eps', 0.5))"},
+    "a part that reports": {"model": "Nested(net)", "log": "(2, 'iteration')"},
+    "a rate that a function asks for": {
+        "more": "trainer.extend(extensions.observe_value('rate', lambda t: t.updater.get_optimizer('main').alpha)); "
+        + UNKNOWN.strip()
+    },
+    "a model that is set up elsewhere": {
+        "optimizer": "Adam(0.01)\n    ready(optimizer, model)\n    optimizer",
+        "more": UNKNOWN.strip(),
+    },
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_else_is_not_understood(name, trainer, tmp_path):
+    source = PROGRAM.format(**{**USUAL, **ALONE[name]})
+    source = source.replace("    optimizer\n    optimizer.setup(model)\n", "")
+    check(BEFORE + source, trainer, tmp_path)
+
+
+TWO = """\
+def train(net, out, early={early}):
+    model = L.Classifier(net)
+    optimizer = chainer.optimizers.SGD({rate})
+    optimizer.setup(model)
+    train_iter = chainer.iterators.SerialIterator(data(20, 0), 4)
+    test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer)
+    if early:
+        stop = training.triggers.EarlyStoppingTrigger(monitor='main/loss', patience=1, max_trigger=(6, 'epoch'))
+        trainer = training.Trainer(updater, stop, out=out)
+    else:
+        trainer = training.Trainer(updater, {stop}, out=out)
+    trainer.extend(extensions.Evaluator(test_iter, model))
+    trainer.extend(extensions.LogReport(trigger=(1, 'epoch')))
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', 'main/loss', 'validation/main/loss'], out=sys.stderr))
+    trainer.run()
+    return model
+"""
+
+
+@pytest.mark.parametrize("stop", ["(3, 'epoch')", "(7, 'iteration')"])
+@pytest.mark.parametrize("early, rate", [(True, "2.0"), (False, "0.5")])
+def test_one_of_two_trainers_runs(early, rate, stop, trainer, tmp_path):
+    code = check(TWO.format(early=early, rate=rate, stop=stop), trainer, tmp_path, 1e-3)
+    assert code.count("optimizer.step()") == (1 if trainer == "ppe" else 2), code
+
+
+KEPT = {
+    "somebody asks for the updater": "trainer.extend(lambda t: print(t.updater.get_iterator('main')), name='s')",
+    "another one reads the iterator": "trainer.extend(extensions.Evaluator(train_iter, model), name='again')",
+    "the optimizer counts epochs": "trainer.extend(lambda t: print(optimizer.epoch), name='s')",
+    "a loss function or none": "",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_needs_the_updater_keeps_it(name):
+    updater = ", loss_func=model if len(sys.argv) > 1 else None" if not KEPT[name] else ""
+    changed = {"more": UNKNOWN.strip() + ("; " + KEPT[name] if KEPT[name] else ""), "updater": updater}
+    source = HEAD + PROGRAM.format(**{**USUAL, **changed})
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "compat.StandardUpdater(train_iter, optimizer" in code and "updater.update()" in code, code
