@@ -339,10 +339,23 @@ class LateAdamW(LateAdam):
         self.register_step_pre_hook(_decay_parameters)
 
 
-class OptimizersByName:
+class _Table(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise AttributeError(f"{name} is not here: `chainer2torch migrate` puts in what the project's files name")
+
+
+class OptimizersByName(metaclass=_Table):
     """Optimizers as attributes: ``getattr(OptimizersByName, "Adam")(alpha=0.01)``. Source: chainer.optimizers."""
 
-    SGD, MomentumSGD, CorrectedMomentumSGD = LateSGD, LateMomentumSGD, LateCorrectedMomentumSGD
-    NesterovAG, RMSprop, RMSpropGraves = LateNesterovAG, LateRMSprop, LateRMSpropGraves
-    AdaGrad, AdaDelta, SMORMS3 = LateAdaGrad, LateAdaDelta, LateSMORMS3
-    Adam, AMSGrad, AdamW = LateAdam, LateAMSGrad, LateAdamW
+    SGD = LateSGD  # where: chosen_SGD
+    MomentumSGD = LateMomentumSGD  # where: chosen_MomentumSGD
+    CorrectedMomentumSGD = LateCorrectedMomentumSGD  # where: chosen_CorrectedMomentumSGD
+    NesterovAG = LateNesterovAG  # where: chosen_NesterovAG
+    RMSprop = LateRMSprop  # where: chosen_RMSprop
+    RMSpropGraves = LateRMSpropGraves  # where: chosen_RMSpropGraves
+    AdaGrad = LateAdaGrad  # where: chosen_AdaGrad
+    AdaDelta = LateAdaDelta  # where: chosen_AdaDelta
+    SMORMS3 = LateSMORMS3  # where: chosen_SMORMS3
+    Adam = LateAdam  # where: chosen_Adam
+    AMSGrad = LateAMSGrad  # where: chosen_AMSGrad
+    AdamW = LateAdamW  # where: chosen_AdamW

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from chainer2torch.project import files, gitstate
 from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.choices import has_choices
 from chainer2torch.vendor.said import words
 from chainer2torch.project.files import FileError, interrupts_wait
 from chainer2torch.project.one_process import meetings, reached
 from chainer2torch.project.scan import Project
+from chainer2torch.project.settings_files import words_of_settings
 from chainer2torch.project.tree import Tree
 from chainer2torch.project.transaction import Transaction
 from chainer2torch.project.visible import visible
@@ -127,7 +129,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             heard = {
                 word for place, found in said.items() if place in places or _share_a_path(place, root) for word in found
             }
-            new = compat_file.build(names, style=tree.style, said=heard).encode()
+            settings = words_of_settings(tree) if has_choices(names) else ()
+            new = compat_file.build(names, style=tree.style, said=heard, settings=settings).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)

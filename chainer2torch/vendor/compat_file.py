@@ -17,6 +17,7 @@ from pathlib import Path
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.version import __version__
+from chainer2torch.vendor.choices import choices, has_choices
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
 from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
 from chainer2torch.vendor.trimming import trimmed
@@ -56,17 +57,23 @@ def build(
     *,
     style: str = "faithful",
     said: Iterable[str] | None = None,
+    settings: Iterable[str] = (),
 ) -> str:
     """The text of a ``chainer_compat.py`` that defines ``names``; the same names give the same text.
 
     In the native style a name means the short helper of ``native/`` where there is one. ``folder`` holds other rooms
     than ours. ``said`` are the words of the project's texts: methods whose names nobody says are left out; None keeps
-    all. VendorError when a name is not a helper.
+    all. ``settings`` are those of its settings files, which name what is taken from tables. VendorError when a name is
+    not a helper.
     """
     module = _module(folder, style)
     wanted = sorted(set(names))
+    said = None if said is None else set(said)
     module = module.with_long(long_where({*wanted, *(said or ())}))
-    return (module if said is None else module.trimmed(wanted, said)).render(wanted)
+    if said is None:
+        return module.render(wanted)
+    chosen = choices(module.tables(wanted), said, set(settings))
+    return module.trimmed(wanted, said | chosen).render(wanted)
 
 
 @functools.lru_cache(maxsize=8)
@@ -185,6 +192,11 @@ class _Module:
             found.setdefault(room.name, []).append(definition)
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)
+
+    def tables(self, names: list[str]) -> Iterator[str]:
+        """The texts of those of these helpers that are tables of others."""
+        homes = [home for name in names if has_choices([name]) for home in self.homes.get(name, ())]
+        return ("\n".join(self.definitions[home][1].lines) for home in homes)
 
     def with_long(self, names: frozenset[str]) -> _Module:
         """The same without the short forms of some helpers."""

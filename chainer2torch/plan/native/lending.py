@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.objects import Objects, Use
@@ -17,6 +17,7 @@ from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
 _LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater"))
+_TRAINER = "chainer.training.Trainer"
 _EXTENSIONS = "chainer.training.extensions."
 _SHIFTS = frozenset(
     _EXTENSIONS + name
@@ -53,14 +54,33 @@ def _is_light(objects: Objects, use: Use, call: ast.Call, owner: str) -> bool:
 
 
 def _hides_optimizers(objects: Objects, module: ModuleInfo) -> bool:
-    """Whether a file takes optimizers out of an updater in a way in which they are not known."""
+    """Whether a file takes optimizers out of an updater in a way in which they are not known, or lets others do so."""
     source = module.source
+    if any(_is_unseen(objects, module, call) for call in source.of(ast.Call)):
+        return True
     return any(
         node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
         and objects.analysis.kind(source.parents[node]) == UNKNOWN
         or node.attr == "get_all_optimizers"
         for node in source.of(ast.Attribute)
     )
+
+
+def _is_unseen(objects: Objects, module: ModuleInfo, call: ast.AST) -> bool:
+    """``trainer.extend(other_library.schedule(...))``: it may set the optimizer's attributes by Chainer's names."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "extend":
+        return False
+    kind = objects.analysis.kind
+    extended = any(
+        isinstance(k, Inst) and objects.analysis.derives(k.cls, _TRAINER) for k in options(kind(call.func.value))
+    )
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "extension")]
+    calls = [node for node in given if isinstance(node, ast.Call) and kind(node) == UNKNOWN]
+    return extended and any(not _has_rule(objects, kind(made.func)) for made in calls)
+
+
+def _has_rule(objects: Objects, kind: Kind) -> bool:
+    return isinstance(kind, Ref) and (kind.name.startswith("chainer.") or kind.name in objects.analysis.rules.rows)
 
 
 def shifts(use: Use) -> bool:

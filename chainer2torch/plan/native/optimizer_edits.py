@@ -33,6 +33,7 @@ from chainer2torch.plan.native.optimizers import (
     setting_of,
     target_clears,
 )
+from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -326,6 +327,11 @@ class _Writer:
             operands.update({f"key_{k.arg}": context.operand(k.value) for k in others})
         is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
         first = [] if is_there else [f"{name} = {value}"]
+        if context.module.path in context.analysis.once(cuts).long:  # it ends where the graph was cut
+            around = places.function_of(context, call) or context.source.tree
+            keeps = crosses or any(isinstance(n, ast.Attribute) and n.attr == CUTS for n in nodes_of(around))
+            rest = ["retain_graph=True"] if keeps else []
+            return [*first, "self.zero_grad()", f"native.backward({', '.join([name, *rest])})"]
         return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 

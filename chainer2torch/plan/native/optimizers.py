@@ -23,7 +23,6 @@ from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
 from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, Form, unrefused
 from chainer2torch.plan.project_rules import changes_rules
-from chainer2torch.plan.questions.cut_graphs import CUTS
 from chainer2torch.rules.signature import BindError, Bound
 
 SAVED = frozenset(
@@ -295,8 +294,6 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         alone = places.is_alone(context, context.source.statement(call))
         if loss_given(call) is None:
             return "an update that is not understood"
-        if len(call.args) + len(call.keywords) > 1 and objects.any_file_seen_from(context, _cuts):
-            return "an update that goes backward to a cut"
         starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
         whole = not call.args and not call.keywords or alone and not starred
         return "" if whole else "an update that is not understood"
@@ -315,10 +312,6 @@ def loss_given(call: ast.Call) -> list[ast.expr] | None:
     """The function of a loss and its arguments in ``optimizer.update(...)``; None: keywords without a function."""
     own = [keyword.value for keyword in call.keywords if keyword.arg == "lossfun"]
     return [*call.args, *own] if call.args or own or not call.keywords else None
-
-
-def _cuts(module: ModuleInfo) -> bool:
-    return CUTS in module.source.text
 
 
 def hook_of(context: Context, call: ast.Call) -> ast.Call | None:

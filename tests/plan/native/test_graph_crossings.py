@@ -86,3 +86,33 @@ def test_the_optimizer_between_a_graph_and_its_backward_keeps_it(steps: str, kep
     if steps is not ELSEWHERE:  # who frees the graph there is another question
         theirs, ours, _ = run(text)
         assert ours == pytest.approx(theirs, rel=1e-5)
+
+
+CUT = """
+        opt_gen.update(loss_of, y_fake, -1.0)
+        fake.unchain_backward()
+        opt_dis.update(lambda a, b: loss_of(a, 1.0) + loss_of(b, -1.0), y_fake, y_real)
+        loss_g = loss_of(y_fake, -1.0)
+"""
+CUT_ELSEWHERE = """
+        opt_gen.update(loss_of, y_fake, -1.0)
+        cut(fake)
+        loss_g = loss_of(dis(fake), -1.0)
+        opt_dis.update(loss_of, dis(fake), 1.0)
+
+def cut(x):
+    x.unchain_backward()
+"""
+
+
+@pytest.mark.parametrize("rule", ["SGD(0.1)", "Adam(0.1)"])
+@pytest.mark.parametrize("steps", [CUT, CUT_ELSEWHERE], ids=["here", "elsewhere"])
+def test_the_loss_that_an_update_gets_ends_at_a_cut(steps: str, rule: str) -> None:
+    text = HEAD + LOOP.format(steps=steps).replace("SGD(0.1)", rule)
+    if steps is CUT_ELSEWHERE:
+        losses = "        losses.append(float(loss_g.array))\n    return losses\n"
+        first, behind = text.replace(losses, "").split("\ndef cut(x)")
+        text = f"{first}{losses}\ndef cut(x){behind}"
+    theirs, ours, code = run(text)
+    assert ours == pytest.approx(theirs, rel=1e-5)
+    assert ".zero_grad()\n" in code and "compat.backward(" in code and "Late" not in code

@@ -159,3 +159,29 @@ def test_optimizers_in_dictionaries_with_names():
 def test_dictionaries_that_go_elsewhere():
     code = migrated(DISPLAYED.replace("return [opts['first'].alpha]", "return keep(opts)")).code
     assert "LateAdam" in code
+
+
+OBSERVED = "trainer.extend(extensions.observe_value('a', lambda t: t.updater.get_optimizer('main').alpha))"
+NAMED = """seen = extensions.observe_value(
+        'a', lambda t: rates.append([float(t.updater.get_optimizer('main').beta1), 0]))
+    trainer.extend(seen, trigger=(1, 'iteration'))"""
+
+
+@pytest.mark.parametrize("extend", [OBSERVED, NAMED])
+def test_the_function_of_observe_value_gets_the_trainer(extend):
+    code = check(
+        TRAINER.format(make="Adam(0.05)", rate="alpha", extend=extend, updater=STANDARD, hook="pass"), rtol=1e-3
+    )
+    assert "param_groups[0]" in code and "Late" not in code and ".alpha" not in code
+
+
+def test_extensions_of_another_library_may_set_what_the_optimizer_has():
+    """``setattr(optimizer, 'alpha', 0.1)`` says nothing to an optimizer of torch.optim, which would go on as before."""
+    extend = "import elsewhere; trainer.extend(elsewhere.schedule([1, 2], [0.1, 0.2]))"
+    text = TRAINER.format(make="Adam(0.05)", rate="alpha", extend=extend, updater=STANDARD, hook="pass")
+    assert "LateAdam(" in migrated(text).code
+    shift = "trainer.extend(extensions.MultistepShift('alpha', 0.1, [2, 4], 0.05))"
+    code = check(
+        TRAINER.format(make="Adam(0.05)", rate="alpha", extend=shift, updater=STANDARD, hook="pass"), rtol=1e-3
+    )
+    assert "Late" not in code
