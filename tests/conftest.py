@@ -4,6 +4,7 @@ import os
 import random
 import sys
 import warnings
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,3 +38,12 @@ def _drawn_from_one_seed() -> None:
         sys.modules["numpy"].random.seed(1)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(1)
+
+
+@pytest.fixture(autouse=True)
+def _no_reporter_is_left() -> Iterator[None]:
+    """A training that a test breaks off on an engine of Ignite leaves its reporter; later tests would report to it."""
+    yield
+    reporting = sys.modules.get("pytorch_pfn_extras.reporting")
+    if reporting is not None:
+        reporting._get_reporters().clear()

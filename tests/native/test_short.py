@@ -64,12 +64,12 @@ LONGER = {
     "SerialIterator": (60, 1),
     "ParallelUpdater": (213, 16),
     "MultiprocessParallelUpdater": (217, 17),
-    "MultithreadIterator": (65, 2),
+    "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
     **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (195, 12)),
     "GoogLeNet": (260, 15),
-    "MultiprocessIterator": (100, 2),
+    "MultiprocessIterator": (103, 2),
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {

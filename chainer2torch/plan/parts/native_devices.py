@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Inst, Tensor, options, scalar_type
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
@@ -133,26 +133,8 @@ def _used_by_number(context: Context, call: ast.Call) -> bool:
         and isinstance(attribute, ast.Attribute)
         and attribute.attr == "use"
         and context.is_called(attribute)
-        and (
-            _is_number(context, call.args[0])
-            or symbol.endswith(".get_device_from_id")  # the others take arrays, too
-            and _may_be_number(context, call.args[0])
-        )
+        and _is_number(context, call.args[0])
     )
-
-
-def _may_be_number(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a number as far as anybody knows: ``torch.cuda.set_device`` refuses all others.
-
-    Not so an attribute of an object: what is Chainer's there, as ``updater.device``, may be None.
-    """
-    if context.kind(node) != UNKNOWN:
-        return False
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            return False
-        node = node.value
-    return isinstance(node, ast.Name) and node.id != "self"
 
 
 def _of_link(context: Context, node: ast.expr) -> ast.expr | None:
