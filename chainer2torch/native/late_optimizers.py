@@ -156,14 +156,14 @@ def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
             for hook in vars(param).get("update_hooks", []):
                 hook(optimizer, param)
     frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]  # where: freeze
-    optimizer.withheld = [(p, p.grad) for p in frozen]  # where: freeze
+    optimizer.withheld = [(p, p.requires_grad, p.grad) for p in frozen]  # where: freeze
     for param in frozen:  # where: freeze
-        param.grad = None
+        param.requires_grad, param.grad = False, None
 
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    for param, grad in optimizer.withheld:  # where: freeze
-        param.grad = grad
+    for param, learns, grad in optimizer.withheld:  # where: freeze
+        param.requires_grad, param.grad = learns, grad
     optimizer.call_hooks("post")  # where: add_hook, call_hooks, remove_hook
 
 

@@ -100,8 +100,6 @@ class _Optimizer(torch.optim.Optimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 if param.requires_grad and not is_lazy(param):
-                    if hasattr(param, "is_frozen"):  # where: freeze
-                        continue
                     grad = torch.zeros_like(param) if param.grad is None else param.grad
                     self.change(param, grad.add(param, alpha=group["weight_decay"]), self.state[param], group)
         return loss
