@@ -29,8 +29,8 @@ WHOLE_FILES = {
         from __future__ import division
         import os
 
-        import torch.nn.functional as F
         import numpy as np
+        import torch.nn.functional as F
 
         y = F.relu(x)
     ''',
@@ -45,13 +45,56 @@ WHOLE_FILES = {
     """,
         """
         import os
+        import sys
         import torch
         import torch.nn.functional as F
 
         import chainer_compat as compat
-
-        import sys
         y = torch.tanh(F.leaky_relu(F.dropout(x, training=compat.is_training()), negative_slope=0.2))
+    """,
+    ),
+    "libraries stay one paragraph, the helpers have their own": (
+        """
+        import os
+
+        import chainer
+        import numpy as np
+        from PIL import Image
+
+        from net import Net
+
+        y = chainer.functions.dropout(x)
+    """,
+        """
+        import os
+
+        import numpy as np
+        import torch.nn.functional as F
+        from PIL import Image
+
+        import chainer_compat as compat
+
+        from net import Net
+
+        y = F.dropout(x, training=compat.is_training())
+    """,
+    ),
+    "imports that are not sorted stay where they stand": (
+        """
+        import numpy as np
+        import chainer
+        import argparse
+        from net import Net
+        y = chainer.functions.dropout(x)
+    """,
+        """
+        import numpy as np
+        import torch.nn.functional as F
+        import argparse
+        from net import Net
+
+        import chainer_compat as compat
+        y = F.dropout(x, training=compat.is_training())
     """,
     ),
     "comments above a removed import stay": (
@@ -287,8 +330,8 @@ def test_file(migrate, name):
 )
 def test_names_that_are_taken_are_not_hidden(migrate, own, call, spelled):
     code = migrate(f"import chainer.functions as FF\n{own}\ny = {call}\n").code
-    assert f"\n{own}\ny = {spelled}\n" in code
-    head = code.partition(own)[0]
+    assert f"{own}\n" in code and f"\ny = {spelled}\n" in code
+    head = code.partition(f"\ny = {spelled}")[0].replace(own, "") + "\n"
     root = spelled.split(".")[0]
     assert head.count(f"import {root}\n") + head.count(f" as {root}\n") == 1
 
