@@ -99,6 +99,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
+    names.forget_unsaid(result, rewritten.values())
     result = import_edits.insert(result, names.statements(), names.helpers.behind)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -100,6 +101,7 @@ def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst
         module = _insert_behind(module, ours, behind)
         groups = [group for group in groups if group]
     body = list(module.body)
+    groups = _in_the_standard_paragraph(body, groups, module.default_newline)
     marked = [i for i, node in enumerate(body) if _is_place(node)]
     place = marked[0] if marked else after_imports(body)
     leading: Sequence[cst.EmptyLine] | None = None
@@ -152,6 +154,49 @@ def _own_paragraph(body: list[Any], place: int, groups: list[list[str]], newline
     body[end:end] = lines
     others = [[text for text in group if text not in ours] for group in groups]
     return [group for group in others if group]
+
+
+def _in_the_standard_paragraph(body: list[Any], groups: list[list[str]], newline: str) -> list[list[str]]:
+    """Puts modules of the standard library into the paragraph of these at the head of the file; gives the others."""
+    ours = [text for group in groups for text in group if text.split()[1].split(".")[0] in sys.stdlib_module_names]
+    head = next((i for i, node in enumerate(body) if _is_import(node) and not _is_future(node)), len(body))
+    end = head + 1 + sum(1 for _ in itertools.takewhile(_joins_on, body[head + 1 :]))
+    names = [_plain_import(node) for node in body[head:end]]
+    plain = list(itertools.takewhile(bool, names))
+    if (
+        not plain
+        or plain != sorted(plain)
+        or not all(_first_module(node) in sys.stdlib_module_names for node in body[head:end])
+        or any(not text.startswith("import ") or " as " in text for text in ours)
+        or end == len(body)
+    ):
+        return groups
+    for text in ours:
+        place = head + sum(1 for name in plain if name < text.split()[1])
+        line = _parse(text, newline)
+        if place == head:
+            line = line.with_changes(leading_lines=body[head].leading_lines)
+            body[head] = body[head].with_changes(leading_lines=[])
+        body.insert(place, line)
+        plain.append(text.split()[1])
+    others = [[text for text in group if text not in ours] for group in groups]
+    return [group for group in others if group]
+
+
+def _joins_on(node: Any) -> bool:
+    return _is_import(node) and not _is_place(node) and not node.leading_lines
+
+
+def _is_future(node: Any) -> bool:
+    return _first_module(node) == "__future__"
+
+
+def _first_module(node: cst.SimpleStatementLine) -> str:
+    part = node.body[0]
+    if isinstance(part, cst.ImportFrom):
+        return "" if part.relative or part.module is None else (dotted_name(part.module) or "").split(".")[0]
+    assert isinstance(part, cst.Import)
+    return (dotted_name(part.names[0].name) or "").split(".")[0]
 
 
 def _end_of_paragraph(body: Sequence[Any], place: int) -> int:

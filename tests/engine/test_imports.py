@@ -5,6 +5,8 @@ import textwrap
 import pytest
 
 from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
+
 
 WHOLE_FILES = {
     "docstring, __future__ and header stay first": (
@@ -399,3 +401,55 @@ twins(L.Classifier(L.Linear(3, 2)))
     assert "import copy" not in code and "from copy" not in code
     kept = migrate_source(text.format(extra="table = copy.copy({})\n")).code
     assert "import copy\n" in kept and "from copy" not in kept
+
+
+NATIVE_FILES = {
+    "a module of Python's own goes to those of the file": (
+        """
+        import argparse
+        import os
+
+        import chainer.functions as F
+
+        y = act(x, F.leaky_relu)
+    """,
+        """
+        import argparse
+        import functools
+        import os
+
+        import torch.nn.functional as F
+
+        y = act(x, functools.partial(F.leaky_relu, negative_slope=0.2))
+    """,
+    ),
+    "an initializer that becomes a line of nn.init imports nothing": (
+        """
+        import chainer
+        import chainer.links as L
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.embed = L.EmbedID(3, 4, initialW=chainer.initializers.Uniform(0.5))
+    """,
+        """
+        import torch.nn as nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(3, 4)
+                nn.init.uniform_(self.embed.weight, a=-0.5, b=0.5)
+    """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE_FILES)
+def test_file_in_the_native_style(name):
+    before, after = (textwrap.dedent(text).lstrip("\n") for text in NATIVE_FILES[name])
+    code = migrate_source(before, options=Options(style="native")).code
+    assert code == after
+    assert migrate_source(code, options=Options(style="native")).code == code
