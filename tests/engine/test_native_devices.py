@@ -49,7 +49,8 @@ def code(body: str, **kinds: str) -> str:
         ("cuda.cupy.random.seed(3)", "torch.cuda.manual_seed(3)"),
         ("cuda.check_cuda_available()", "torch.cuda.init()"),
         ("return cuda.to_gpu(np.ones(3), 1)", "return torch.as_tensor(np.ones(3), device=1)"),
-        ("return cuda.to_gpu(x)", "return compat.to_gpu(x)"),
+        ("return cuda.to_gpu(x)", "return torch.as_tensor(x, device='cuda')"),
+        ("return cuda.to_gpu([x])", "return compat.to_gpu([x])"),
         ("return cuda.cupy.zeros(3, 'f')", "return torch.zeros(3, dtype=torch.float32, device='cuda')"),
     ],
 )

@@ -23,6 +23,7 @@ from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.single_arrays import is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -84,6 +85,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
+        is_single=lambda node: is_single(context, call, node),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
