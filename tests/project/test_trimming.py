@@ -261,7 +261,8 @@ def test_a_helper_that_sets_what_it_is_told_reaches_the_groups():
     """It needs none of the attributes; only an optimizer of the program's own may have its settings elsewhere."""
     text = compat_file.build(["LateAdam", "ExponentialShift"], style="native", said=words("x.update()"))
     assert "_beta" not in text and "hasattr(optimizer" not in text
-    text = compat_file.build(["GradientMethod", "ExponentialShift"], style="native", said=words("compat.GradientMethod"))
+    program = "compat.GradientMethod"
+    text = compat_file.build(["GradientMethod", "ExponentialShift"], style="native", said=words(program))
     assert "hasattr(optimizer, name)" in text
 
 

@@ -269,7 +269,7 @@ CHANGES = {
             losses.append(optimizer.lr)""",
     "another class": """if not isinstance(optimizer, optimizers.Adam) and i > 3:
             optimizer.lr *= 0.5""",
-    "in an expression": "losses.append(optimizer.lr if not isinstance(optimizer, optimizers.Adam) else optimizer.alpha)",
+    "in an expression": "losses.append(optimizer.alpha if isinstance(optimizer, optimizers.Adam) else optimizer.lr)",
 }
 
 
