@@ -241,7 +241,7 @@ class AdaBound(_Optimizer):
         weight_decay_rate: float = 0,
         weight_decay: float = 0,
     ):
-        options = dict(lr=lr, betas=betas, eps=eps, final_lr=final_lr, gamma=gamma, eta=eta)
+        options = {"lr": lr, "betas": betas, "eps": eps, "final_lr": final_lr, "gamma": gamma, "eta": eta}
         super().__init__(params, {**options, "weight_decay": weight_decay})
         for group in self.param_groups:
             group.update(first_lr=group["lr"])
