@@ -292,7 +292,8 @@ def test_a_rule_with_another_lr_is_marked() -> None:
     for place, text in {"{rule}": RATE, "{made}": "0.05", "{before}": "", "{inside}": ""}.items():
         source = source.replace(place, text)
     result = migrate_source(HEAD + source, options=Options(style="native"))
-    assert any(site.state == "manual" for site in result.sites) and "RuledAdam" not in result.code
+    assert [site.state for site in result.sites if site.symbol.endswith("AdamRule")] == ["review"]
+    assert "they asked for `lr`" in result.code and "class Own(compat.RuledAdam)" in result.code
 
 
 def test_a_hook_of_one_parameter_finds_a_gradient() -> None:
