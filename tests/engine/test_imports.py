@@ -432,7 +432,9 @@ NATIVE_FILES = {
             def __init__(self):
                 super().__init__()
                 with self.init_scope():
-                    self.embed = L.EmbedID(3, 4, initialW=chainer.initializers.Uniform(0.5))
+                    self.embed = L.EmbedID(
+                        3, 4,
+                        initialW=chainer.initializers.Uniform(0.5))
     """,
         """
         import torch.nn as nn
