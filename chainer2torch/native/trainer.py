@@ -48,7 +48,7 @@ class Trainer(ExtensionsManager):
         updater: Any,
         stop_trigger: Any = None,
         out: str = "result",
-        extensions: Any = (),  # where: extensions=, options_by_position
+        extensions: Any = (),  # where: extensions=
     ):
         self.updater, self._iters_per_epoch = updater, _Epochs()
         optimizers, parts = updater.get_all_optimizers(), {"updater": updater, "epochs": self._iters_per_epoch}
@@ -57,7 +57,7 @@ class Trainer(ExtensionsManager):
         super().__init__(models, optimizers, 0, iters_per_epoch=1, out_dir=out, stop_trigger=stop, state_objects=parts)
         observe_parts(self, updater)
         updater.connect_trainer(self)  # where: ParallelUpdater, connect_trainer
-        for extension in extensions:  # where: extensions=, options_by_position
+        for extension in extensions:  # where: extensions=
             self.extend(extension)
 
     def extend(self, extension: Any, name: Any = None, *args: Any, **options: Any) -> None:
