@@ -16,8 +16,9 @@ class ManualScheduleTrigger(triggers.ManualScheduleTrigger):
     _last = 0.0
 
     def __call__(self, manager: Any) -> bool:
+        points: Any = self.points
         last, self._last = self._last, manager.epoch_detail if self.unit == "epoch" else manager.iteration
-        return any(last < point <= self._last for point in self.points)
+        return any(last < point <= self._last for point in points)
 
     def may_fire(self, iteration: int, epoch_length: int) -> bool:
         return True
