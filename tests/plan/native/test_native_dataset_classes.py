@@ -42,6 +42,7 @@ def test_they_are_plain_datasets() -> None:
     assert "class Numbers(torch.utils.data.Dataset):" in code or "class Numbers(Dataset):" in code
     assert code.count("def __getitem__(self, i):") == 2 and "super(More, self).__getitem__(i)" in code
     assert "DatasetMixin" not in code and "get_example" not in code
+    assert "DataLoader(More(8), 4, shuffle=True)\n" in code  # int32 labels need no collation of their own
 
 
 @pytest.mark.parametrize("last", ["log += More(5)[1:3]", "log += Numbers(5)[[1, 2]]"])
