@@ -99,7 +99,8 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
-    result = import_edits.insert(result, names.statements(), names.helpers.behind)
+    way = names.way()
+    result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
     code = kept.restore(result.code, rewritten) if result.body or result.header else ""
