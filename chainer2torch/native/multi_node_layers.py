@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 import torch.distributed as dist
@@ -44,7 +45,7 @@ class MultiNodeBatchNormalization(_BatchNorm):
         x: Any = input.to(self.running_mean.dtype)  # type: ignore[union-attr]
         mean, square = _Mean.apply(torch.stack([x.mean(axes), x.square().mean(axes)]), True)
         var = square - mean.square()
-        y = (x - mean.view(shape)) * (var + self.eps).rsqrt().view(shape)
+        y: Tensor = (x - mean.view(shape)) * (var + self.eps).rsqrt().view(shape)
         y = y if self.weight is None else y * _Mean.apply(self.weight, False).view(shape)
         y = y if self.bias is None else y + _Mean.apply(self.bias, False).view(shape)
         count, running = x.numel() // x.shape[1], (self.running_mean, self.running_var)
@@ -56,6 +57,8 @@ class MultiNodeBatchNormalization(_BatchNorm):
 
 class _Mean(torch.autograd.Function):
     """The mean over the processes; of the gradient always, of the value where ``both`` says so."""
+
+    apply: ClassVar[Callable[..., Tensor]]
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, both: bool) -> Tensor:
