@@ -102,12 +102,14 @@ class MultiprocessParallelUpdater(StandardUpdater):
 
     @staticmethod
     def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
-        name = type(optimizer).__name__
-        if name.endswith(("Adam", "AdaGrad", "RMSprop")):
-            optimizer.eps *= count
-        elif name.endswith(("RMSpropGraves", "AdaDelta")):
-            optimizer.eps *= count**2
-        elif hasattr(optimizer, "lr"):
+        name, group = type(optimizer).__name__.lower().removeprefix("late"), optimizer.param_groups[0]
+        if name in ("adam", "adagrad", "rmsprop"):
+            group["epsilon" if "epsilon" in group else "eps"] *= count
+        elif name in ("rmspropgraves", "adadelta"):
+            group["eps"] *= count**2
+        elif "lr" in group:
+            group["lr"] /= count
+        elif hasattr(optimizer, "lr"):  # one of the program's own
             optimizer.lr /= count
 
     def update_core(self) -> None:
@@ -124,7 +126,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
             model.zero_grad()
             loss.backward()
         update_copies(optimizer, [model for _, model, _ in self._shares], buffers=False)
-        if self.auto_new_epoch and self.is_new_epoch:
+        if self.auto_new_epoch and self.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()
 
 

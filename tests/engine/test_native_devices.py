@@ -41,7 +41,7 @@ def code(body: str, **kinds: str) -> str:
     ("before", "after"),
     [
         ("cuda.get_device_from_id(3).use()", "torch.cuda.set_device(3)"),
-        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),
+        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),  # x may be None
         ("cuda.get_device_from_id(x._id).use()", "compat.use_device(compat.get_device(x._id))"),
         ("with cuda.get_device_from_id(1): pass", "with torch.cuda.device(1): pass"),
         ("with cuda.get_device_from_id(x): pass", "with compat.using_device(compat.get_device(x)): pass"),
@@ -170,11 +170,11 @@ def test_inner_functions_see_it() -> None:
         "return g(xp)",  # it goes elsewhere
         "return xp",
         "return xp.zeros",  # a function as a value
-        "return xp.unravel_index(3, (2, 3))",  # nothing in torch does that
+        "return xp.put(y, [0], 3)",  # nothing in torch does that, and NumPy writes
         "import numpy as xp",  # bound by something else, too
         "xp = g(3)",
         "del xp",
-        "return [xp for xp in g(3)], xp.median(x)",
+        "return [xp for xp in g(3)], xp.put(y, x, 1)",
     ],
 )
 def test_all_uses_or_none(use: str) -> None:
