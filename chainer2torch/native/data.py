@@ -138,11 +138,7 @@ def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> li
 
 
 def collate(examples: list[Any]) -> Any:
-    """Stacks examples as concat_examples does, with small signed integers as int64, as torch's losses want labels.
-
-    default_collate takes lists apart, and keeps int32. For DataLoader(collate_fn=collate).
-    Source: chainer.dataset.concat_examples.
-    """
+    """Stacks examples; default_collate would take lists apart. Source: chainer.dataset.concat_examples."""
     first = examples[0]
     if isinstance(first, tuple):
         return tuple(collate(list(column)) for column in zip(*examples))
@@ -150,15 +146,11 @@ def collate(examples: list[Any]) -> Any:
         return {key: collate([example[key] for example in examples]) for key in first}
     if isinstance(first, str):
         return examples
-    batch = torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
-    return batch.long() if batch.dtype in (torch.int8, torch.int16, torch.int32) else batch
+    return torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
 
 
 def collate_to(examples: list[Any], device: Any = None) -> Any:
-    """collate, on a device: a torch.device, or the number of a GPU (negative: the CPU).
-
-    Source: chainer.dataset.concat_examples.
-    """
+    """collate, on a device or the GPU of a number. Source: chainer.dataset.concat_examples."""
     return to_device(device, collate(examples))
 
 

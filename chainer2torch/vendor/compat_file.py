@@ -342,6 +342,13 @@ def _header(names: list[str], imports: list[Import], half_way: bool, native: boo
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
     needs = [_DISTRIBUTIONS.get(name, name) for name in (["chainer", *needs] if half_way else needs)]
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
+    if native:
+        text = (
+            f'"""What PyTorch has no equal for: the helpers of this project. It {packages}. '
+            f"{_MARK} {__version__}{about}, which writes it again when the project needs other helpers: "
+            'keep changes elsewhere."""'
+        )
+        return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
     text = (
         f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}. "
         "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere."
