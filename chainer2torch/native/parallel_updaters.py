@@ -93,12 +93,11 @@ class MultiprocessParallelUpdater(StandardUpdater):
         refuse_torchrun()
         if isinstance(devices, dict):
             devices = [devices["main"], *(device for name, device in devices.items() if name != "main")]
-        if len(iterators) != len(devices):
-            raise ValueError(f"{len(iterators)} iterators do not fit {len(devices)} devices")
         self._allow_for_larger_batch(optimizer, len(devices))
         super().__init__(iterators[0], optimizer, converter, devices[0], auto_new_epoch=auto_new_epoch)
         models = [optimizer.target, *(copy.deepcopy(optimizer.target) for _ in devices[1:])]
-        self._shares = [(it, m.to(get_device(d)), get_device(d)) for it, m, d in zip(iterators, models, devices)]
+        places = [get_device(device) for device in devices]
+        self._shares = [(it, m.to(d), d) for it, m, d in zip(iterators, models, places, strict=True)]
 
     @staticmethod
     def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
@@ -147,7 +146,10 @@ def update_copies(optimizer: Any, models: list[nn.Module], buffers: bool = True)
     others = [model for model in models if model is not optimizer.target]
     for model in others:
         add_gradients(optimizer.target, model)
-    (optimizer.update if hasattr(optimizer, "update") else optimizer.step)()
+    if hasattr(optimizer, "update"):
+        optimizer.update()
+    else:
+        optimizer.step()
     new = optimizer.target.state_dict() if buffers else dict(optimizer.target.named_parameters())
     for model in others:
         model.load_state_dict(new, strict=buffers)
