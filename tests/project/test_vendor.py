@@ -310,7 +310,7 @@ def test_that_docstrings_are_summaries_in_the_native_style() -> None:
 @pytest.mark.parametrize("native_style", [True, False])
 def test_the_head_is_known_wherever_its_lines_break(native_style: bool) -> None:
     broken = 0
-    for length in range(0, 60):
+    for length in range(60):
         imports = [rooms_module.Import("x" * length, None, None)] if length else []
         text = compat_file._header([], imports, False, native_style)
         broken += "Written by chainer2torch" not in text
