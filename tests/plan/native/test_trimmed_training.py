@@ -5,6 +5,8 @@ import pytest
 from tests.support.native_programs import check
 
 PROGRAM = """
+import collections
+
 from chainer import training
 from chainer.training import extensions
 
@@ -53,7 +55,7 @@ def train(net):
     data = chainer.datasets.TupleDataset(x, t)
     model = Model(net)
     optimizer = make()
-    held = {'main': optimizer}  # who holds it keeps it from being made later
+    held = collections.deque([optimizer])  # a library that holds it may want Chainer's form
     optimizer.setup(model)
     found = []
     iterator = iterators.SerialIterator(data, 4, shuffle=False)
