@@ -236,7 +236,8 @@ def test_the_rank_of_a_normalization_follows_from_the_layers_beside_it(conv, siz
 def test_a_normalization_without_gamma_loses_its_weight_in_a_line():
     code = migrated(
         "import chainer\nimport chainer.links as L\n\n\nclass Net(chainer.Chain):\n    def __init__(self, n, flag):\n"
-        "        super().__init__()\n        with self.init_scope():\n            self.conv = L.Convolution2D(3, n, 3)\n"
+        "        super().__init__()\n        with self.init_scope():\n"
+        "            self.conv = L.Convolution2D(3, n, 3)\n"
         "            self.a = L.BatchNormalization(n, use_gamma=False)\n"
         "        if flag:\n            with self.init_scope():\n"
         "                self.more = [L.BatchNormalization(n, use_gamma=False)]\n\n"
