@@ -245,3 +245,26 @@ def test_a_normalization_without_gamma_loses_its_weight_in_a_line():
     ).code
     assert "self.a = nn.BatchNorm2d(n, eps=2e-05)" in code and "self.a.weight = None" in code
     assert "[compat.BatchNorm(n, eps=2e-05, weight=False)]" in code
+
+
+_OWN_PARAMETERS = """
+import chainer
+import numpy as np
+
+class Own(chainer.Link):
+    def __init__(self, n):
+        super(Own, self).__init__(W=(n, 4), b=(n,))
+        self.W.data[...] = 1
+        self.b.data.fill(2)
+        self.add_param('g', (n, 4), dtype='f')
+        self.add_param('h', (n, 4), initializer=chainer.initializers.Normal(0.1))
+"""
+
+
+def test_parameters_of_a_link_are_plain_parameters_that_are_nan_until_they_are_set():
+    result = migrated(_OWN_PARAMETERS)
+    assert "self.W = nn.Parameter(torch.full((n, 4), torch.nan))" in result.code
+    assert "self.register_parameter('g', nn.Parameter(torch.full((n, 4), torch.nan)))" in result.code
+    assert not {"add_param", "add_params", "faithful_parameter"} & set(result.helpers)
+    pair = migrated(_OWN_PARAMETERS.replace("b=(n,)", "b=((n,), np.float32)"))
+    assert "compat.add_params(" in pair.code
