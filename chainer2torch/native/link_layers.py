@@ -157,23 +157,33 @@ class BatchNormLink(_BatchNorm):
         use_beta: bool = True,
         initial_gamma: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
         initial_beta: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        axis: None = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
         initial_avg_mean: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
         initial_avg_var: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
     ) -> None:
+        if axis is not None:  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+            raise ValueError("axes of its own need another layer")
         super().__init__(size, eps, 1 - decay)
         self.affine = use_gamma and use_beta
         if not use_gamma:
             self.weight = None  # type: ignore[assignment]
         if not use_beta:
             self.bias = None  # type: ignore[assignment]
-        values = {
-            "weight": initial_gamma,
-            "bias": initial_beta,
-        }  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
-        values.update(
-            running_mean=initial_avg_mean, running_var=initial_avg_var
-        )  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
-        initialized(self, **values)  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        given = [
+            initial_gamma,
+            initial_beta,
+            initial_avg_mean,
+            initial_avg_var,
+        ]  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        held = [
+            self.weight,
+            self.bias,
+            self.running_mean,
+            self.running_var,
+        ]  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        for param, value in zip(held, given):  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+            if param is not None and value is not None:
+                as_initializer(value)(param)
         if dtype is not None:  # where: dtype
             self.to(torch_dtype(dtype))  # where: dtype
 
