@@ -151,8 +151,9 @@ class LateOptimizer(torch.optim.Optimizer):
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     optimizer.call_hooks()  # where: add_hook, call_hooks, remove_hook
     optimizer.t += 1  # where: .t, .epoch, new_epoch, getattr
+    fill_missing_gradients(optimizer)  # where: hook_parameter
     for param in optimizer.target.parameters():  # where: hook_parameter
-        if param.requires_grad and not hasattr(param, "is_frozen"):
+        if param.grad is not None and not hasattr(param, "is_frozen"):
             for hook in vars(param).get("update_hooks", []):
                 hook(optimizer, param)
     frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]  # where: freeze

@@ -35,7 +35,7 @@ def test_splits_hold_chainers_examples_in_chainers_order(seed):
         (datasets.split_dataset(VALUES, 8, order), data.split_dataset(VALUES, 8, order)),
         (datasets.split_dataset_random(VALUES, 8, seed), data.split_dataset_random(VALUES, 8, seed)),
         (datasets.split_dataset_n(VALUES, 4), data.split_dataset_n(VALUES, 4)),
-        (datasets.split_dataset_n_random(VALUES, 4, seed), data.split_dataset_n(VALUES, 4, order)),
+        (datasets.split_dataset_n_random(VALUES, 4, seed), data.split_dataset_n_random(VALUES, 4, seed)),
         (
             flat(datasets.get_cross_validation_datasets(VALUES, 4)),
             flat(data.cross_validation_splits(VALUES, 4)),

@@ -13,11 +13,12 @@ from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import graph_crossings, places
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
-from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
+from chainer2torch.plan.native.hooks import Way, hooks_of
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import arguments
+from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
@@ -30,7 +31,6 @@ from chainer2torch.plan.native.optimizer_places import (
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
 from chainer2torch.plan.native.optimizers import (
     CHANGES,
-    CLEARS,
     CONCERN,
     by_name,
     loss_given,
@@ -109,7 +109,7 @@ class _Writer:
             elif (having := asked_setting(self.objects, use)) is not None:
                 assert isinstance(use.parent, ast.Call)
                 self.done.add(use.parent)
-                test = _is_one_of(having) if having else "False"
+                test = is_one_of(having) if having else "False"
                 self.decisions.replace(use.parent, test, {"self": self.context.operand(use.node)})
             elif helper := by_name(use):
                 assert isinstance(use.parent, ast.Call)
@@ -270,7 +270,7 @@ class _Writer:
         assert isinstance(statement, ast.Assign)
         lines: list[str] = []
         for setting, torch in classes.items():
-            lines.append(f"{'elif' if lines else 'if'} {_is_one_of(torch)}:\n    {setting} = value")
+            lines.append(f"{'elif' if lines else 'if'} {is_one_of(torch)}:\n    {setting} = value")
         operands = {"self": Operand(code=context.source.segment(use.node)), "value": context.operand(statement.value)}
         operands = (
             operands
@@ -356,7 +356,7 @@ class _Writer:
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
-        context, name = self.context, _free_name(self.context, call)
+        context, name = self.context, free_name(self.context, call)
         given = loss_given(call)
         assert given
         function, *args = given
@@ -383,65 +383,4 @@ class _Writer:
         return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
-def _is_one_of(torch: Sequence[str]) -> str:
-    """The question whether an optimizer is of one of some classes, as a template."""
-    return f"isinstance(self, {torch[0] if len(torch) == 1 else '(' + ', '.join(torch) + ')'})"
-
-
-def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
-    """Whether an optimizer of torch.optim needs zeros for gradients that are missing; the helpers fill them in."""
-    return any(
-        made.form.fills or made.form.torch.startswith("torch.") and any(h.hook.misses for h in hooks)
-        for made in placements
-    )
-
-
-def model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
-    """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
-    setup, given = context.source.statement(setup_call), model_of(setup_call)
-    function = places.function_of(context, setup)
-    model = ast.unparse(given)
-    behind = [
-        n for n in nodes_of(function or context.source.tree) if hasattr(n, "lineno") and _is_behind(context, n, setup)
-    ]
-    if len({ast.unparse(step.node) for step in steps}) != 1:
-        return []
-    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (given, steps[0].node)):
-        return []
-    return [
-        node
-        for node in behind
-        if isinstance(node, ast.Call)
-        and not node.args
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in CLEARS
-        and ast.unparse(node.func.value) == model
-        and places.function_of(context, node) is function
-    ]
-
-
-def _is_behind(context: Context, node: ast.AST, statement: ast.stmt) -> bool:
-    return context.source.start(node) > context.source.start(statement)
-
-
-def _free_name(context: Context, call: ast.Call) -> str:
-    """``loss``, or another name that the function does not use."""
-    function = places.function_of(context, call) or context.source.tree
-    names = [n for n in nodes_of(function) if isinstance(n, ast.Name)]
-    taken = {n.id for n in names} | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-    loads = [n for n in names if n.id == "loss" and isinstance(n.ctx, ast.Load)]
-    bound = any(n.id == "loss" and isinstance(n.ctx, ast.Store) for n in names)
-    if bound and all(_is_bound_behind(context, n, call) for n in loads):
-        return "loss"
-    return next(name for name in ("loss", "step_loss", "update_loss", "loss_of_step", "_loss") if name not in taken)
-
-
-def _is_bound_behind(context: Context, load: ast.Name, call: ast.Call) -> bool:
-    """Whether what a load gives is bound in its own suite, or in one around it, and not in front of the call."""
-    binding = places.binding_of(context, load)
-    if binding is None:
-        return False
-    return not context.source.start(binding) < context.source.start(call) < context.source.start(load)
-
-
-__all__ = ["fills", "run"]
+__all__ = ["run"]

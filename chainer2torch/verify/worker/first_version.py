@@ -67,7 +67,16 @@ class FirstVersion(object):
         for name in _FUNCTIONS:
             if hasattr(F, name):
                 setattr(F, name, _without(getattr(F, name)))
-        for name in ("Inception", "ConvolutionND", "LSTM", "GRU", "InceptionBN", "MLPConvolution2D", "Highway"):
+        for name in (
+            "Inception",
+            "ConvolutionND",
+            "LSTM",
+            "GRU",
+            "InceptionBN",
+            "MLPConvolution2D",
+            "Highway",
+            "BatchNormalization",
+        ):
             if hasattr(L, name):
                 getattr(L, name).__init__ = _without(getattr(L, name).__init__)
         for name, (start, names) in _PLACES.items():
