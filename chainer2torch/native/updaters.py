@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate_to
 from chainer2torch.native.devices import device_number, get_device, to_device
-from chainer2torch.native.states import load_state_of, state_of
+from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
 
 
@@ -51,16 +51,16 @@ def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
 
     Source: chainer.Optimizer.update.
     """
+    loss = call_with(function, batch)
+    optimizer.zero_grad()
+    loss.backward()
     if hasattr(optimizer, "update"):
-        call_with(functools.partial(optimizer.update, function), batch)
+        optimizer.update()
     else:
-        loss = call_with(function, batch)
-        optimizer.zero_grad()
-        loss.backward()
         optimizer.step()
 
 
-class UpdaterBase:
+class UpdaterBase(Saved):
     """The base of updaters that make everything themselves; ``serialize`` says what is saved.
 
     Source: chainer.training.Updater.
@@ -71,12 +71,6 @@ class UpdaterBase:
 
     def finalize(self) -> None:
         pass
-
-    def state_dict(self) -> dict[str, Any]:
-        return state_of(self)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_state_of(self, state)
 
 
 class Updater:
@@ -92,12 +86,11 @@ class Updater:
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._iterators = {k: Batches(it) if isinstance(it, DataLoader) else it for k, it in iterators.items()}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter = converter
-        self.device = None if device is None else get_device(device)
+        self.converter, self.device = converter, None if device is None else get_device(device)
         self.input_device = self._device = self.device  # where: input_device, _device
-        for model in (getattr(each, "target", None) for each in self._optimizers.values()):
-            if model is not None and device is not None:
-                model.to(self.device)
+        for each in self._optimizers.values():
+            if device is not None and getattr(each, "target", None) is not None:
+                each.target.to(self.device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -163,5 +156,5 @@ class StandardUpdater(Updater):
         update_by(optimizer, function, converted(self.converter, iterator.next(), device))
         if not self.auto_new_epoch:  # where: auto_new_epoch
             return
-        if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
+        if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):  # where: .epoch, new_epoch
             optimizer.new_epoch()

@@ -175,6 +175,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_freely": lambda q: q.walks_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
+    "resized": lambda q: q.resized(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "defined": lambda q: q.defined(),
@@ -203,6 +204,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "may_be_none":
         node = q.bound.given.get(name)
         return q.literal(name) is None if node is None else q.may_be_none(node)
+    if function == "is_single":
+        return name in q.bound.given and q.is_single(q.bound.given[name])
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

@@ -23,6 +23,7 @@ VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array modul
 WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
 DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
+WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 _VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
 _WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _OF_ONE = frozenset(
@@ -49,7 +50,7 @@ _OF_TWO = frozenset(
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 # what a text that is no Python may say
-_UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
+_UNREADABLE = {WITH, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -61,6 +62,7 @@ _LITERALS = (
     ast.SetComp,
     ast.Tuple,
 )
+_LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -103,6 +105,8 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
+        elif isinstance(node, ast.With) and own:
+            found.add(WITH)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
             found |= _by_name(node, node.func.id, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
@@ -182,11 +186,18 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
 
 def _gives_options(nodes: list[ast.AST]) -> bool:
     """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
-    derived = {n.name for n in nodes if isinstance(n, ast.ClassDef) if any(map(_is_of_training, map(_last, n.bases)))}
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    derived = {node.name for node in classes if any(map(_is_of_training, map(_last, node.bases)))}
+    names: set[str] = set()
+    layers: set[int] = set()
+    for cls in classes:
+        if cls.bases and all(_last(base).endswith(_LAYERS) or _last(base) in names for base in cls.bases):
+            names.add(cls.name)  # layers and datasets: their ``__init__`` is no updater's
+            layers.update(map(id, nodes_of(cls)))
     for node in nodes:
         if isinstance(node, ast.Call) and node.args:
             name, is_long = _last(node.func), len(node.args) > 4
-            if is_long and name == "__init__":
+            if is_long and name == "__init__" and id(node) not in layers:
                 return True
             if is_long or any(isinstance(item, ast.Starred) for item in node.args):
                 if name in derived or _is_of_training(name):
