@@ -198,6 +198,7 @@ class Plan:
             for row in rows
             for example in row.examples
             for way in self._ways(row, example, matrix=True)
+            if not way.label.startswith(OTHER)  # neither side may take such a call
             for known in (snippets.hints(example.given, example.options), {})
         ]
         for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
