@@ -23,6 +23,7 @@ from chainer2torch.analysis.mixins import mixed_into_links
 from chainer2torch.analysis.models.fixtures import fixtures
 from chainer2torch.analysis.models.parameters import parameters
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo, Project
+from chainer2torch.analysis.seeding import Named, first
 from chainer2torch.analysis.statements import Statements
 from chainer2torch.rules.table import Rules
 
@@ -47,12 +48,17 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
             self.enqueue(module)
         self._settle()
         # Functions that nobody calls get their parameters from Chainer's protocols, then those in circles of calls.
-        for called_too in (False, True):
-            for func in [f for f in self.functions.values() if not f.seeded and (called_too or not f.called)]:
-                func.seeded = True
-                self.enqueue(func)
-            self._settle()
+        names: Named = {}
+        while waiting := [f for f in self.functions.values() if not f.seeded and not f.called]:
+            self._seed(first(waiting, names))
+        self._seed([f for f in self.functions.values() if not f.seeded])
         return self
+
+    def _seed(self, functions: list[FuncInfo]) -> None:
+        for func in functions:
+            func.seeded = True
+            self.enqueue(func)
+        self._settle()
 
     def _settle(self) -> None:
         while self._queue:

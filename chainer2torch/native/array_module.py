@@ -11,82 +11,78 @@ import torch
 from torch import Tensor
 
 
+def with_numpy(function: Any, *args: Any, device: Any, **options: Any) -> Any:
+    """A function of NumPy on tensors: it computes on the host, and what comes out goes to the device.
+
+    NumPy's dtypes, promotion and errors hold. On the CPU tensors and arrays share their memory; on a GPU what is a view
+    in NumPy is a copy. Random numbers are those of NumPy's generator. Source: numpy; cupy.
+    """
+    y = function(*_on_host(args), **{key: _on_host(value) for key, value in options.items()})
+    if options.get("out") is not None:  # where: out=
+        return options["out"][0] if isinstance(options["out"], tuple) else options["out"]
+    return y if isinstance(y, np.generic) and all(map(np.isscalar, args)) else _on_device(y, device)
+
+
 def _on_host(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return (list if isinstance(x, list) else tuple)(map(_on_host, x))
-    if isinstance(x, torch.dtype):
+    if isinstance(x, torch.dtype):  # where: dtype
         return torch.empty(0, dtype=x).numpy().dtype
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else x
 
 
+def _on_device(y: Any, device: Any) -> Any:
+    if isinstance(y, (list, tuple)):
+        return (list if isinstance(y, list) else tuple)(_on_device(item, device) for item in y)
+    if not isinstance(y, (np.ndarray, np.generic)) or y.dtype.kind not in "biufc":
+        return y
+    if y.dtype == np.uint64:  # where: uint8, uint16, uint32, uint64, bincount
+        y = y.astype(np.int64)
+    if min(y.strides, default=0) < 0:  # where: flip, fliplr, flipud, rot90
+        y = y.copy()
+    return torch.as_tensor(np.require(y, requirements="W"), device=device)
+
+
 _WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
-_TYPES = (np.generic, np.dtype, np.finfo, np.iinfo)
 
 
 class ArrayModule:
-    """NumPy computes, on the host, and what comes out goes to the device: NumPy's dtypes, promotion and errors hold.
+    """NumPy's functions for the tensors of a device, as :func:`with_numpy`. Source: numpy; cupy."""
 
-    On the CPU tensors and arrays share their memory. On a GPU a function that writes into its argument raises, and
-    what is a view in NumPy may be a copy. ``random`` draws from NumPy's generator. Source: numpy; cupy.
-    """
-
-    part = ""
     ndarray = torch.Tensor  # where: .ndarray
     bool, int, float = bool, int, float  # where: .bool, .int, .float
 
-    def __init__(self, device: Any, part: str = ""):
-        self.device, self.part = torch.device(device), part  # part: random, linalg
+    def __init__(self, device: Any, module: Any = np):
+        self.device, self.module = torch.device(device), module  # module: np, np.random, np.linalg
 
     def __getattr__(self, name: str) -> Any:
         if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: views_of_modules
             return lambda a, *places, **named: getattr(self.asarray(a), name)(*places, *named.values())
-        found = getattr(getattr(np, self.part) if self.part else np, name)
+        found = getattr(self.module, name)
         if isinstance(found, types.ModuleType):  # where: random, linalg, testing
-            return ArrayModule(self.device, name)
-        if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _TYPES):
+            return ArrayModule(self.device, found)
+        if not callable(found) or isinstance(found, type) and issubclass(found, (np.generic, np.finfo, np.iinfo)):
             return found
-        if name.startswith("_") or not callable(found) or isinstance(found, type):
+        if name.startswith("_") or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
-        call = functools.partial(self._call, found)
-        if isinstance(found, np.ufunc) and self.device.type == "cpu":  # where: .at, .reduce
-            call.at = functools.partial(self._call, found.at)  # type: ignore[attr-defined]
-            call.reduce = functools.partial(self._call, found.reduce)  # type: ignore[attr-defined]
+        call = functools.partial(with_numpy, found, device=self.device)
+        if self.module is np.random and name != "randint":  # where: drawn_as
+            call = functools.partial(_drawn, found, device=self.device)
+        if self.device.type != "cpu":  # where: written_by_modules
+            return functools.partial(_refusing, call, found)
+        if isinstance(found, np.ufunc):  # where: .at, .reduce
+            call.at = functools.partial(with_numpy, found.at, device=self.device)  # type: ignore[attr-defined]
+            call.reduce = functools.partial(with_numpy, found.reduce, device=self.device)  # type: ignore[attr-defined]
         return call
 
     def __eq__(self, other: object) -> Any:  # where: modules_compared
         device = torch.device("cpu") if other is np else getattr(other, "device", None)
-        return self.device == device and self.part == getattr(other, "part", "")
-
-    def _call(self, function: Any, *args: Any, **options: Any) -> Any:
-        if self.device.type != "cpu" and (  # where: written_by_modules
-            "out" in options or function.__name__ in _WRITING or len(args) > getattr(function, "nin", len(args))
-        ):
-            raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
-        # CuPy's generators take a dtype, NumPy's do not
-        drawn = self.part == "random" and function.__name__ != "randint"  # where: drawn_as
-        dtype = options.pop("dtype", None) if drawn else None  # where: drawn_as
-        y = function(*_on_host(args), **{key: _on_host(value) for key, value in options.items()})
-        if dtype is not None:  # where: drawn_as
-            y = np.asarray(y, _on_host(dtype))
-        if options.get("out") is not None:  # where: out=
-            return options["out"][0] if isinstance(options["out"], tuple) else options["out"]
-        if isinstance(y, np.generic) and all(map(np.isscalar, args)):
-            return y  # of numbers alone
-        return self._on_device(y)
-
-    def _on_device(self, y: Any) -> Any:
-        if isinstance(y, (list, tuple)):
-            return (list if isinstance(y, list) else tuple)(map(self._on_device, y))
-        if not isinstance(y, (np.ndarray, np.generic)) or y.dtype.kind not in "biufc":
-            return y
-        if y.dtype == np.uint64:  # where: uint8, uint16, uint32, uint64, bincount
-            y = y.astype(np.int64)
-        if min(y.strides, default=0) < 0:  # where: flip, fliplr, flipud, rot90
-            y = y.copy()
-        return torch.as_tensor(np.require(y, requirements="W"), device=self.device)
+        return self.device == device and self.module is getattr(other, "module", np)
 
     def asarray(self, a: Any, dtype: Any = None) -> Any:  # where: .asarray, views_of_modules
-        return a.to(self.device) if isinstance(a, Tensor) and dtype is None else self._call(np.asarray, a, dtype)
+        if isinstance(a, Tensor) and dtype is None:
+            return a.to(self.device)
+        return with_numpy(np.asarray, a, dtype, device=self.device)
 
     asnumpy = staticmethod(_on_host)  # where: .asnumpy
 
@@ -112,6 +108,19 @@ class ArrayModule:
         positions = torch.arange(a.numel(), device=a.device).reshape(a.shape)[slices]
         added = torch.as_tensor(value, device=a.device).to(a.dtype).expand(positions.shape)
         a.copy_(a.reshape(-1).index_add(0, positions.reshape(-1), added.reshape(-1)).reshape(a.shape))
+
+
+def _drawn(function: Any, *args: Any, device: Any, dtype: Any = None, **options: Any) -> Any:
+    """Random numbers of a dtype, which CuPy's generators take and NumPy's do not."""
+    y = function(*_on_host(args), **options)
+    return _on_device(y if dtype is None else np.asarray(y, _on_host(dtype)), device)
+
+
+def _refusing(call: Any, function: Any, *args: Any, **options: Any) -> Any:
+    """NumPy cannot write into an array on a GPU."""
+    if "out" in options or function.__name__ in _WRITING or len(args) > getattr(function, "nin", len(args)):
+        raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
+    return call(*args, **options)
 
 
 def array_module(*args: Any) -> Any:

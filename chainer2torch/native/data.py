@@ -14,10 +14,9 @@ from chainer2torch.native.devices import to_device
 
 
 class Batches:
-    """The batches of a DataLoader one at a time, with the counters that Chainer's iterators have.
+    """The batches of a DataLoader one at a time, with the counters of Chainer's iterators.
 
-    The last batch of an epoch is as short as the loader's; Chainer fills it up from the next epoch, so its counters
-    are the same only where the batch size divides the dataset. Source: chainer.iterators.SerialIterator.
+    The last batch of an epoch may be short. Source: chainer.iterators.SerialIterator.
     """
 
     def __init__(
@@ -31,7 +30,7 @@ class Batches:
         self.reset()
 
     def reset(self) -> None:
-        self.epoch, self.current_position, self.is_new_epoch = 0, 0, False
+        self.epoch, self.is_new_epoch, self._drawn = 0, False, 0
         self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
         self._batches: Any = None
 
@@ -45,27 +44,27 @@ class Batches:
         self.previous_epoch_detail = self.epoch_detail  # where: previous_epoch_detail
         if self.epoch and not self.repeat:  # where: repeat
             raise StopIteration
-        if self._batches is None:
-            self._batches = itertools.islice(self.loader, self.current_position // self.batch_size, None)
+        self._batches = self._batches or itertools.islice(self.loader, self._drawn, None)
         batch = next(self._batches)
-        self.current_position += self.batch_size
-        self.is_new_epoch = self.current_position >= len(self.dataset)
+        self._drawn = (self._drawn + 1) % len(self.loader)
+        self.is_new_epoch = self._drawn == 0
         if self.is_new_epoch:
-            self.epoch, self.current_position, self._batches = self.epoch + 1, 0, None
+            self.epoch, self._batches = self.epoch + 1, None
         return batch
 
     next = __next__  # where: next
-    batch_size = property(lambda self: self.loader.batch_size)
+    batch_size = property(lambda self: self.loader.batch_size)  # where: .batch_size
+    current_position = property(lambda self: self._drawn * self.loader.batch_size)  # where: current_position
 
     @property
     def epoch_detail(self) -> float:
-        return float(self.epoch + self.current_position / len(self.dataset))
+        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(self.dataset))
 
     def finalize(self) -> None:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        names = ["epoch", "current_position", "is_new_epoch"]
+        names = ["epoch", "is_new_epoch", "_drawn"]
         names.append("previous_epoch_detail")  # where: previous_epoch_detail
         return {name: vars(self)[name] for name in names}
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from chainer2torch.native.states import load_state_of, state_of
+from chainer2torch.native.states import Saved
 
 
 class SerialIterator:
@@ -104,10 +104,10 @@ class MultithreadIterator(SerialIterator):
     def finalize(self) -> None:
         self._pool.shutdown()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Any:  # where: with
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: Any) -> None:  # where: with
         self.finalize()
 
 
@@ -169,10 +169,10 @@ class MultiprocessIterator(SerialIterator):
         self._batches = None
         self._ahead: collections.deque[Any] = collections.deque()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Any:  # where: with
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: Any) -> None:  # where: with
         self.finalize()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -180,17 +180,16 @@ class MultiprocessIterator(SerialIterator):
         self.finalize()
 
 
-class Iterator:
+class Iterator(Saved):
     """The base of a program's own iterators: ``__next__`` gives a batch, ``serialize`` says what is saved.
 
     Source: chainer.dataset.Iterator.
     """
 
+    __next__: Any
+
     def __iter__(self) -> Any:
         return self
-
-    def __next__(self) -> Any:
-        raise NotImplementedError
 
     def next(self) -> Any:
         return self.__next__()
@@ -198,14 +197,8 @@ class Iterator:
     def finalize(self) -> None:
         pass
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Any:  # where: with
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: Any) -> None:  # where: with
         self.finalize()
-
-    def state_dict(self) -> dict[str, Any]:
-        return state_of(self)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_state_of(self, state)

@@ -22,31 +22,29 @@ class Serializer:
         return Serializer(self.state.setdefault(key, {}), self.loads)
 
     def __call__(self, key: str, value: Any) -> Any:
-        if self.loads:
-            return np.asarray(self.state[key]) if isinstance(value, np.ndarray) else self.state[key]
-        self.state[key] = torch.tensor(value) if isinstance(value, np.ndarray) else value
-        return value
+        is_array = isinstance(value, np.ndarray)
+        if not self.loads:
+            self.state[key] = torch.tensor(value) if is_array else value
+        return np.asarray(self.state[key]) if is_array else self.state[key]
 
 
-def state_of(x: Any) -> dict[str, Any]:
-    """What ``x.serialize`` stores; {} where there is none. Source: chainer.serializers.DictionarySerializer."""
-    state: dict[str, Any] = {}
-    if hasattr(x, "serialize"):
-        x.serialize(Serializer(state, loads=False))
-    return state
+class Saved:
+    """The base of objects whose ``serialize(serializer)`` says what is saved of them.
 
+    Source: chainer.serializers.DictionarySerializer.
+    """
 
-def load_state_of(x: Any, state: dict[str, Any]) -> None:
-    """Gives an object what ``state_of`` stored. Source: chainer.serializers.NpzDeserializer."""
-    if hasattr(x, "serialize"):
-        x.serialize(Serializer(state, loads=True))
-
-
-class SavedExtension(Extension):
-    """An Extension of which ``serialize`` says what is saved. Source: chainer.training.Extension."""
+    def serialize(self, serializer: Any) -> None:
+        pass
 
     def state_dict(self) -> dict[str, Any]:
-        return state_of(self)
+        state: dict[str, Any] = {}
+        self.serialize(Serializer(state, loads=False))
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_state_of(self, state)
+        self.serialize(Serializer(state, loads=True))
+
+
+class SavedExtension(Saved, Extension):
+    """An Extension of which ``serialize`` says what is saved. Source: chainer.training.Extension."""

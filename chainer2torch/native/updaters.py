@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate_to
 from chainer2torch.native.devices import device_number, get_device, to_device
-from chainer2torch.native.states import load_state_of, state_of
+from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
 
 
@@ -60,7 +60,7 @@ def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
         optimizer.step()
 
 
-class UpdaterBase:
+class UpdaterBase(Saved):
     """The base of updaters that make everything themselves; ``serialize`` says what is saved.
 
     Source: chainer.training.Updater.
@@ -71,12 +71,6 @@ class UpdaterBase:
 
     def finalize(self) -> None:
         pass
-
-    def state_dict(self) -> dict[str, Any]:
-        return state_of(self)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        load_state_of(self, state)
 
 
 class Updater:

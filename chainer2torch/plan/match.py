@@ -203,6 +203,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "may_be_none":
         node = q.bound.given.get(name)
         return q.literal(name) is None if node is None else q.may_be_none(node)
+    if function == "is_single":
+        return name in q.bound.given and q.is_single(q.bound.given[name])
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

@@ -68,6 +68,7 @@ class Question:
     asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
+    is_single: Callable[[ast.expr], bool] = lambda _: False  # whether nothing uses a value as a list
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names

@@ -37,7 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.layout import ending_alone, ends_alone, realign
+from chainer2torch.rewrite.layout import ending_alone, ends_alone, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     apart,
@@ -99,6 +99,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
+    names.forget_unsaid(result, rewritten.values())
     result = import_edits.insert(result, names.statements(), names.helpers.behind)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
@@ -239,7 +240,11 @@ class _Rewriter:
                 self.failed.append(edit)
             several_lines = "\n" in self.source.text[slice(*span)]
             if several_lines and isinstance(original, cst.Call) and isinstance(updated, cst.Call):
-                updated = realign(original, updated, span[0], *self.source.line_at(span[0]))
+                line, line_start = self.source.line_at(span[0])
+                if self.names.helpers.native:
+                    behind, behind_start = self.source.line_at(span[1])
+                    updated = joined(original, updated, line[: span[0] - line_start], behind[span[1] - behind_start :])
+                updated = realign(original, updated, span[0], line, line_start)
         if span in self.keywords and isinstance(updated, cst.Call):
             updated = with_keyword(updated, self.keywords[span].name, self.keywords[span].value)
         if span in self.wraps:

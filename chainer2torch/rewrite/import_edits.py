@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import libcst as cst
 
 from chainer2torch.rewrite.layout import closing_comma
-from chainer2torch.rewrite.torch_names import COMPAT
+from chainer2torch.rewrite.torch_names import COMPAT, dotted_name
 
 
 def remove_aliases(node: Any, indices: Collection[int]) -> list[Any]:
@@ -99,11 +101,14 @@ def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst
         module = _insert_behind(module, ours, behind)
         groups = [group for group in groups if group]
     body = list(module.body)
+    groups = _in_the_standard_paragraph(body, groups, module.default_newline)
     marked = [i for i, node in enumerate(body) if _is_place(node)]
     place = marked[0] if marked else after_imports(body)
     leading: Sequence[cst.EmptyLine] | None = None
     if marked:
         leading = body.pop(place).leading_lines
+        groups = _own_paragraph(body, place, groups, module.default_newline)
+        place, leading = _in_order(body, place, leading, groups)
     if not groups:
         if leading is not None and any(line.comment for line in leading):
             body[place:] = above(body[place:], leading)
@@ -127,11 +132,101 @@ def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst
             markers = [line for line in body[0].leading_lines if is_marker(line)]
             leading = [line for line in body[0].leading_lines if not is_marker(line)]
             body[0] = body[0].with_changes(leading_lines=[_BLANK, _BLANK, *markers])
-    elif place < len(body) and len(groups) > 1 and _is_import(body[place]) and not body[place].leading_lines:
-        # the helpers are a module of the project: a paragraph of their own, as for the project's other modules
-        body[place] = body[place].with_changes(leading_lines=[_BLANK])
     lines[0] = lines[0].with_changes(leading_lines=leading)
     return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+def _own_paragraph(body: list[Any], place: int, groups: list[list[str]], newline: str) -> list[list[str]]:
+    """Puts the import of the helpers behind the paragraph of imports that ``place`` is in; gives the other groups.
+
+    The helpers are a module of the project: they stand apart from the libraries, as the project's other modules do.
+    """
+    ours = [text for group in groups for text in group if COMPAT in text]
+    end = _end_of_paragraph(body, place)
+    if (
+        not ours
+        or end == place
+        or _first_use(body[:end], {text.split()[-1].split(".")[0] for text in ours}) is not None
+    ):
+        return groups
+    lines = [_parse(text, newline) for text in ours]
+    lines[0] = lines[0].with_changes(leading_lines=[_BLANK])
+    body[end:end] = lines
+    others = [[text for text in group if text not in ours] for group in groups]
+    return [group for group in others if group]
+
+
+def _in_the_standard_paragraph(body: list[Any], groups: list[list[str]], newline: str) -> list[list[str]]:
+    """Puts modules of the standard library into the paragraph of these at the head of the file; gives the others."""
+    ours = [text for group in groups for text in group if text.split()[1].split(".")[0] in sys.stdlib_module_names]
+    head = next((i for i, node in enumerate(body) if _is_import(node) and not _is_future(node)), len(body))
+    end = head + 1 + sum(1 for _ in itertools.takewhile(_joins_on, body[head + 1 :]))
+    names = [_plain_import(node) for node in body[head:end]]
+    plain = list(itertools.takewhile(bool, names))
+    if (
+        not plain
+        or plain != sorted(plain)
+        or not all(_first_module(node) in sys.stdlib_module_names for node in body[head:end])
+        or any(not text.startswith("import ") or " as " in text for text in ours)
+        or end == len(body)
+    ):
+        return groups
+    for text in ours:
+        place = head + sum(1 for name in plain if name < text.split()[1])
+        line = _parse(text, newline)
+        if place == head:
+            line = line.with_changes(leading_lines=body[head].leading_lines)
+            body[head] = body[head].with_changes(leading_lines=[])
+        body.insert(place, line)
+        plain.append(text.split()[1])
+    others = [[text for text in group if text not in ours] for group in groups]
+    return [group for group in others if group]
+
+
+def _joins_on(node: Any) -> bool:
+    return _is_import(node) and not _is_place(node) and not node.leading_lines
+
+
+def _is_future(node: Any) -> bool:
+    return _first_module(node) == "__future__"
+
+
+def _first_module(node: cst.SimpleStatementLine) -> str:
+    part = node.body[0]
+    if isinstance(part, cst.ImportFrom):
+        return "" if part.relative or part.module is None else (dotted_name(part.module) or "").split(".")[0]
+    assert isinstance(part, cst.Import)
+    return (dotted_name(part.names[0].name) or "").split(".")[0]
+
+
+def _end_of_paragraph(body: Sequence[Any], place: int) -> int:
+    while place < len(body) and _is_import(body[place]) and not body[place].leading_lines:
+        place += 1
+    return place
+
+
+def _in_order(
+    body: list[Any], place: int, leading: Sequence[cst.EmptyLine], groups: Sequence[Sequence[str]]
+) -> tuple[int, Sequence[cst.EmptyLine]]:
+    """Where the imports go in a paragraph that is sorted: behind ``import numpy``, which comes before torch."""
+    behind = [_plain_import(node) for node in body[place : _end_of_paragraph(body, place)]]
+    names = list(itertools.takewhile(bool, behind))
+    first = next((text.split()[1] for group in groups for text in group), "")
+    if not names or names != sorted(names) or names[0] < "chainer" or any(line.comment for line in leading):
+        return place, leading
+    passed = sum(1 for name in names if name < first)
+    if not passed:
+        return place, leading
+    body[place] = body[place].with_changes(leading_lines=leading)
+    return place + passed, []
+
+
+def _plain_import(node: cst.SimpleStatementLine) -> str:
+    """The module of an ``import module`` that stands alone on its line; "" for others."""
+    part = node.body[0]
+    if len(node.body) > 1 or not isinstance(part, cst.Import) or len(part.names) > 1:
+        return ""
+    return dotted_name(part.names[0].name) or ""
 
 
 def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -> cst.Module:

@@ -8,6 +8,8 @@ from typing import Any
 import libcst as cst
 
 _EMPTY = cst.Module([])
+_COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+_WIDTH = 76  # of PEP 8's 79 columns: a call that moves to another statement may stand some columns further right
 
 
 def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_start: int) -> cst.Call:
@@ -25,6 +27,27 @@ def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_s
         return updated
     args = [arg.visit(_Shift(column, indent, shift)) for arg in updated.args]
     return updated.with_changes(args=args)
+
+
+def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> cst.Call:
+    """Puts a call that has fewer arguments than the original on one line, where that was broken and it fits now.
+
+    ``before`` and ``behind`` is what stands on the call's first and last line beside it.
+    """
+    if len(updated.args) >= len(original.args) or "\n" not in _EMPTY.code_for_node(updated):
+        return updated
+    last = len(updated.args) - 1
+    args = [
+        arg.with_changes(
+            comma=cst.MaybeSentinel.DEFAULT if i == last else _COMMA, whitespace_after_arg=cst.SimpleWhitespace("")
+        )
+        for i, arg in enumerate(updated.args)
+    ]
+    line = updated.with_changes(args=args, whitespace_before_args=cst.SimpleWhitespace(""))
+    text = _EMPTY.code_for_node(line)
+    if "#" in _EMPTY.code_for_node(updated) or "\n" in text or len(before + text + behind) > _WIDTH:
+        return updated
+    return line
 
 
 class _Shift(cst.CSTTransformer):

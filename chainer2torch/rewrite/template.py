@@ -349,4 +349,16 @@ def _keep_layout(
                 equal=shell.equal if shell.keyword and arg.keyword else arg.equal,
             )
         args.append(arg)
-    return result.with_changes(args=args, whitespace_before_args=updated.whitespace_before_args)
+    return result.with_changes(args=args, whitespace_before_args=_before_arguments(updated, args))
+
+
+def _before_arguments(call: cst.Call, args: list[cst.Arg]) -> cst.BaseParenthesizableWhitespace:
+    """What stands behind the opening parenthesis: as it was, but no line break between ``(`` and ``)``."""
+    space = call.whitespace_before_args
+    if args or isinstance(space, cst.ParenthesizedWhitespace) and _has_comment(space):
+        return space
+    return cst.SimpleWhitespace("")
+
+
+def _has_comment(space: cst.ParenthesizedWhitespace) -> bool:
+    return space.first_line.comment is not None or any(line.comment is not None for line in space.empty_lines)

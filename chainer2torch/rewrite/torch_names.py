@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import libcst as cst
@@ -150,6 +151,18 @@ class Names:
                 self.needed[module] = alias
                 return alias
         return None
+
+    def forget_unsaid(self, module: cst.Module, others: Iterable[str]) -> None:
+        """Leaves out modules of the standard library whose name was spelled for a part that then took another form.
+
+        ``others`` are texts that belong to the file as well.
+        """
+        own = [name for name in self.needed if name.split(".")[0] in sys.stdlib_module_names]
+        texts = [module.code, *others] if own else []
+        for name in own:
+            said = re.compile(rf"\b{re.escape(self.needed[name])}\b")
+            if not any(said.search(text) for text in texts):
+                del self.needed[name]
 
     def statements(self) -> list[list[str]]:
         """The import statements that were needed: standard library, third party, the helpers; a group each."""

@@ -23,6 +23,7 @@ VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array modul
 WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
 DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
+WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 _VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
 _WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _OF_ONE = frozenset(
@@ -49,7 +50,7 @@ _OF_TWO = frozenset(
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 # what a text that is no Python may say
-_UNREADABLE = {MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
+_UNREADABLE = {WITH, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -103,6 +104,8 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
             found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
+        elif isinstance(node, ast.With) and own:
+            found.add(WITH)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
             found |= _by_name(node, node.func.id, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:

@@ -5,6 +5,8 @@ import textwrap
 import pytest
 
 from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
+
 
 WHOLE_FILES = {
     "docstring, __future__ and header stay first": (
@@ -29,8 +31,8 @@ WHOLE_FILES = {
         from __future__ import division
         import os
 
-        import torch.nn.functional as F
         import numpy as np
+        import torch.nn.functional as F
 
         y = F.relu(x)
     ''',
@@ -45,13 +47,56 @@ WHOLE_FILES = {
     """,
         """
         import os
+        import sys
         import torch
         import torch.nn.functional as F
 
         import chainer_compat as compat
-
-        import sys
         y = torch.tanh(F.leaky_relu(F.dropout(x, training=compat.is_training()), negative_slope=0.2))
+    """,
+    ),
+    "libraries stay one paragraph, the helpers have their own": (
+        """
+        import os
+
+        import chainer
+        import numpy as np
+        from PIL import Image
+
+        from net import Net
+
+        y = chainer.functions.dropout(x)
+    """,
+        """
+        import os
+
+        import numpy as np
+        import torch.nn.functional as F
+        from PIL import Image
+
+        import chainer_compat as compat
+
+        from net import Net
+
+        y = F.dropout(x, training=compat.is_training())
+    """,
+    ),
+    "imports that are not sorted stay where they stand": (
+        """
+        import numpy as np
+        import chainer
+        import argparse
+        from net import Net
+        y = chainer.functions.dropout(x)
+    """,
+        """
+        import numpy as np
+        import torch.nn.functional as F
+        import argparse
+        from net import Net
+
+        import chainer_compat as compat
+        y = F.dropout(x, training=compat.is_training())
     """,
     ),
     "comments above a removed import stay": (
@@ -287,8 +332,8 @@ def test_file(migrate, name):
 )
 def test_names_that_are_taken_are_not_hidden(migrate, own, call, spelled):
     code = migrate(f"import chainer.functions as FF\n{own}\ny = {call}\n").code
-    assert f"\n{own}\ny = {spelled}\n" in code
-    head = code.partition(own)[0]
+    assert f"{own}\n" in code and f"\ny = {spelled}\n" in code
+    head = code.partition(f"\ny = {spelled}")[0].replace(own, "") + "\n"
     root = spelled.split(".")[0]
     assert head.count(f"import {root}\n") + head.count(f" as {root}\n") == 1
 
@@ -356,3 +401,57 @@ twins(L.Classifier(L.Linear(3, 2)))
     assert "import copy" not in code and "from copy" not in code
     kept = migrate_source(text.format(extra="table = copy.copy({})\n")).code
     assert "import copy\n" in kept and "from copy" not in kept
+
+
+NATIVE_FILES = {
+    "a module of Python's own goes to those of the file": (
+        """
+        import argparse
+        import os
+
+        import chainer.functions as F
+
+        y = act(x, F.leaky_relu)
+    """,
+        """
+        import argparse
+        import functools
+        import os
+
+        import torch.nn.functional as F
+
+        y = act(x, functools.partial(F.leaky_relu, negative_slope=0.2))
+    """,
+    ),
+    "an initializer that becomes a line of nn.init imports nothing": (
+        """
+        import chainer
+        import chainer.links as L
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.embed = L.EmbedID(
+                        3, 4,
+                        initialW=chainer.initializers.Uniform(0.5))
+    """,
+        """
+        import torch.nn as nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(3, 4)
+                nn.init.uniform_(self.embed.weight, a=-0.5, b=0.5)
+    """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE_FILES)
+def test_file_in_the_native_style(name):
+    before, after = (textwrap.dedent(text).lstrip("\n") for text in NATIVE_FILES[name])
+    code = migrate_source(before, options=Options(style="native")).code
+    assert code == after
+    assert migrate_source(code, options=Options(style="native")).code == code

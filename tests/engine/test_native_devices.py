@@ -49,7 +49,8 @@ def code(body: str, **kinds: str) -> str:
         ("cuda.cupy.random.seed(3)", "torch.cuda.manual_seed(3)"),
         ("cuda.check_cuda_available()", "torch.cuda.init()"),
         ("return cuda.to_gpu(np.ones(3), 1)", "return torch.as_tensor(np.ones(3), device=1)"),
-        ("return cuda.to_gpu(x)", "return compat.to_gpu(x)"),
+        ("return cuda.to_gpu(x)", "return torch.as_tensor(x, device='cuda')"),
+        ("return cuda.to_gpu([x])", "return compat.to_gpu([x])"),
         ("return cuda.cupy.zeros(3, 'f')", "return torch.zeros(3, dtype=torch.float32, device='cuda')"),
     ],
 )
@@ -169,11 +170,11 @@ def test_inner_functions_see_it() -> None:
         "return g(xp)",  # it goes elsewhere
         "return xp",
         "return xp.zeros",  # a function as a value
-        "return xp.unravel_index(3, (2, 3))",  # nothing in torch does that
+        "return xp.put(y, [0], 3)",  # nothing in torch does that, and NumPy writes
         "import numpy as xp",  # bound by something else, too
         "xp = g(3)",
         "del xp",
-        "return [xp for xp in g(3)], xp.median(x)",
+        "return [xp for xp in g(3)], xp.put(y, x, 1)",
     ],
 )
 def test_all_uses_or_none(use: str) -> None:

@@ -45,9 +45,9 @@ LONGER = {
     "parameter_name": (50, 6),
     "Function": (72, 6),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
-    "ArrayModule": (98, 6),
-    "array_module": (105, 7),
-    "xp_of": (110, 8),
+    "ArrayModule": (98, 7),
+    "array_module": (105, 8),
+    "xp_of": (110, 9),
     "Communicator": (60, 5),
     "create_multi_node_optimizer": (60, 5),
     "RuledAdam": (245, 18),  # Chainer's interface of optimizers, whose rule a class replaces

@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Lst, Ref, Scalar, Tup
-from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.lattice import element_of, join
 
 
 def parser_method(interpreter: Interpreter, parser: Inst, name: str, node: ast.AST | None) -> Kind:
@@ -33,10 +33,23 @@ def _argument(interpreter: Interpreter, flag: str, keywords: dict[str, ast.expr]
     if isinstance(action, ast.Constant):
         return Scalar("bool") if action.value in ("store_true", "store_false") else UNKNOWN
     if "nargs" in keywords and not (isinstance(keywords["nargs"], ast.Constant) and keywords["nargs"].value == "?"):
-        return Lst(UNKNOWN)
+        return Lst(_several(interpreter, keywords))
     default = interpreter.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else None
-    kind = interpreter.facts.get(keywords["type"], UNKNOWN) if "type" in keywords else Ref("builtins.str")
+    kind = _converter(interpreter, keywords)
     if default is None and flag.startswith("-") or default == NONE:
         return UNKNOWN  # None when it is left out
     name = kind.name[9:] if isinstance(kind, Ref) and kind.name.startswith("builtins.") else ""
     return Scalar(name) if name in ("int", "float", "str", "bool") else UNKNOWN
+
+
+def _several(interpreter: Interpreter, keywords: dict[str, ast.expr]) -> Kind:
+    """The kind of one of several values; those of a default are what stands there."""
+    kind = _converter(interpreter, keywords)
+    name = kind.name[9:] if isinstance(kind, Ref) and kind.name.startswith("builtins.") else ""
+    one = Scalar(name) if name in ("int", "float", "str") else UNKNOWN
+    default = interpreter.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else NONE
+    return one if default in (NONE, Tup(())) else join(one, element_of(default))
+
+
+def _converter(interpreter: Interpreter, keywords: dict[str, ast.expr]) -> Kind:
+    return interpreter.facts.get(keywords["type"], UNKNOWN) if "type" in keywords else Ref("builtins.str")

@@ -13,6 +13,7 @@ from chainer2torch.plan.native.batches import Conversion, are_dictionaries, part
 from chainer2torch.plan.native.calls import bound_call, operands_of
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, converter_of, device_of, function_of
+from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.paths import is_path
 
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
@@ -74,7 +75,7 @@ def emit(
         operands |= evaluator.conversion.operands(evaluator.function)
         function = f"lambda *batch: {evaluator.conversion.call('list(batch)')}"
     elif evaluator.device.name:
-        function = _moved(evaluator, makes_device and evaluator.device.made is not None)
+        function = _moved(context, evaluator, makes_device)
         operands["CALLEE"] = Operand(code=evaluator.function)
         if evaluator.device.made is not None:
             operands["SPEC"] = Operand(code=ast.unparse(evaluator.device.made))
@@ -91,20 +92,21 @@ def emit(
     decisions.mark(call.func, row, row.name, "exact")
 
 
-def _moved(evaluator: Evaluator, makes_device: bool) -> str:
+def _moved(context: Context, evaluator: Evaluator, makes_device: bool) -> str:
     """The function that moves a batch to the device and calls the model; only the run may tell its parts."""
+    spec = evaluator.device.made if makes_device else None
     if evaluator.named:
-        device = "SPEC" if makes_device else evaluator.device.name
+        device = "SPEC" if spec is not None else evaluator.device.name
         return f"lambda **batch: CALLEE(**native.to_device({device}, batch))"
     if not evaluator.parts:
-        if makes_device:
+        if spec is not None:
             return "lambda *batch, device=SPEC: CALLEE(*native.to_device(device, batch))"
         return f"lambda *batch: CALLEE(*native.to_device({evaluator.device.name}, batch))"
     device = evaluator.device.name
-    if makes_device:
+    if spec is not None:
         device = "torch_device" if "device" in evaluator.parts else "device"
     moved = ", ".join(f"{name}.to({device})" for name in evaluator.parts)
-    made = f", *, {device}=native.get_device(SPEC)" if makes_device else ""
+    made = f", *, {device}={device_of_number(context, spec, 'SPEC')}" if spec is not None else ""
     return f"lambda {', '.join(evaluator.parts)}{made}: CALLEE({moved})"
 
 

@@ -104,5 +104,5 @@ def converted_reduction(context: Context, decisions: Decisions, node: ast.AST, r
     dtypes, conversion = _REFUSED.get(node.attr, _NOT_FLOATING)
     kinds = options(context.analysis.kind(node.value))
     if all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
-        if choice is None or "array_module" not in choice.helpers:
+        if choice is None or choice.helpers.isdisjoint({"array_module", "with_numpy"}):
             decisions.wrap(node.value, conversion)

@@ -47,6 +47,8 @@ def emit_call(
         decisions.mark(site, row, symbol, "manual", reading.doubt, "C2T010")
         return None
     row, bound = reading.row, reading.bound
+    if receiver is not None and starred.emit_with_numpy(context, decisions, call, row, receiver):
+        return None
     if bound.starred:
         starred.emit_starred(context, decisions, call, row, site, receiver)
         return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Inst, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.device_specs import device_of_number, is_number
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_origins import may_lack_parameters
 from chainer2torch.plan.questions.xp_uses import current_device
@@ -107,9 +108,12 @@ def _form(context: Context, call: ast.Call, row: Row) -> str | None:
     if name == "get_device_from_array":
         return "native.using_device(native.device_of(x))" if block else "native.device_of(x)"
     if name in _BY_NUMBER and block:
-        if _is_number(context, call.args[0]):
+        if is_number(context, call.args[0]):
             return "torch.cuda.device(x)"
         return "native.using_device(native.get_device(x))" if name == "get_device_from_id" else None
+    asked = isinstance(context.source.parents.get(call), ast.Attribute)
+    if name == "get_device_from_id" and not asked and is_number(context, call.args[0]):
+        return device_of_number(context, call.args[0], "x")
     return None
 
 
@@ -133,7 +137,7 @@ def _used_by_number(context: Context, call: ast.Call) -> bool:
         and isinstance(attribute, ast.Attribute)
         and attribute.attr == "use"
         and context.is_called(attribute)
-        and _is_number(context, call.args[0])
+        and is_number(context, call.args[0])
     )
 
 
@@ -144,22 +148,6 @@ def _of_link(context: Context, node: ast.expr) -> ast.expr | None:
     kinds = options(context.kind(node.value))
     links = all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Link") for k in kinds)
     return node.value if links else None
-
-
-def _is_number(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a whole number: by its kind, or since the code stands where it was compared with one."""
-    if all(scalar_type(k) == "int" for k in options(context.kind(node))):
-        return True
-    text = ast.dump(node)
-    for outer in context.source.ancestors(node):
-        if isinstance(outer, (ast.If, ast.IfExp)):
-            for test in ast.walk(outer.test):
-                if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
-                    if ast.dump(test.left) == text and scalar_type(context.kind(test.comparators[0])) == "int":
-                        return True
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return False
-    return False
 
 
 def alone(context: Context, statement: ast.stmt) -> bool:

@@ -17,7 +17,7 @@ from chainer2torch.plan.questions.nones import called
 from chainer2torch.plan.questions.reading import Reading, is_idle
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.xp_devices import is_device
-from chainer2torch.plan.questions.xp_uses import is_drawn, module_in
+from chainer2torch.plan.questions.xp_uses import WITH_NUMPY, is_drawn, module_in, native_case
 from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
@@ -56,6 +56,23 @@ def emit_starred(
             decisions.mark(site, row, row.name, "review", message, "C2T010")
             return
         emit_name(context, decisions, node.func, site, row)
+
+
+def emit_with_numpy(context: Context, decisions: Decisions, node: ast.Call, row: Row, receiver: ast.expr) -> bool:
+    """A function of an array module that torch has no form for: ``native.with_numpy(numpy.f, x, device=d)``."""
+    module = module_in(receiver)
+    if not row.name.startswith("xp.") or not isinstance(node.func, ast.Attribute) or not is_device(context, module):
+        return False
+    case = native_case(context, node.func, row)
+    if case is None or case.torch != WITH_NUMPY:
+        return False
+    part = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(row.name.rpartition(".")[0], "")
+    function = f"numpy.{part}{row.name.rpartition('.')[2]}"
+    operands = {"self": context.operand(module)}
+    call = _call(context, node, "native.with_numpy", operands, [ast.Name(function)])
+    decisions.replace(node, f"{call[:-1]}, device=self)", operands)
+    decisions.mark(node.func, row, row.name, row.state, row.note)
+    return True
 
 
 def _unknown_keyword(context: Context, node: ast.Call, row: Row) -> str:

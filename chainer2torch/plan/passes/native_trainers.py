@@ -39,6 +39,7 @@ from chainer2torch.plan.native.programs import (
     program_of,
     stops_by_iteration,
 )
+from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.native.reporting_parts import reports_in_parts
 from chainer2torch.plan.native.trainers import (
     EVALUATORS,
@@ -50,7 +51,6 @@ from chainer2torch.plan.native.trainers import (
     updater_member,
 )
 
-_DEVICE = "native.get_device(SPEC)\n"
 _WIDTH = 105  # of a line, without its brackets
 _STEP = """\
 OPTIMIZER.zero_grad()
@@ -210,7 +210,8 @@ def _make(context: Context, decisions: Decisions, program: Program, in_parts: bo
     inside = bool(program.step.parts) and _is_inside(context, program)
     if inside and program.step.device.made is not None:
         operands |= {"NAME": Operand(code=program.step.device.name), **_spec(program)}
-        template = f"NAME = {_DEVICE}{template}"
+        made_by = device_of_number(context, program.step.device.made, "SPEC")
+        template = f"NAME = {made_by}\n{template}"
     decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
     _tell(context, decisions, program.call.func, TRAINER)
     if inside:
@@ -252,7 +253,7 @@ def _without_updater(context: Context, decisions: Decisions, program: Program) -
     if program.step.device.made is not None:
         edit = ReplaceStatement(
             context.source.start(statement),
-            f"{program.step.device.name} = {_DEVICE}",
+            f"{program.step.device.name} = {device_of_number(context, program.step.device.made, 'SPEC')}\n",
             _spec(program),
         )
         decisions.edit(statement, edit)

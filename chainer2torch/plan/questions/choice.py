@@ -23,6 +23,7 @@ from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.single_arrays import is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.walks import names_asked
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -32,6 +33,7 @@ from chainer2torch.plan.questions.sequentials import follows_linear, is_made_her
 from chainer2torch.rules.signature import BindError
 
 
+_MODULE = "compat.array_module"
 _AS_TENSOR = re.compile(r"native\.as_tensor\((\w+), self\)")
 
 
@@ -83,6 +85,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
+        is_single=lambda node: is_single(context, call, node),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
@@ -95,8 +98,28 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         return Choice(reading, question, None, undecided=undecided)
     scaled = scaled_by_version(context.choices.chainer_minor, reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
+    text = _on_numpy(text) if context.choices.style == "native" else text
     template, values = first_values(context, call, _plain_arrays(context, text, question), reading.bound.given)
     return Choice(reading, question, template, case.difference, undecided, values, scaled.settled)
+
+
+@functools.cache
+def _on_numpy(template: str) -> str:
+    """``compat.array_module(x).sum(x, axis)`` as ``native.with_numpy(numpy.sum, x, axis, device=x.device)``."""
+    return ast.unparse(_OnNumpy().visit(ast.parse(template, mode="eval"))) if _MODULE in template else template
+
+
+class _OnNumpy(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 - the name that ast calls
+        self.generic_visit(node)
+        module = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if not isinstance(module, ast.Call) or ast.unparse(module.func) != _MODULE or len(module.args) != 1:
+            return node
+        name, of = ast.unparse(node.func), module.args[0]
+        device = of if isinstance(of, ast.Constant) else ast.Attribute(of, "device")
+        function = ast.parse(f"numpy.{name.rpartition('.')[2]}", mode="eval").body
+        keywords = [*node.keywords, ast.keyword("device", device)]
+        return ast.Call(ast.parse("native.with_numpy", mode="eval").body, [function, *node.args], keywords)
 
 
 def _plain_arrays(context: Context, template: str, question: Question) -> str:

@@ -10,14 +10,14 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Func, Kind, Ref, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
 from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.questions.xp_attributes import Parameter, by_owner, new_name, of_attribute
 from chainer2torch.plan.questions.xp_origins import host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import parameter_for, used
+from chainer2torch.plan.questions.xp_uses import function_of, parameter_for, used
 from chainer2torch.plan.questions.xp_variables import is_own, variables_in
 
 
@@ -84,7 +84,9 @@ class _Search:
 
     def _candidates(self, info: FuncInfo) -> Iterator[tuple[FuncInfo, str]]:
         node = info.node
-        if not isinstance(node, ast.FunctionDef) or info.is_changed or info.is_property or node.name.startswith("__"):
+        if not isinstance(node, ast.FunctionDef) or info.is_changed or info.is_property:
+            return
+        if node.name.startswith("__") and node.name != "__init__":
             return
         if info.cls is not None and self._is_overridden(info):
             return
@@ -120,10 +122,10 @@ class _Search:
                 kinds = options(self.analysis.kind(node))
                 if isinstance(node, ast.Attribute) and node.attr in names and UNKNOWN in kinds:
                     unknown.add(node.attr)
-                for info in _functions(kinds):
-                    if info not in wanted:
+                parent = module.source.parents.get(node)
+                for info in (function_of(self.analysis, kind) for kind in kinds):
+                    if info is None or info not in wanted or isinstance(parent, ast.ClassDef) and node in parent.bases:
                         continue
-                    parent = module.source.parents.get(node)
                     if len(kinds) == 1 and isinstance(parent, ast.Call) and parent.func is node:
                         self.calls.setdefault(info, []).append((self._context(module), parent))
                     else:
@@ -169,10 +171,6 @@ class _Search:
         elif not isinstance(scope, ast.Module) or not is_own(context, argument.id):
             return origin_of(context, argument) is not None
         return argument.id in variables_in(context, scope, self.devices) or origin_of(context, argument) is not None
-
-
-def _functions(kinds: tuple[Kind, ...]) -> Iterator[FuncInfo]:
-    return (kind.info for kind in kinds if isinstance(kind, Func))
 
 
 def _new_name(info: FuncInfo, name: str) -> str:

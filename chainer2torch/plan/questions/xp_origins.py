@@ -9,21 +9,20 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Batch, HostArray, Inst, Ref, Tensor, Unknown, options
+from chainer2torch.analysis.kinds import UNKNOWN, Batch, HostArray, Inst, Ref, Tensor, Unknown, options, scalar_type
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.called_by_models import called_by_models
 
 HOST = "torch.device('cpu')"
 _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
-_MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
-_COMPUTING = frozenset({"forward", "backward"})  # `forward_cpu`, too
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
@@ -70,8 +69,9 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
         return Origin(node, "x[0].device", first.value, told) if hold else None
     if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
         return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
-    hold = all(isinstance(k, (Tensor, Batch)) for k in options(context.kind(first)))
-    return Origin(node, "x.device", first, told) if hold else None
+    arrays = [k for k in options(context.kind(first)) if scalar_type(k) is None]  # a number has no device
+    hold = all(isinstance(k, (Tensor, Batch)) for k in arrays)
+    return Origin(node, "x.device", first, told) if arrays and hold else None
 
 
 def of_any_array(context: Context, node: ast.expr) -> Origin | None:
@@ -85,7 +85,7 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:
-    """The device of what ``forward`` of a model, or of a function of one's own, is given: tensors.
+    """The device of what ``forward`` of a model, or of a function of one's own, is given, and what they call: tensors.
 
     Elsewhere it may be an array of the host: what the program makes with it has to be one then, too. Its ``device`` is
     a text for NumPy 2, so nothing would raise.
@@ -93,12 +93,8 @@ def _of_unknown(context: Context, value: ast.expr) -> str | None:
     kinds = options(context.kind(value))
     if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor)) for k in kinds):
         return None
-    method, cls = context.source.enclosing(value, ast.FunctionDef), context.enclosing_class(value)
-    if not isinstance(method, ast.FunctionDef) or cls is None:
-        return None
-    if method.name != "__call__" and method.name.partition("_")[0] not in _COMPUTING:
-        return None
-    return "x.device" if any(context.analysis.derives(cls, name) for name in _MODELS) else None
+    function = context.source.enclosing(value, ast.FunctionDef)
+    return "x.device" if function in context.analysis.once(called_by_models) else None
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:

@@ -6,8 +6,10 @@ import ast
 import functools
 from collections.abc import Collection
 
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
@@ -19,6 +21,12 @@ from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+WITH_NUMPY = "native.with_numpy(self)"
+_PARTS = ("Module", "Random", "LinearAlgebra")
+_NOT_OF_NUMPY = frozenset(
+    ("asnumpy", "copyto", "errstate", "fill_diagonal", "get_array_module", "place", "put", "put_along_axis", "putmask")
+    + ("scatter_add", "seed", "shuffle")
+)
 _CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
@@ -91,18 +99,28 @@ def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:
     keyword = parent if isinstance(parent, ast.keyword) else None
     call = context.source.parents.get(keyword) if keyword is not None else parent
     kinds = options(context.kind(call.func)) if isinstance(call, ast.Call) and call.func is not argument else ()
-    if not isinstance(call, ast.Call) or len(kinds) != 1 or not isinstance(kinds[0], Func):
+    info = function_of(context.analysis, kinds[0]) if len(kinds) == 1 else None
+    if not isinstance(call, ast.Call) or info is None:
         return None
-    info, receiver = kinds[0].info, kinds[0].receiver
     if keyword is not None:
         return None if keyword.arg is None else (info, keyword.arg)
     names = [a.arg for a in (*info.node.args.posonlyargs, *info.node.args.args)]
-    if info.cls is not None and not info.is_static and receiver is not None:
+    bound = not isinstance(kinds[0], Func) or info.cls is not None and kinds[0].receiver is not None
+    if bound and not info.is_static:
         names = names[1:]
     index = call.args.index(argument)
     if any(isinstance(a, ast.Starred) for a in call.args[:index]) or index >= len(names):
         return None
     return info, names[index]
+
+
+def function_of(analysis: Analysis, callee: Kind) -> FuncInfo | None:
+    """The function of the project that a call runs: it, or the ``__init__`` of a class."""
+    if isinstance(callee, Func):
+        return callee.info
+    bases = analysis.mro(callee.info) if isinstance(callee, Class) else []
+    made = (base.methods["__init__"] for base in bases if isinstance(base, ClassInfo) and "__init__" in base.methods)
+    return next(made, None)
 
 
 def row_of(context: Context, part: ast.Attribute) -> Row | None:
@@ -166,9 +184,32 @@ def is_drawn(row: Row) -> bool:
     return row.name.startswith("xp.Random.") and row.name not in ("xp.Random.seed", "xp.Random.shuffle")
 
 
+def by_numpy(call: ast.Call, row: Row) -> bool:
+    """Whether a function of an array module for which torch has no form here may be NumPy's on the host.
+
+    Not one that writes into an argument, or that NumPy does not have so.
+    """
+    part, _, name = row.name.removeprefix("xp.").partition(".")
+    if row.signature is None or part not in _PARTS or name in _NOT_OF_NUMPY:
+        return False
+    words = {keyword.arg for keyword in call.keywords}
+    starred = None in words or any(isinstance(a, ast.Starred) for a in call.args)
+    if part == "Random":  # CuPy's generators take a dtype, NumPy's do not
+        return not starred and (name == "randint" or "dtype" not in words)
+    operands = len([p for p in row.signature.parameters if p.name.startswith("x")])  # what follows them is `out`
+    takes_out = any(p.name == "out" for p in row.signature.parameters)
+    return "out" not in words and not (takes_out and (starred or len(call.args) > operands))
+
+
 def native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
     """The case of the native style that a function or constant of the module takes."""
     call = context.source.parents.get(part)
+    case = _case(context, part, row, call)
+    called = isinstance(call, ast.Call) and call.func is part and by_numpy(call, row)
+    return Case(None, WITH_NUMPY) if case is None and called else case
+
+
+def _case(context: Context, part: ast.Attribute, row: Row, call: ast.AST | None) -> Case | None:
     bound = Bound({"self": part.value})
     if row.signature is not None:
         if not isinstance(call, ast.Call) or call.func is not part:
