@@ -315,7 +315,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     native = helper_names(NATIVE) if context.choices.style == "native" else frozenset[str]()
     home = context.analysis.project.helper_home(context.module.path)
     anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
-    helpers = Helpers(home.package, native, source.text[slice(*source.span(anchor))] if anchor is not None else "")
+    behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""
+    helpers = Helpers(home.package, native, behind, home.way, context.module.path.endswith(".ipynb"))
     own = [OwnFunction(OWN, *definition(context))] if native else []
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())

@@ -175,6 +175,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_freely": lambda q: q.walks_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
+    "resized": lambda q: q.resized(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "defined": lambda q: q.defined(),

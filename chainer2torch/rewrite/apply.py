@@ -100,7 +100,8 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     ]
     result = with_own_functions(result, names)
     names.forget_unsaid(result, rewritten.values())
-    result = import_edits.insert(result, names.statements(), names.helpers.behind)
+    way = names.way()
+    result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
     code = kept.restore(result.code, rewritten) if result.body or result.header else ""

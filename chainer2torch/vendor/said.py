@@ -62,6 +62,7 @@ _LITERALS = (
     ast.SetComp,
     ast.Tuple,
 )
+_LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -189,11 +190,18 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
 
 def _gives_options(nodes: list[ast.AST]) -> bool:
     """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
-    derived = {n.name for n in nodes if isinstance(n, ast.ClassDef) if any(map(_is_of_training, map(_last, n.bases)))}
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    derived = {node.name for node in classes if any(map(_is_of_training, map(_last, node.bases)))}
+    names: set[str] = set()
+    layers: set[int] = set()
+    for cls in classes:
+        if cls.bases and all(_last(base).endswith(_LAYERS) or _last(base) in names for base in cls.bases):
+            names.add(cls.name)  # layers and datasets: their ``__init__`` is no updater's
+            layers.update(map(id, nodes_of(cls)))
     for node in nodes:
         if isinstance(node, ast.Call) and node.args:
             name, is_long = _last(node.func), len(node.args) > 4
-            if is_long and name == "__init__":
+            if is_long and name == "__init__" and id(node) not in layers:
                 return True
             if is_long or any(isinstance(item, ast.Starred) for item in node.args):
                 if name in derived or _is_of_training(name):
