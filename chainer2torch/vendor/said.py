@@ -76,6 +76,11 @@ def words(text: str) -> set[str]:
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
+    """What the nodes of a tree say: see ``said_by``."""
+    return said_by(nodes_of(tree), own)
+
+
+def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
     An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
@@ -84,7 +89,6 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
     """
-    nodes = nodes_of(tree)
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
     modules = _module_names(nodes)

@@ -3,7 +3,7 @@
 import pytest
 
 from chainer2torch.vendor.said import words
-from tests.support.native_programs import check
+from tests.support.native_programs import both, check
 
 PROGRAM = """
 from chainer import training
@@ -120,3 +120,19 @@ class Mine({base}):
         super().__init__(1, 2, 3, 4, 5)
 """
     assert ("options_by_position" in words(text)) is said
+
+
+def test_whole_points_of_a_schedule_need_no_helper():
+    *_, code = both(
+        """
+import chainer
+from chainer.training import triggers
+
+
+def run(text):
+    points = [int(part) for part in text.split(',')]
+    return [triggers.ManualScheduleTrigger(points, 'iteration'), triggers.ManualScheduleTrigger([0.5], 'iteration')]
+""",
+        head="",
+    )
+    assert "[triggers.ManualScheduleTrigger(points," in code and "compat.ManualScheduleTrigger([0.5]," in code
