@@ -95,7 +95,8 @@ class HelperHomes:
 
         It lies above the others, so that they have a way; but scripts beside it may name it themselves.
         """
-        files = [path for path in self.project.files if self._library(path) is None]
+        outside = [path for path in self.project.files if self._library(path) is None]
+        files = [path for path in outside if self._needs_chainer(path)] or outside
         if not files:
             return ""
         folders = {posixpath.dirname(path) for path in files}
@@ -107,6 +108,11 @@ class HelperHomes:
             if all(_is_in(posixpath.dirname(path), folder) or known[path].get(folder) for path in files)
         }
         return min(reach, key=lambda folder: (-len(reach[folder]), folder.count("/") + bool(folder), folder))
+
+    def _needs_chainer(self, path: str) -> bool:
+        """Whether a file imports Chainer or CuPy itself: others hardly ever get helpers."""
+        statements = self.project.files[path].outline.imports
+        return any(name.startswith(("chainer", "cupy")) for statement in statements for name in statement.dotted())
 
     # -- libraries -------------------------------------------------------------------------------------------------
 

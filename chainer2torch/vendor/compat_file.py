@@ -85,12 +85,17 @@ def helper_names(folder: Path | None = None, *, style: str = "faithful") -> froz
 
 def is_ours(text: str) -> bool:
     """Whether a ``chainer_compat.py`` was written by this tool (and so may be written again)."""
-    return _MARK in text[:1000]
+    return _MARK in _head(text)
 
 
 def style_of(text: str) -> str:
     """The style of the project that a ``chainer_compat.py`` of ours was written for."""
-    return "native" if _NATIVE_MARK in text[:1000] else "faithful"
+    return "native" if _NATIVE_MARK in _head(text) else "faithful"
+
+
+def _head(text: str) -> str:
+    """The words at the top of a text, whichever of its lines they stand in."""
+    return " ".join(text[:1000].split())
 
 
 def is_helper_module(path: str, text: str) -> bool:
@@ -188,7 +193,7 @@ class _Module:
         self._check(names)
         start = [self.definitions[home] for name in names for home in self.homes[name]]
         found: dict[str, list[Definition]] = {}
-        for room, definition in trimmed(start, said, lambda room, part: self._find_uses(room, part, eager=False)):
+        for room, definition in trimmed(start, said, lambda room, part: self._uses(room, part, eager=False)):
             found.setdefault(room.name, []).append(definition)
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)

@@ -236,3 +236,18 @@ def test_a_second_run_keeps_the_line() -> None:
 def test_a_notebook_adds_the_folder_above() -> None:
     code = migrate_sources({"net.py": USES, "notebooks/show.ipynb": USES})["notebooks/show.ipynb"].code
     assert code.index('sys.path.append("..")') < code.index("import chainer_compat")
+
+
+def test_what_has_no_chainer_does_not_count(tmp_path: Path) -> None:
+    """A script names the folder of the modules; what stands beside it and needs no helpers does not know it."""
+    script = (
+        "import os\nimport sys\nsys.path.append(os.path.join(os.path.dirname(__file__), '..', 'src'))\nimport net\n"
+    )
+    sources = {
+        "src/net.py": USES,
+        "run/train.py": script + "import options\nimport chainer.functions as F\nprint(F.accuracy)\n",
+        "run/options.py": "import net\n",
+    }
+    assert homes(sources) == dict.fromkeys(("src/net.py", "run/train.py"), ("src", PLAIN))
+    written(sources, tmp_path)
+    subprocess.run([sys.executable, "run/train.py"], cwd=tmp_path, check=True, env={})

@@ -51,6 +51,7 @@ def old(monkeypatch):
         monkeypatch.setattr(cls, "__init__", cls.__init__)
     for name in first_version._PLACES:
         monkeypatch.setattr(getattr(L, name), "__init__", getattr(L, name).__init__)
+    monkeypatch.setattr(L.Linear, "forward", L.Linear.forward)
     monkeypatch.setattr(L.BatchNormalization, "forward", L.BatchNormalization.forward)
     monkeypatch.setattr(chainer.Variable, "__init__", chainer.Variable.__init__)
     monkeypatch.setattr(chainer.Variable, "volatile", "off", raising=False)
@@ -68,6 +69,8 @@ def test_arguments_of_version_1(old):
     assert L.Linear(3, 2, 1.0, 0.5).b is not None and L.Linear(3, 2, True).b is None
     assert F.relu(x, use_cudnn=False).shape == x.shape
     assert L.BatchNormalization(3, use_cudnn=False)(x).shape == x.shape
+    with pytest.raises(TypeError, match="not a mode"):  # tried as the predictor of ``self.predictor(x, train)``
+        L.Linear(3, 2)(x[:, :, 0, 0], True)
     assert (F.dropout(x, train=False).data == 1).all() and (F.dropout(x, 0.5, True).data != 1).any()
 
 

@@ -89,6 +89,7 @@ class FirstVersion(object):
         for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):
             if hasattr(L, name):
                 getattr(L, name).forward = _with_train(getattr(L, name).forward, places)
+        L.Linear.forward = _of_one_input(L.Linear.forward)
         L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
         chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
         chainer.Variable.volatile = "off"
@@ -133,6 +134,18 @@ def _without(function):
         if begins_otherwise and args and isinstance(args[0], chainer.Link):
             args[0].__dict__[FIRST_VALUES] = True
         return result
+
+    return wrapped
+
+
+def _of_one_input(forward):
+    """A layer that refuses ``train``, which stands where its number of axes is now; then it took an input alone."""
+
+    @functools.wraps(forward)
+    def wrapped(link, x, n_batch_axes=1):
+        if isinstance(n_batch_axes, bool):
+            raise TypeError("Linear.forward() takes an input and a number of axes, not a mode")
+        return forward(link, x, n_batch_axes)
 
     return wrapped
 
