@@ -33,7 +33,7 @@ _OPTIMIZER = "opt"  # what stands in the names of optimizers
 
 def may_escape(objects: Objects, use: Use) -> bool:
     """Whether an optimizer may go on from a place behind which it is not followed."""
-    return not use.member and not _goes_to_library(use) and not objects.once(_asks_unknown)
+    return not use.member and not _goes_to_library(use) and not objects.once(asks_unknown)
 
 
 def _goes_to_library(use: Use) -> bool:
@@ -64,7 +64,7 @@ def _is_given_to_library(use: Use, node: ast.expr) -> bool:
     return False
 
 
-def _asks_unknown(objects: Objects) -> bool:
+def asks_unknown(objects: Objects) -> bool:
     """Whether a file asks a value that is not known for what Chainer's optimizers have."""
     return any(_asks(objects, module) for module in objects.analysis.project.modules.values())
 
@@ -104,4 +104,4 @@ def _names_something_else(call: ast.Call) -> bool:
     return isinstance(name, ast.Constant) and name.value not in _METHODS | _SETTINGS | _COUNTERS
 
 
-__all__ = ["may_escape"]
+__all__ = ["asks_unknown", "may_escape"]

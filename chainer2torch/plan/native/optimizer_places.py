@@ -11,9 +11,10 @@ import ast
 import dataclasses
 import enum
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst
+from chainer2torch.analysis.kinds import Inst
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
+from chainer2torch.plan.native.escapes import asks_unknown
 from chainer2torch.plan.native.late_setups import is_late, runs_once
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS, Form, may_be_empty, unrefused
@@ -86,7 +87,7 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
     if bound.starred or unrefused(form, bound):
         return f"its argument `{unrefused(form, bound) or '**'}` has no place"
     if not uses:
-        seen = may_be_empty(form) and not objects.once(_sets_up_unknown) and not _steps_without_model(objects, inst)
+        seen = may_be_empty(form) and not objects.once(asks_unknown) and not _steps_without_model(objects, inst)
         return Placement(Place.EMPTY, maker, None, form, bound, ()) if seen else "never set up"
     if len(calls) < len(uses) or any(len(call.args) + len(call.keywords) != 1 for call in calls):
         return "set up in a way that is not understood"
@@ -149,16 +150,7 @@ def _steps_without_model(objects: Objects, inst: Inst) -> bool:
     made_in, own = objects.uses_of(inst)[0].context, objects.concern(inst)
     uses = [u for uses in objects.uses.values() for u in uses if objects.concern(u.inst) is own]
     members = {u.member for u in uses if objects.sees(made_in, u.context)}
-    return "update" in members and "setup" not in members
-
-
-def _sets_up_unknown(objects: Objects) -> bool:
-    """Whether the project sets up something of which it is not known what it is."""
-    return any(
-        node.attr == "setup" and objects.analysis.kind(node.value) == UNKNOWN
-        for module in objects.analysis.project.modules.values()
-        for node in module.source.of(ast.Attribute)
-    )
+    return "setup" not in members  # another file may set it up, which no import connects with this one
 
 
 def _beside(objects: Objects, use: Use) -> list[Inst]:
