@@ -37,6 +37,7 @@ from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread
 from chainer2torch.rules.table import Rules, load_rules
 from chainer2torch.vendor.compat_file import NATIVE, helper_names, is_helper_module, names_used_in, top_modules
+from chainer2torch.vendor.said import said_by
 
 Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
@@ -351,6 +352,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
+    result.said = frozenset(said_by(output, own=True))
     return output
 
 

@@ -83,8 +83,9 @@ class Updater:
     loss_scale = None  # where: loss_scale
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
-        iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        self._iterators = {k: Batches(it) if isinstance(it, DataLoader) else it for k, it in iterators.items()}
+        self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
+        for name, each in self._iterators.items():  # where: DataLoader
+            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter, self.device = converter, None if device is None else get_device(device)
         self.input_device = self._device = self.device  # where: input_device, _device

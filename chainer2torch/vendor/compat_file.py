@@ -193,7 +193,7 @@ class _Module:
         self._check(names)
         start = [self.definitions[home] for name in names for home in self.homes[name]]
         found: dict[str, list[Definition]] = {}
-        for room, definition in trimmed(start, said, lambda room, part: self._find_uses(room, part, eager=False)):
+        for room, definition in trimmed(start, said, lambda room, part: self._uses(room, part, eager=False)):
             found.setdefault(room.name, []).append(definition)
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)

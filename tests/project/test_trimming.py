@@ -382,3 +382,11 @@ def test_results_into_arrays_are_seen_whatever_the_array_module_is_called(progra
 )
 def test_views_are_seen_whatever_the_array_module_is_called(program: str, said: bool) -> None:
     assert (VIEWS_OF_MODULES in words(program)) == said
+
+
+@pytest.mark.parametrize(("program", "wrapped"), [("", False), ("from torch.utils.data import DataLoader", True)])
+def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: str, wrapped: bool) -> None:
+    text = compat_file.build(
+        ["StandardUpdater"], style="native", said=words(f"{program}\nupdater.get_iterator('main')")
+    )
+    assert ("class Batches" in text) is wrapped and ("DataLoader" in text) is wrapped
