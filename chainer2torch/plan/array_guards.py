@@ -50,7 +50,9 @@ def _are_tensors(name: str, q: Question) -> Any:
         return UNDECIDED
     shown = q.bound.given.get(name)
     if isinstance(shown, (ast.List, ast.Tuple)):  # the kind of a list has what its items have in common
-        kinds = [k for item in shown.elts for k in options(q.kind(item))]
+        items = [k for item in shown.elts for k in options(q.kind(item))]
+        starred = any(isinstance(item, ast.Starred) for item in shown.elts)
+        kinds = kinds if starred or not all(isinstance(k, Tensor) for k in items) else items
     dtypes = {k.dtype or "" for k in kinds if isinstance(k, Tensor)}
     alike = all(d.startswith("float") for d in dtypes) or dtypes <= _WHOLE
     return True if alike or _made_alike(q.bound.given.get(name), q.kind) else UNDECIDED

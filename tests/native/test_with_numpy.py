@@ -151,6 +151,7 @@ def run(xs):
         ("xp.concatenate([y[:, None]] * 3)", "torch.cat([y[:, None]] * 3)"),
         ("xp.stack([y[:, k] for k in range(2)])", "torch.stack([y[:, k] for k in range(2)])"),
         ("xp.concatenate([i, j])", "torch.cat([i, j])"),
+        ("xp.concatenate([y[0], *[i, i]])", "compat.same_dtype("),
         ("xp.concatenate([y[0], i])", "torch.cat(compat.same_dtype([y[0], i]))"),
         ("xp.stack([a[0] for a in [y, y.astype('d')]])", "compat.same_dtype("),
         ("xp.argmax(held['y'], axis=1)", "torch.argmax(held['y'], dim=1)"),
