@@ -37,6 +37,7 @@ from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread
 from chainer2torch.rules.table import Rules, load_rules
 from chainer2torch.vendor.compat_file import NATIVE, helper_names, is_helper_module, names_used_in, top_modules
+from chainer2torch.vendor.said import said_by
 
 Progress = Callable[[int, int], object]
 # edits whose place is not found are left out in the next attempt
@@ -314,7 +315,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     native = helper_names(NATIVE) if context.choices.style == "native" else frozenset[str]()
     home = context.analysis.project.helper_home(context.module.path)
     anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
-    helpers = Helpers(home.package, native, source.text[slice(*source.span(anchor))] if anchor is not None else "")
+    behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""
+    helpers = Helpers(home.package, native, behind, home.way, context.module.path.endswith(".ipynb"))
     own = [OwnFunction(OWN, *definition(context))] if native else []
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
@@ -350,6 +352,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     result.code = applied.code
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
+    result.said = frozenset(said_by(output, own=True))
     return output
 
 

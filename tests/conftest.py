@@ -1,5 +1,6 @@
 """Makes Chainer importable beside a current NumPy for every test (see chainer2torch.verify.worker.chainer_patches)."""
 
+import gc
 import os
 import random
 import sys
@@ -42,8 +43,14 @@ def _drawn_from_one_seed() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_reporter_is_left() -> Iterator[None]:
-    """A training that a test breaks off on an engine of Ignite leaves its reporter; later tests would report to it."""
+    """A training that a test breaks off on an engine of Ignite leaves its reporter; later tests would report to it.
+
+    The scope of such a training ends now, while its reporter is there. It would fail when the garbage collector came to
+    it later, and the report of that parses code: in the middle of another ``ast.parse``, which Python 3.11 answers with
+    a SystemError.
+    """
     yield
     reporting = sys.modules.get("pytorch_pfn_extras.reporting")
-    if reporting is not None:
+    if reporting is not None and reporting._get_reporters():
+        gc.collect()
         reporting._get_reporters().clear()

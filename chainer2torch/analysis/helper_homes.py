@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from chainer2torch.analysis.outlines import Outline, Statement
+from chainer2torch.analysis.outlines import Outline
+from chainer2torch.analysis.path_edits import PathEdit
+from chainer2torch.analysis.search_paths import SearchPaths
 
 
 @dataclasses.dataclass(frozen=True)
 class HelperHome:
     """Where the helpers of a file lie: the folder, and the package that this is (empty: a root of imports).
 
-    ``behind`` is the line of the import behind which a file can import them, as its folders for imports are not
-    complete before; 0: everywhere.
+    ``behind`` is the line of the statement behind which a file can import them, as its folders for imports are not
+    complete before; 0: everywhere. ``way`` leads from the folder of the file to that of the helpers, where the file
+    has to add it to ``sys.path`` itself; empty: it need not.
     """
 
     folder: str
     package: str
     behind: int = 0
+    way: str = ""
 
 
 class File(Protocol):
@@ -58,40 +61,82 @@ class Files(Protocol):
     def find_relative(self, level: int, dotted: str, importer: Any) -> Any:
         """The module or folder that a relative import finds."""
 
-
-_Import: TypeAlias = tuple[str | None, str]  # the file that is imported, if it is one, and from which folder
-_ROUNDS = 8  # chains of modules that hand folders on are short
+    def added_by(self, path: str) -> list[tuple[str, PathEdit]]:
+        """The folders that a file adds to ``sys.path``, and how."""
 
 
 class HelperHomes:
     """The homes of a project's files.
 
-    They lie in the import root: ``import chainer_compat``. But a package that files of other roots import is a
-    library: its helpers lie in it, and whoever can import it imports them from there. So a library with tests and
-    examples has one module of helpers. A script that first adds a folder above to ``sys.path`` and imports from there
-    finds the helpers of that folder, behind that import; so do the modules that are imported only behind such imports.
+    A package that files of other roots import is a library: its helpers lie in it, and whoever can import it imports
+    them from there. So a library with tests and examples has one module of helpers. All other files have one, too: it
+    lies where most of them can import it as they are started, and a file that cannot adds the folder to ``sys.path``.
     """
 
     def __init__(self, project: Files):
         self.project = project
+        self._paths = SearchPaths(project)
 
     def of(self, path: str) -> HelperHome:
         """Where the helpers of a file lie."""
-        root = self.project.import_root(path)
-        behind = self._reached.get(path, {})
-        if not self._changes_its_path(path):  # there, what is found depends on where the import stands
-            home = self._in_library(path, root)
-            if home is not None:
-                return dataclasses.replace(home, behind=behind.get(self.project.package_root(home.folder), 0))
-        if path.endswith(".ipynb"):
-            return HelperHome(root, "")
-        outer = min((top for top in behind if _is_above(top, root)), key=len, default=None)
-        if outer is None:  # a script in a folder below finds its own root only behind such an import, too
-            return HelperHome(root, "", 0 if posixpath.dirname(path) == root else behind.get(root, 0))
-        home = self._home(self._libraries_of.get(outer, set())) or HelperHome(outer, "")
-        return dataclasses.replace(home, behind=behind[outer])
+        library = self._library(path)
+        if library is not None:
+            return library
+        behind = self._paths.of(path).get(self._folder)
+        if behind is not None:
+            return HelperHome(self._folder, "", behind)
+        return HelperHome(self._folder, "", 0, posixpath.relpath(self._folder or ".", posixpath.dirname(path) or "."))
+
+    # -- the folder of those that are in no library -----------------------------------------------------------------
+
+    @functools.cached_property
+    def _folder(self) -> str:
+        """The folder from which most files can import as they are.
+
+        It lies above the others, so that they have a way; but scripts beside it may name it themselves.
+        """
+        outside = [path for path in self.project.files if self._library(path) is None]
+        files = [path for path in outside if self._needs_chainer(path)] or outside
+        if not files:
+            return ""
+        folders = {posixpath.dirname(path) for path in files}
+        known = {path: self._paths.of(path) for path in files}
+        candidates = {_above_all(folders), *(folder for found in known.values() for folder in found)}
+        reach = {
+            folder: [path for path in files if folder in known[path]]
+            for folder in candidates
+            if all(_is_in(posixpath.dirname(path), folder) or known[path].get(folder) for path in files)
+        }
+        return min(reach, key=lambda folder: (-len(reach[folder]), folder.count("/") + bool(folder), folder))
+
+    def _needs_chainer(self, path: str) -> bool:
+        """Whether a file imports Chainer or CuPy itself: others hardly ever get helpers."""
+        statements = self.project.files[path].outline.imports
+        return any(name.startswith(("chainer", "cupy")) for statement in statements for name in statement.dotted())
 
     # -- libraries -------------------------------------------------------------------------------------------------
+
+    def _library(self, path: str) -> HelperHome | None:
+        if path not in self._known:
+            self._known[path] = self._find_library(path)
+        return self._known[path]
+
+    @functools.cached_property
+    def _known(self) -> dict[str, HelperHome | None]:
+        return {}
+
+    def _find_library(self, path: str) -> HelperHome | None:
+        """The home of a file in a package for several roots, if it finds that package wherever it is imported."""
+        if self._changes_its_path(path):  # there, what is found depends on where the import stands
+            return None
+        home = self._in_library(path, self.project.import_root(path))
+        if home is None:
+            return None
+        root = self.project.package_root(home.folder)
+        behind = self._paths.of(path).get(root)
+        if behind is None and _is_in(path, home.folder) and path in self._paths.entered:
+            return None  # some program finds this file, and not the package that it is in
+        return dataclasses.replace(home, behind=behind or 0)
 
     def _in_library(self, path: str, root: str) -> HelperHome | None:
         own = self._top_package(posixpath.dirname(path))
@@ -133,65 +178,18 @@ class HelperHomes:
             top, folder = folder, posixpath.dirname(folder)
         return top
 
-    # -- folders that are added to sys.path ------------------------------------------------------------------------
-
-    @functools.cached_property
-    def _reached(self) -> dict[str, dict[str, int]]:
-        """The folders from which a file can import behind a line of its head; 0: when it is imported itself."""
-        changes = {path for path, file in self.project.files.items() if file.outline.changes_path}
-        found: dict[str, dict[str, int]] = {path: {} for path in self.project.files}
-        if not changes:
-            return found
-        imports = {path: self._imports(path) for path in found}
-        for _ in range(_ROUNDS):
-            before = {path: dict(roots) for path, roots in found.items()}
-            entered: dict[str, list[set[str]]] = {}
-            for path, statements in imports.items():
-                reached = found[path]
-                passed = {root for root, line in reached.items() if line == 0}
-                for line, others in statements:
-                    for other, root in others:
-                        if line and (path in changes or root in passed):
-                            passed.add(root)
-                        if other is not None:
-                            entered.setdefault(other, []).append(set(passed))
-                        if line and other is not None:
-                            passed |= before.get(other, {}).keys()
-                    for top in passed if line else ():
-                        if reached.get(top, line) != 0:
-                            reached[top] = line
-            for path, ways in entered.items():  # a module that is imported only where a folder is known
-                if not self.project.files[path].outline.is_script:
-                    for top in set.intersection(*ways):
-                        found[path].setdefault(top, 0)  # its own import is surer than those of others
-            if found == before:
-                break
-        return found
-
-    def _imports(self, path: str) -> list[tuple[int, list[_Import]]]:
-        """What each import statement takes from the project, with its line; 0 for those that are not in the head."""
-        file = self.project.files[path]
-        found = [(statement.line, list(self._taken(statement, file))) for statement in file.outline.imports]
-        return sorted((entry for entry in found if entry[1]), key=lambda entry: entry[0] or math.inf)
-
-    def _taken(self, statement: Statement, file: File) -> Iterator[_Import]:
-        for alias in statement.names:
-            if statement.level is None:
-                names = [alias]
-            else:
-                names = [f"{statement.module}.{alias}" if statement.module else alias, statement.module]
-            for name in names:
-                if statement.level:
-                    found, root = self.project.find_relative(statement.level, name, file), ""
-                else:
-                    found, root = self.project.find_with_root(name, file)
-                if found is not None:
-                    path = None if isinstance(found, str) else found.path
-                    yield path, self.project.import_root(path) if path and statement.level else root
-
     def _changes_its_path(self, path: str) -> bool:
         return self.project.files[path].outline.changes_path
 
 
-def _is_above(folder: str, other: str) -> bool:
-    return folder != other and (not folder or other.startswith(folder + "/"))
+def _above_all(folders: set[str]) -> str:
+    """The innermost folder that holds all others."""
+    common = posixpath.commonpath([f"/{folder}" for folder in folders])
+    return common.strip("/")
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder + "/")
+
+
+__all__ = ["HelperHome", "HelperHomes"]

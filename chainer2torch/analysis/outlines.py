@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from chainer2torch.analysis.eras import doubted, signs
 from chainer2torch.analysis.libraries import HELPERS
+from chainer2torch.analysis.path_edits import PathEdit, path_edits
 from chainer2torch.analysis.source import Source, nodes_of
 
 # with these a file imports what is computed at run time
@@ -48,18 +50,20 @@ class Outline:
     own_protocol: bool = False  # a class says itself what is saved of it
     signs: tuple[bool, bool] = (False, False)  # words of version 1 of Chainer, and of later ones
     doubted: bool = False  # an earlier run was in doubt about the version
+    adds: tuple[PathEdit, ...] = ()  # the folders that it adds to sys.path
 
     def plain(self) -> list[Any]:
         """The outline as JSON can hold it."""
         return [
             [[list(s.names), s.module, s.level, s.line] for s in self.imports],
-            *(getattr(self, field.name) for field in dataclasses.fields(self)[1:]),
+            *(getattr(self, field.name) for field in dataclasses.fields(self)[1:-1]),
+            [[edit.folder, edit.by_file, edit.line] for edit in self.adds],
         ]
 
     @classmethod
     def of_plain(cls, plain: list[Any]) -> Outline:
         """The outline that ``plain`` gave."""
-        imports, dynamic, path, script, protocol, said, in_doubt = plain
+        imports, dynamic, path, script, protocol, said, in_doubt, adds = plain
         one, later = said
         return cls(
             tuple(Statement(tuple(names), module, level, line) for names, module, level, line in imports),
@@ -69,6 +73,7 @@ class Outline:
             bool(protocol),
             (bool(one), bool(later)),
             bool(in_doubt),
+            tuple(PathEdit(folder, bool(by_file), line) for folder, by_file, line in adds),
         )
 
 
@@ -91,7 +96,23 @@ def outline_of(source: Source) -> Outline:
         own_protocol=any(node.name == "serialize" for node in source.of(ast.FunctionDef, ast.AsyncFunctionDef)),
         signs=signs(source),
         doubted=doubted(source),
+        adds=_adds(source),
     )
+
+
+def _adds(source: Source) -> tuple[PathEdit, ...]:
+    """What a file adds to ``sys.path``."""
+    if "sys.path" not in source.text:
+        return ()
+    targets = [(node.targets[0], node.value) for node in source.of(ast.Assign) if len(node.targets) == 1]
+    names = [(target.id, value) for target, value in targets if isinstance(target, ast.Name)]
+    several = {name for name, _ in names if [other for other, _ in names].count(name) > 1}
+    assigned = {name: value for name, value in names if name not in several}
+    lines = {
+        statement.value: statement.end_lineno or 0 for statement in _head_of(source) if isinstance(statement, ast.Expr)
+    }
+    found = path_edits(source.of(ast.Call), assigned)
+    return tuple(dataclasses.replace(edit, line=lines.get(call, 0)) for call, edit in found)
 
 
 def _head(source: Source) -> set[ast.AST]:
@@ -99,14 +120,17 @@ def _head(source: Source) -> set[ast.AST]:
 
     What stands in functions and blocks runs behind it, or may not run at all.
     """
+    return {node for node in _head_of(source) if isinstance(node, (ast.Import, ast.ImportFrom))}
+
+
+def _head_of(source: Source) -> Iterator[ast.stmt]:
+    """The statements above the first that needs Chainer."""
     chainer = _names_of_chainer(source)
-    head: set[ast.AST] = set()
     for node in source.tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            head.add(node)
-        elif any(isinstance(part, ast.Name) and part.id in chainer for part in nodes_of(node)):
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom))
+        if not is_import and any(isinstance(part, ast.Name) and part.id in chainer for part in nodes_of(node)):
             break
-    return head
+        yield node
 
 
 def _names_of_chainer(source: Source) -> set[str]:

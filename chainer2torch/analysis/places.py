@@ -11,6 +11,7 @@ from typing import Protocol
 from chainer2torch.analysis.eras import eras_of
 from chainer2torch.analysis.helper_homes import HelperHome, HelperHomes
 from chainer2torch.analysis.outlines import Outline
+from chainer2torch.analysis.path_edits import PathEdit
 
 _LIBRARIES = frozenset({"chainer", "chainermn", "chainerx", "cupy", "numpy", "torch", "ignite"})
 
@@ -148,7 +149,26 @@ class Places:
             while folder:
                 folder = posixpath.dirname(folder)
                 roots.append(folder)
-            found = self._roots_of[importer.path] = list(dict.fromkeys(roots))
+            found = self._roots_of[importer.path] = list(dict.fromkeys((*roots, *self._added)))
+        return found
+
+    @functools.cached_property
+    def _added(self) -> list[str]:
+        """The folders that files of the project add to ``sys.path``: what is found nowhere else may lie there."""
+        return list(dict.fromkeys(folder for path in self.files for folder, _ in self.added_by(path)))
+
+    def added_by(self, path: str) -> list[tuple[str, PathEdit]]:
+        """The folders of the tree that a file adds to ``sys.path``, and how.
+
+        One that is relative to where the program is started is looked for beside the file, and from the top.
+        """
+        found = []
+        for edit in self.files[path].outline.adds:
+            bases = [posixpath.dirname(path)] if edit.by_file else [posixpath.dirname(path), ""]
+            for folder in dict.fromkeys(posixpath.normpath(posixpath.join(base, edit.folder)) for base in bases):
+                folder = "" if folder == "." else folder
+                if folder in self._folders:
+                    found.append((folder, edit))
         return found
 
     @functools.cached_property

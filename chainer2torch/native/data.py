@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, StackDataset, Subset
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, StackDataset, Subset
 
 from chainer2torch.native.devices import to_device
 
@@ -98,6 +98,11 @@ class TransformDataset(Dataset[Any]):
         return self.transform(self.dataset[index])
 
 
+def concatenate(*datasets: Any) -> ConcatDataset[Any]:
+    """Datasets behind each other; a slice raises. Source: chainer.datasets.ConcatenatedDataset."""
+    return ConcatDataset(datasets)
+
+
 def split_dataset(dataset: Any, at: int, order: Any = None) -> tuple[Subset[Any], Subset[Any]]:
     """The first ``at`` examples and the others, in ``order`` if it is given. Source: chainer.datasets.split_dataset."""
     if not 0 <= at <= len(dataset):
@@ -115,12 +120,14 @@ def split_dataset_random(dataset: Any, first_size: int, seed: int | None = None)
 
 
 def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[Subset[Any]]:
-    """``n`` parts of one size; the examples left over are in none. Source: chainer.datasets.split_dataset_n.
-
-    ``order=np.random.RandomState(seed).permutation(len(dataset))`` is split_dataset_n_random.
-    """
+    """``n`` parts of one size; the examples left over are in none. Source: chainer.datasets.split_dataset_n."""
     order, size = range(len(dataset)) if order is None else order, len(dataset) // n
     return [Subset(dataset, order[size * i : size * (i + 1)]) for i in range(n)]
+
+
+def split_dataset_n_random(dataset: Any, n: int, seed: int | None = None) -> list[Subset[Any]]:
+    """``n`` parts of one size by chance. Source: chainer.datasets.split_dataset_n_random."""
+    return split_dataset_n(dataset, n, np.random.RandomState(seed).permutation(len(dataset)))
 
 
 def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> list[tuple[Subset[Any], Subset[Any]]]:
@@ -138,11 +145,7 @@ def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> li
 
 
 def collate(examples: list[Any]) -> Any:
-    """Stacks examples as concat_examples does, with small signed integers as int64, as torch's losses want labels.
-
-    default_collate takes lists apart, and keeps int32. For DataLoader(collate_fn=collate).
-    Source: chainer.dataset.concat_examples.
-    """
+    """Stacks examples; default_collate would take lists apart. Source: chainer.dataset.concat_examples."""
     first = examples[0]
     if isinstance(first, tuple):
         return tuple(collate(list(column)) for column in zip(*examples))
@@ -150,15 +153,11 @@ def collate(examples: list[Any]) -> Any:
         return {key: collate([example[key] for example in examples]) for key in first}
     if isinstance(first, str):
         return examples
-    batch = torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
-    return batch.long() if batch.dtype in (torch.int8, torch.int16, torch.int32) else batch
+    return torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
 
 
 def collate_to(examples: list[Any], device: Any = None) -> Any:
-    """collate, on a device: a torch.device, or the number of a GPU (negative: the CPU).
-
-    Source: chainer.dataset.concat_examples.
-    """
+    """collate, on a device or the GPU of a number. Source: chainer.dataset.concat_examples."""
     return to_device(device, collate(examples))
 
 

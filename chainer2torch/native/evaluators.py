@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import copy as shallow_copy
 from typing import Any
 
-import torch
 import torch.nn as nn
 from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training import extensions
@@ -35,28 +34,19 @@ class Evaluator(extensions.Evaluator):
     ):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         targets = target if isinstance(target, dict) else {"main": target}
-        super().__init__(iterators, targets)
+        super().__init__(iterators, {path: m for name, t in targets.items() for path, m in observers(t, name).items()})
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
-        self.converter = converter
-        self.device = None if device is None else get_device(device)
+        self.converter, self.device = converter, None if device is None else get_device(device)
 
     def __call__(self, trainer: Any = None) -> Any:
-        reporter = reporting.Reporter()
-        for name, target in self._targets.items():
-            for path, part in observers(target, "/".join(filter(None, (self.name, name)))).items():
-                reporter.add_observer(path, part)
         own = [*self._targets.values(), *vars(self).values()]
-        own.append(getattr(self._eval_func, "__self__", None))  # where: eval_hook, eval_func, options_by_position
-        with reporter, evaluating(*(value for value in own if isinstance(value, nn.Module))):
-            result = self.evaluate()
-        reporting.report(result)
-        return result
+        own.append(getattr(self._eval_func, "__self__", None))  # where: eval_func, options_by_position
+        with evaluating(*(value for value in own if isinstance(value, nn.Module))):
+            return super().__call__(trainer)
 
     def evaluate(self) -> Any:
         iterator, summary = self._iterators["main"], reporting.DictSummary()
-        function: Any = self._targets.get("main")
-        function = self.eval_func  # where: eval_hook, eval_func, options_by_position
-        if self.eval_hook:  # where: eval_hook, eval_func, options_by_position
+        if self.eval_hook:  # where: eval_hook, options_by_position
             self.eval_hook(self)
         if hasattr(iterator, "reset"):
             iterator.reset()
@@ -64,7 +54,7 @@ class Evaluator(extensions.Evaluator):
             iterator = shallow_copy(iterator)
         for batch in iterator:
             observation: dict[str, Any] = {}
-            with reporting.report_scope(observation), torch.no_grad():
-                call_with(function, converted(self.converter, batch, self.device))
+            with reporting.report_scope(observation):
+                call_with(self.eval_func, converted(self.converter, batch, self.device))
             summary.add(observation)
         return summary.compute_mean()

@@ -25,46 +25,42 @@ from chainer2torch.native.optimizers import (
 )
 
 
-class Setting:
-    """A value of all parameter groups as its attribute. Source: chainer.optimizer.HyperparameterProxy."""
-
-    def __init__(self, key: str):
-        self.key = key
-
-    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
-        return optimizer.param_groups[0][self.key]
-
-    def __set__(self, optimizer: Any, value: Any) -> None:
-        for group in optimizer.param_groups:
-            group[self.key] = value
+def _setting(key: str) -> Any:
+    """A value of the parameter group as an attribute. Source: chainer.optimizer.HyperparameterProxy."""
+    return property(
+        lambda optimizer: optimizer.param_groups[0][key],
+        lambda optimizer, value: optimizer.param_groups[0].update({key: value}),
+    )
 
 
-class Beta(Setting):
-    """The first or second of a pair of values. Source: chainer.optimizers.Adam."""
+def _beta(place: int) -> Any:
+    """One of a pair of values as an attribute. Source: chainer.optimizers.Adam."""
 
-    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
-        return optimizer.param_groups[0]["betas"][self.key == "beta2"]
+    def change(optimizer: Any, value: float) -> None:
+        betas = list(optimizer.param_groups[0]["betas"])
+        betas[place] = value
+        optimizer.param_groups[0]["betas"] = tuple(betas)
 
-    def __set__(self, optimizer: Any, value: Any) -> None:
-        for group in optimizer.param_groups:
-            first, second = group["betas"]
-            group["betas"] = (first, value) if self.key == "beta2" else (value, second)
+    return property(lambda optimizer: optimizer.param_groups[0]["betas"][place], change)
 
 
 class LateOptimizer(torch.optim.Optimizer):
-    """What the optimizers below share. As in Chainer, a gradient that is missing counts as zero.
+    """An optimizer of torch.optim that gets its parameters in ``setup``.
 
-    Source: chainer.Optimizer and chainer.GradientMethod.
+    As in Chainer, a gradient that is missing counts as zero. Source: chainer.Optimizer and chainer.GradientMethod.
     """
 
     target: Any = None
-    t, epoch = Setting("t"), Setting("epoch")
+    t, epoch = _setting("t"), _setting("epoch")  # where: .t, .epoch, new_epoch, getattr
 
     def __init__(self, **options: Any):
-        start: Any = [{"params": [], "t": 0, "epoch": 0}]
+        start: Any = [{"params": []}]
         super().__init__(start, **options)
+        self.param_groups[0].update(t=0, epoch=0)  # where: .t, .epoch, new_epoch, getattr
         self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}  # where: add_hook, call_hooks, remove_hook
-        self.register_step_pre_hook(_before_step)
+        self.register_step_pre_hook(
+            _before_step
+        )  # where: add_hook, call_hooks, remove_hook, freeze, hook_parameter, .t, .epoch, new_epoch, getattr
         self.register_step_post_hook(_after_step)  # where: add_hook, call_hooks, remove_hook, freeze
 
     def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
@@ -77,7 +73,8 @@ class LateOptimizer(torch.optim.Optimizer):
 
     def setup(self, model: Any) -> Any:
         """Takes the parameters of a module; counters, state and hooks begin anew, and no parameter is frozen."""
-        self.target, self.t, self.epoch = model, 0, 0
+        self.target = model
+        self.t, self.epoch = 0, 0  # where: .t, .epoch, new_epoch, getattr
         self.param_groups[0]["params"] = list(model.parameters())
         for param in model.parameters():  # where: freeze, hook_parameter
             vars(param).pop("is_frozen", None)  # where: freeze
@@ -152,22 +149,22 @@ class LateOptimizer(torch.optim.Optimizer):
 
 @torch.no_grad()
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    fill_missing_gradients(optimizer)
     optimizer.call_hooks()  # where: add_hook, call_hooks, remove_hook
-    optimizer.t += 1
+    optimizer.t += 1  # where: .t, .epoch, new_epoch, getattr
+    fill_missing_gradients(optimizer)  # where: hook_parameter
     for param in optimizer.target.parameters():  # where: hook_parameter
         if param.grad is not None and not hasattr(param, "is_frozen"):
             for hook in vars(param).get("update_hooks", []):
                 hook(optimizer, param)
     frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]  # where: freeze
-    optimizer.withheld = [(p, p.grad) for p in frozen]  # where: freeze
+    optimizer.withheld = [(p, p.requires_grad, p.grad) for p in frozen]  # where: freeze
     for param in frozen:  # where: freeze
-        param.grad = None
+        param.requires_grad, param.grad = False, None
 
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    for param, grad in optimizer.withheld:  # where: freeze
-        param.grad = grad
+    for param, learns, grad in optimizer.withheld:  # where: freeze
+        param.requires_grad, param.grad = learns, grad
     optimizer.call_hooks("post")  # where: add_hook, call_hooks, remove_hook
 
 
@@ -200,7 +197,7 @@ def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
 class LateSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.SGD."""
 
-    lr = Setting("lr")
+    lr = _setting("lr")  # where: .lr, getattr
 
     def __init__(self, lr: float = 0.01):
         super().__init__(lr=lr)
@@ -209,18 +206,19 @@ class LateSGD(LateOptimizer, torch.optim.SGD):
 class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.CorrectedMomentumSGD."""
 
-    lr = Setting("lr")
-    momentum = Setting("momentum")
+    lr = _setting("lr")  # where: .lr, getattr
+    momentum = _setting("momentum")  # where: .momentum, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
+        self.register_step_pre_hook(fill_missing_gradients)
 
 
 class LateMomentumSGD(LateOptimizer, MomentumSGD):
     """Source: chainer.optimizers.MomentumSGD."""
 
-    lr = Setting("lr")
-    momentum = Setting("momentum")
+    lr = _setting("lr")  # where: .lr, getattr
+    momentum = _setting("momentum")  # where: .momentum, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -229,8 +227,8 @@ class LateMomentumSGD(LateOptimizer, MomentumSGD):
 class LateNesterovAG(LateOptimizer, NesterovAG):
     """Source: chainer.optimizers.NesterovAG."""
 
-    lr = Setting("lr")
-    momentum = Setting("momentum")
+    lr = _setting("lr")  # where: .lr, getattr
+    momentum = _setting("momentum")  # where: .momentum, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -239,8 +237,8 @@ class LateNesterovAG(LateOptimizer, NesterovAG):
 class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
     """Source: chainer.optimizers.AdaGrad."""
 
-    lr = Setting("lr")
-    eps = Setting("eps")
+    lr = _setting("lr")  # where: .lr, getattr
+    eps = _setting("eps")  # where: .eps, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-8):
         super().__init__(lr=lr, eps=eps)
@@ -256,25 +254,33 @@ def _start_sums(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Non
 class LateAdaDelta(LateOptimizer, torch.optim.Adadelta):
     """Source: chainer.optimizers.AdaDelta."""
 
-    rho, eps = Setting("rho"), Setting("eps")
+    rho = _setting("rho")  # where: .rho, getattr
+    eps = _setting("eps")  # where: .eps, getattr
 
     def __init__(self, rho: float = 0.95, eps: float = 1e-6):
         super().__init__(rho=rho, eps=eps)
+        self.register_step_pre_hook(fill_missing_gradients)
 
 
 class LateRMSprop(LateOptimizer, torch.optim.RMSprop):
     """Source: chainer.optimizers.RMSprop."""
 
-    lr, alpha, eps = Setting("lr"), Setting("alpha"), Setting("eps")
+    lr = _setting("lr")  # where: .lr, getattr
+    alpha = _setting("alpha")  # where: .alpha, getattr
+    eps = _setting("eps")  # where: .eps, getattr
 
     def __init__(self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8):
         super().__init__(lr=lr, alpha=alpha, eps=eps)
+        self.register_step_pre_hook(fill_missing_gradients)
 
 
 class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
     """Source: chainer.optimizers.RMSpropGraves."""
 
-    lr, alpha, momentum, eps = Setting("lr"), Setting("alpha"), Setting("momentum"), Setting("eps")
+    lr = _setting("lr")  # where: .lr, getattr
+    alpha = _setting("alpha")  # where: .alpha, getattr
+    momentum = _setting("momentum")  # where: .momentum, getattr
+    eps = _setting("eps")  # where: .eps, getattr
 
     def __init__(self, lr: float = 1e-4, alpha: float = 0.95, momentum: float = 0.9, eps: float = 1e-4):
         super().__init__(lr=lr, alpha=alpha, momentum=momentum, eps=eps)
@@ -283,8 +289,8 @@ class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
 class LateSMORMS3(LateOptimizer, SMORMS3):
     """Source: chainer.optimizers.SMORMS3."""
 
-    lr = Setting("lr")
-    eps = Setting("eps")
+    lr = _setting("lr")  # where: .lr, getattr
+    eps = _setting("eps")  # where: .eps, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-16):
         super().__init__(lr=lr, eps=eps)
@@ -293,17 +299,15 @@ class LateSMORMS3(LateOptimizer, SMORMS3):
 class LateAdam(LateOptimizer, Adam):
     """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
 
-    alpha = Setting("lr")
-    beta1, beta2 = Beta("beta1"), Beta("beta2")  # where: .beta1, .beta2, getattr
-    eps = Setting("epsilon")
+    alpha = _setting("lr")  # where: .alpha, .lr, .alpha_t, getattr
+    beta1, beta2 = _beta(0), _beta(1)  # where: .beta1, .beta2, .lr, .alpha_t, getattr
+    eps = _setting("epsilon")  # where: .eps, getattr
 
-    def __init__(
-        self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **options: Any
-    ):
-        super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **options)
+    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **rest: Any):
+        super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **rest)
 
     @property
-    def lr(self) -> float:  # where: .lr, getattr
+    def lr(self) -> float:  # where: .lr, .alpha_t, getattr
         """The rate with the correction of the biases, which counts from the first update on."""
         return float(self.alpha * (1 - self.beta2**self.t) ** 0.5 / (1 - self.beta1**self.t))
 
@@ -323,19 +327,11 @@ class LateAMSGrad(LateAdam):
 class LateAdamW(LateAdam):
     """Source: chainer.optimizers.AdamW."""
 
-    weight_decay_rate = Setting("weight_decay_rate")
+    weight_decay_rate = _setting("weight_decay_rate")  # where: .weight_decay_rate, getattr
 
-    def __init__(
-        self,
-        alpha: float = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        *,
-        weight_decay_rate: float = 0,
-    ):
-        super().__init__(alpha, beta1, beta2, eps)
-        self.weight_decay_rate = weight_decay_rate
+    def __init__(self, *args: Any, weight_decay_rate: float = 0, **options: Any):
+        super().__init__(*args, **options)
+        self.param_groups[0]["weight_decay_rate"] = weight_decay_rate
         self.register_step_pre_hook(_decay_parameters)
 
 

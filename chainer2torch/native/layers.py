@@ -81,15 +81,15 @@ class BatchNorm(_BatchNorm):
         momentum: float = 0.1,
         weight: bool = True,
         bias: bool = True,
-        running_var: float = 1,
+        running_var: float = 1,  # where: running_var
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine=weight or bias)
+        super().__init__(num_features, eps, momentum)
+        self.affine = weight and bias
         if not weight:
             self.weight = None  # type: ignore[assignment]
         if not bias:
             self.bias = None  # type: ignore[assignment]
-        self.affine = weight and bias
-        nn.init.constant_(self.running_var, running_var)  # type: ignore[arg-type]
+        nn.init.constant_(self.running_var, running_var)  # type: ignore[arg-type]  # where: running_var
 
     def _check_input_dim(self, input: torch.Tensor) -> None:
         """Any number of axes from two on."""

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
+from chainer2torch.native.devices import torch_dtype
 from chainer2torch.native.first_values import as_initializer, initialized
 
 
@@ -140,6 +142,53 @@ class LinearLink(nn.LazyLinear):
         if is_lazy(self.weight):
             self.initialize_parameters(rows)
         return F.linear(rows, self.weight, self.bias)
+
+
+class BatchNormLink(_BatchNorm):
+    """nn.BatchNorm1d, 2d or 3d, as its input wants, with the arguments of chainer.links.BatchNormalization."""
+
+    def __init__(
+        self,
+        size: Any,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        initial_beta: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        axis: None = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        initial_avg_mean: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        initial_avg_var: Any = None,  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+    ) -> None:
+        if axis is not None:  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+            raise ValueError("axes of its own need another layer")
+        super().__init__(size, eps, 1 - decay)
+        self.affine = use_gamma and use_beta
+        if not use_gamma:
+            self.weight = None  # type: ignore[assignment]
+        if not use_beta:
+            self.bias = None  # type: ignore[assignment]
+        given = [
+            initial_gamma,
+            initial_beta,
+            initial_avg_mean,
+            initial_avg_var,
+        ]  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        held = [
+            self.weight,
+            self.bias,
+            self.running_mean,
+            self.running_var,
+        ]  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+        for param, value in zip(held, given):  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
+            if param is not None and value is not None:
+                as_initializer(value)(param)
+        if dtype is not None:  # where: dtype
+            self.to(torch_dtype(dtype))  # where: dtype
+
+    def _check_input_dim(self, input: torch.Tensor) -> None:
+        """Any number of axes from two on."""
 
 
 class ChainerLayer(nn.Module):

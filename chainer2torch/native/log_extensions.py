@@ -75,3 +75,15 @@ class ParameterStatistics(extensions.ParameterStatistics):
     def __init__(self, links: Any, *args: Any, **options: Any):
         links = links if isinstance(links, (list, tuple)) else [links]
         super().__init__([_NamedByParents(link) for link in links], *args, **options)
+
+
+class PrintReport(extensions.PrintReport):
+    """Prints a table of a log report that may be its own, which makes no entry before it is called.
+
+    Source: chainer.training.extensions.PrintReport.
+    """
+
+    def initialize(self, manager: Any) -> None:
+        log_report: Any = self._log_report
+        log_report = manager.get_extension(log_report) if isinstance(log_report, str) else log_report
+        self.__log_looker = log_report._log_buffer.emit_new_looker()

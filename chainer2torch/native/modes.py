@@ -54,6 +54,21 @@ def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
             module.training = training
 
 
+def evaluate_from_here(*models: nn.Module) -> None:
+    """Test mode for these models, and from here on for each module when it is called.
+
+    Source: chainer.config.train = False.
+    """
+
+    def switch(module: nn.Module, args: Any) -> None:
+        if module.training:
+            module.eval()
+
+    for model in models:
+        model.eval()
+    nn.modules.module.register_module_forward_pre_hook(switch)
+
+
 class _Mode(threading.local):
     train: bool = True
     block: Any = None  # what set_train(False) has begun

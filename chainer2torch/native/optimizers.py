@@ -7,11 +7,9 @@ Chainer's ``WeightDecay`` hook.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 
@@ -38,24 +36,33 @@ def fill_missing_gradients(optimizer: torch.optim.Optimizer, args: Any = (), kwa
                 param.grad = torch.zeros_like(param)
 
 
+def set_up(optimizer: Any, model: torch.nn.Module) -> Any:
+    """Gives an optimizer of torch.optim, with one group, the parameters of a model. Source: chainer.Optimizer.setup."""
+    optimizer.param_groups[0]["params"] = list(model.parameters())
+    optimizer.state.clear()
+    optimizer.target = model
+    return optimizer
+
+
 class Adam(torch.optim.Adam):
-    """torch.optim.Adam with Chainer's epsilon, which is added before the second moment's bias is corrected.
+    """torch.optim.Adam with Chainer's epsilon, added before the bias correction. A missing gradient counts as zero.
 
     ``amsgrad=True`` is chainer.optimizers.AMSGrad. Source: chainer.optimizers.Adam.
     """
 
-    def __init__(self, params: Any, lr: float = 0.001, betas: Any = (0.9, 0.999), eps: float = 1e-8, **options: Any):
-        super().__init__(params, lr, betas, eps, **options)
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
         for group in self.param_groups:
             group["epsilon"] = group["eps"]
-        self.register_step_pre_hook(fill_missing_gradients)
-        self.register_step_pre_hook(_correct_epsilon)
+        self.register_step_pre_hook(Adam._prepare)
 
-
-def _correct_epsilon(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-    for group in optimizer.param_groups:
-        steps = [float(optimizer.state[p]["step"]) for p in group["params"] if "step" in optimizer.state[p]]
-        group["eps"] = group["epsilon"] * (1 - group["betas"][1] ** (max(steps, default=0) + 1)) ** -0.5
+    def _prepare(self, args: Any, kwargs: Any) -> None:
+        step = max((float(state.get("step", 0)) for state in self.state.values()), default=0) + 1
+        for group in self.param_groups:
+            group["eps"] = group["epsilon"] * (1 - group["betas"][1] ** step) ** -0.5
+            for param in group["params"]:
+                if param.requires_grad and param.grad is None and not is_lazy(param):
+                    param.grad = torch.zeros_like(param)
 
 
 class AdamW(Adam):
@@ -83,24 +90,19 @@ def _decay_parameters(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) 
 
 
 class _Optimizer(torch.optim.Optimizer):
-    """The loop over parameters: ``change`` changes one by its gradient, its state and its group's options."""
+    """Changes one parameter after the other; a gradient that is missing counts as zero, as in Chainer."""
 
-    def __init__(self, params: Any, weight_decay: float, **options: float | bool):
-        super().__init__(params, dict(options, weight_decay=weight_decay))
-        self.register_step_pre_hook(fill_missing_gradients)
+    change: Any  # changes a parameter by its gradient, its state and its group's options
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Any = None) -> Any:
         loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
             for param in group["params"]:
-                if param.grad is not None:
-                    grad = param.grad.add(param, alpha=group["weight_decay"])
-                    self.change(param, grad, self.state[param], group)
+                if param.requires_grad and not is_lazy(param):
+                    grad = torch.zeros_like(param) if param.grad is None else param.grad
+                    self.change(param, grad.add(param, alpha=group["weight_decay"]), self.state[param], group)
         return loss
-
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        raise NotImplementedError
 
 
 class MomentumSGD(_Optimizer):
@@ -111,9 +113,9 @@ class MomentumSGD(_Optimizer):
     """
 
     def __init__(self, params: Any, lr: float = 0.01, momentum: float = 0.9, weight_decay: float = 0):
-        super().__init__(params, weight_decay, lr=lr, momentum=momentum)
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         v = state.setdefault("velocity", torch.zeros_like(param))
         v.mul_(group["momentum"]).sub_(group["lr"] * grad)
         param.add_(v)
@@ -126,9 +128,9 @@ class NesterovAG(_Optimizer):
     """
 
     def __init__(self, params: Any, lr: float = 0.01, momentum: float = 0.9, weight_decay: float = 0):
-        super().__init__(params, weight_decay, lr=lr, momentum=momentum)
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         v = state.setdefault("velocity", torch.zeros_like(param))
         v.mul_(group["momentum"]).sub_(group["lr"] * grad)
         param.add_(group["momentum"] ** 2 * v - (1 + group["momentum"]) * group["lr"] * grad)
@@ -141,9 +143,9 @@ class RMSpropInside(_Optimizer):
     """
 
     def __init__(self, params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0):
-        super().__init__(params, weight_decay, lr=lr, alpha=alpha, eps=eps)
+        super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay})
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         square = state.setdefault("square", torch.zeros_like(param))
         square.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad * grad)
         param.sub_(group["lr"] * grad / (square + group["eps"]).sqrt())
@@ -164,9 +166,11 @@ class RMSpropGraves(_Optimizer):
         eps: float = 1e-4,
         weight_decay: float = 0,
     ):
-        super().__init__(params, weight_decay, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
+        super().__init__(
+            params, {"lr": lr, "alpha": alpha, "momentum": momentum, "eps": eps, "weight_decay": weight_decay}
+        )
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         n, g, delta = (state.setdefault(name, torch.zeros_like(param)) for name in ("n", "g", "delta"))
         n.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad * grad)
         g.mul_(group["alpha"]).add_((1 - group["alpha"]) * grad)
@@ -178,9 +182,9 @@ class SMORMS3(_Optimizer):
     """Squared mean over root mean squared cubed; torch has no equal. Source: chainer.optimizers.SMORMS3."""
 
     def __init__(self, params: Any, lr: float = 0.001, eps: float = 1e-16, weight_decay: float = 0):
-        super().__init__(params, weight_decay, lr=lr, eps=eps)
+        super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         memory = state.setdefault("memory", torch.ones_like(param))
         g, g2 = (state.setdefault(name, torch.zeros_like(param)) for name in ("g", "g2"))
         r = 1 / (memory + 1)
@@ -200,9 +204,11 @@ class MSVAG(_Optimizer):
     def __init__(
         self, params: Any, lr: float = 0.1, beta: float = 0.9, weight_decay_rate: float = 0, weight_decay: float = 0
     ):
-        super().__init__(params, weight_decay, lr=lr, beta=beta, weight_decay_rate=weight_decay_rate)
+        super().__init__(
+            params, {"lr": lr, "beta": beta, "weight_decay_rate": weight_decay_rate, "weight_decay": weight_decay}
+        )
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         m, v = (state.setdefault(name, torch.zeros_like(param)) for name in ("m", "v"))
         state["step"] = state.get("step", 0) + 1
         beta, power = group["beta"], group["beta"] ** state["step"]
@@ -235,13 +241,14 @@ class AdaBound(_Optimizer):
         weight_decay_rate: float = 0,
         weight_decay: float = 0,
     ):
-        super().__init__(params, weight_decay, lr=lr, betas=betas, eps=eps, final_lr=final_lr, gamma=gamma, eta=eta)
+        options = {"lr": lr, "betas": betas, "eps": eps, "final_lr": final_lr, "gamma": gamma, "eta": eta}
+        super().__init__(params, {**options, "weight_decay": weight_decay})
         for group in self.param_groups:
             group.update(first_lr=group["lr"])
             group.setdefault("amsgrad", amsgrad)
             group.setdefault("weight_decay_rate", weight_decay_rate)
 
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
         m, v, largest = (state.setdefault(name, torch.zeros_like(param)) for name in ("m", "v", "largest"))
         t = state["step"] = state.get("step", 0) + 1
         (beta1, beta2), final = group["betas"], group["final_lr"] * group["lr"] / group["first_lr"]

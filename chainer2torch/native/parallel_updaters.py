@@ -93,21 +93,22 @@ class MultiprocessParallelUpdater(StandardUpdater):
         refuse_torchrun()
         if isinstance(devices, dict):
             devices = [devices["main"], *(device for name, device in devices.items() if name != "main")]
-        if len(iterators) != len(devices):
-            raise ValueError(f"{len(iterators)} iterators do not fit {len(devices)} devices")
         self._allow_for_larger_batch(optimizer, len(devices))
         super().__init__(iterators[0], optimizer, converter, devices[0], auto_new_epoch=auto_new_epoch)
         models = [optimizer.target, *(copy.deepcopy(optimizer.target) for _ in devices[1:])]
-        self._shares = [(it, m.to(get_device(d)), get_device(d)) for it, m, d in zip(iterators, models, devices)]
+        places = [get_device(device) for device in devices]
+        self._shares = [(it, m.to(d), d) for it, m, d in zip(iterators, models, places, strict=True)]
 
     @staticmethod
     def _allow_for_larger_batch(optimizer: Any, count: int) -> None:
-        name = type(optimizer).__name__
-        if name.endswith(("Adam", "AdaGrad", "RMSprop")):
-            optimizer.eps *= count
-        elif name.endswith(("RMSpropGraves", "AdaDelta")):
-            optimizer.eps *= count**2
-        elif hasattr(optimizer, "lr"):
+        name, group = type(optimizer).__name__.lower().removeprefix("late"), optimizer.param_groups[0]
+        if name in ("adam", "adagrad", "rmsprop"):
+            group["epsilon" if "epsilon" in group else "eps"] *= count
+        elif name in ("rmspropgraves", "adadelta"):
+            group["eps"] *= count**2
+        elif "lr" in group:
+            group["lr"] /= count
+        elif hasattr(optimizer, "lr"):  # one of the program's own
             optimizer.lr /= count
 
     def update_core(self) -> None:
@@ -124,7 +125,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
             model.zero_grad()
             loss.backward()
         update_copies(optimizer, [model for _, model, _ in self._shares], buffers=False)
-        if self.auto_new_epoch and self.is_new_epoch:
+        if self.auto_new_epoch and self.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()
 
 
@@ -145,7 +146,10 @@ def update_copies(optimizer: Any, models: list[nn.Module], buffers: bool = True)
     others = [model for model in models if model is not optimizer.target]
     for model in others:
         add_gradients(optimizer.target, model)
-    (optimizer.update if hasattr(optimizer, "update") else optimizer.step)()
+    if hasattr(optimizer, "update"):
+        optimizer.update()
+    else:
+        optimizer.step()
     new = optimizer.target.state_dict() if buffers else dict(optimizer.target.named_parameters())
     for model in others:
         model.load_state_dict(new, strict=buffers)

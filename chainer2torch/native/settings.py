@@ -7,29 +7,27 @@ from typing import Any
 
 def setting(optimizer: Any, name: str) -> Any:
     """A setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):
+    if hasattr(optimizer, name):  # where: GradientMethod, RuledAdam
         return getattr(optimizer, name)
-    key, place = _place_of(optimizer, name)
-    value = optimizer.param_groups[0][key]
-    return value if place is None else value[place]
+    group = optimizer.param_groups[0]
+    return group["betas"][name == "beta2"] if name in ("beta1", "beta2") else group[_key(group, name)]
 
 
 def set_setting(optimizer: Any, name: str, value: Any) -> None:
     """Changes a setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):
+    if hasattr(optimizer, name):  # where: GradientMethod, RuledAdam
         setattr(optimizer, name, value)
         return
-    key, place = _place_of(optimizer, name)
     for group in optimizer.param_groups:
-        pair = enumerate(group[key]) if place is not None else ()
-        group[key] = value if place is None else tuple(value if at == place else old for at, old in pair)
+        if name in ("beta1", "beta2"):
+            first, second = group["betas"]
+            group["betas"] = (value, second) if name == "beta1" else (first, value)
+        else:
+            group[_key(group, name)] = value
 
 
-def _place_of(optimizer: Any, name: str) -> tuple[str, int | None]:
-    """The key of a parameter group, and the place in the pair that is there; the rate of Adam is ``alpha``."""
-    group = optimizer.param_groups[0]
-    adams = {"alpha": "lr", "beta1": "betas", "beta2": "betas", "eps": "epsilon", "lr": ""}
-    key = adams.get(name, name) if "epsilon" in group else name
+def _key(group: dict[str, Any], name: str) -> str:
+    key = {"alpha": "lr", "eps": "epsilon", "lr": ""}.get(name, name) if "epsilon" in group else name
     if key not in group:
-        raise AttributeError(f"{type(optimizer).__name__} has no setting {name!r} that can be changed")
-    return key, {"beta1": 0, "beta2": 1}.get(name)
+        raise AttributeError(f"this optimizer has no setting {name!r} that can be changed")
+    return key

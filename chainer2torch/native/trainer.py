@@ -3,75 +3,89 @@
 from __future__ import annotations
 
 import inspect
-import time
 from typing import Any
 
 from pytorch_pfn_extras.training import ExtensionsManager
 from pytorch_pfn_extras.training.extensions import observe_value
 from pytorch_pfn_extras.training.trigger import get_trigger
 
-from chainer2torch.native.training import current_rate, observers
-from chainer2torch.native.triggers import ask_the_updater
+from chainer2torch.native.training import current_rate, observe_parts, start_clock
+
+
+class _Epochs:
+    """An updater's epochs, where a trigger asks for their length: it fires if ``iteration % (length * period) < 1``.
+
+    Source: chainer.training.triggers.IntervalTrigger.
+    """
+
+    def __init__(self, before: float = 0, now: float = 0, period: float = 1):
+        self.before, self.now, self.period = before, now, period
+
+    def __mul__(self, period: float) -> _Epochs:
+        return _Epochs(self.before, self.now, period)
+
+    def __rmod__(self, iteration: int) -> bool:
+        return self.before // self.period == self.now // self.period
+
+    def go_to(self, now: float) -> None:
+        self.before, self.now = self.now, now
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
 
 class Trainer(ExtensionsManager):
-    """An ExtensionsManager with a loop: ``updater.update()`` and the extensions until the stop trigger fires.
-
-    It counts as its updater does. Source: chainer.training.Trainer.
-    """
+    """An ExtensionsManager that counts as its updater does, and has its loop. Source: chainer.training.Trainer."""
 
     updater: Any = None
-    stop_trigger: Any = None
+    _iters_per_epoch: Any = None
 
-    def __init__(self, updater: Any, stop_trigger: Any = None, out: str = "result", extensions: Any = ()):
-        self.updater, optimizers = updater, updater.get_all_optimizers()
+    def __init__(
+        self,
+        updater: Any,
+        stop_trigger: Any = None,
+        out: str = "result",
+        extensions: Any = (),  # where: extensions=
+    ):
+        self.updater, self._iters_per_epoch = updater, _Epochs()
+        optimizers, parts = updater.get_all_optimizers(), {"updater": updater, "epochs": self._iters_per_epoch}
         models = {name: optimizer.target for name, optimizer in optimizers.items()}
-        parts, never = {"updater": updater}, get_trigger(None)
-        super().__init__(models, optimizers, 0, iters_per_epoch=1, out_dir=out, stop_trigger=never, state_objects=parts)
-        self.stop_trigger = self._stop_trigger = get_trigger(stop_trigger)
-        ask_the_updater(self)
-        for name, model in models.items():
-            for path, part in observers(model, name).items():
-                self.reporter.add_observer(path, part)
+        stop = get_trigger(stop_trigger)
+        super().__init__(models, optimizers, 0, iters_per_epoch=1, out_dir=out, stop_trigger=stop, state_objects=parts)
+        observe_parts(self, updater)
         updater.connect_trainer(self)  # where: ParallelUpdater, connect_trainer
-        for extension in extensions or ():
+        for extension in extensions:  # where: extensions=
             self.extend(extension)
 
     def extend(self, extension: Any, name: Any = None, *args: Any, **options: Any) -> None:
         for key in ("name", "default_name", "__name__"):
             name = name or getattr(extension, key, None)
         super().extend(extension, name, *args, **options)
-        ask_the_updater(next(reversed(self._extensions.values())))
 
-    def get_extension(self, name: str) -> Any:
+    def get_extension(self, name: str) -> Any:  # where: get_extension
         extension = super().get_extension(name)
         return getattr(extension, "_ext", extension)
 
-    def run(self, show_loop_exception_msg: bool = True) -> None:
-        if self._finalized:
-            raise RuntimeError("cannot run training loop multiple times")
-        self._start_time = time.perf_counter()
-        for entry in self._extensions.values():
-            entry.call_before_training &= self.iteration == 0
-        self.start_extensions()
-        try:
-            while not self.stop_trigger(self):
-                with self.run_iteration():
-                    self.updater.update()
-        finally:
-            self.finalize()
-            self.updater.finalize()
+    def run(self) -> None:
+        start_clock(self)
+        for entry in self._extensions.values():  # where: call_before_training
+            entry.call_before_training &= self.updater.iteration == 0
+        while not self.stop_trigger:
+            with self.run_iteration():
+                self.updater.update()
+                self._iters_per_epoch.go_to(self.updater.epoch_detail)
+        self.updater.finalize()  # where: finalize
 
-    def _finalize_extensions(self) -> None:
-        for name, _ in self.extensions:
-            finalize = getattr(self.get_extension(name), "finalize", None)
+    def _finalize_extensions(self) -> None:  # where: finalize, finalizer
+        for _, entry in self.extensions:
+            finalize = getattr(getattr(entry.extension, "_ext", entry.extension), "finalize", None)
             if finalize is not None:
                 finalize(*[self][: len(inspect.signature(finalize).parameters)])
 
-    def needs_model_state(self, iteration: int | None = None) -> bool:
-        return True
-
-    models = property(lambda self: self._models)
+    models = property(lambda self: self._models)  # where: call_before_training
     iteration = property(lambda self: self.updater.iteration, lambda self, value: None)
     epoch = property(lambda self: self.updater.epoch)
     epoch_detail = property(lambda self: self.updater.epoch_detail)

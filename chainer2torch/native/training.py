@@ -66,7 +66,7 @@ class Classifier(nn.Module):
     Source: chainer.links.Classifier.
     """
 
-    compute_accuracy = True
+    compute_accuracy = True  # where: compute_accuracy
     lossfun: Callable[..., Any]
     accfun: Callable[..., Any]
 
@@ -82,9 +82,10 @@ class Classifier(nn.Module):
         self.y = self.predictor(*x)
         self.loss = loss = self.lossfun(self.y, t)
         reporting.report({"loss": loss.item()}, self)
-        if self.compute_accuracy:
-            self.accuracy = self.accfun(self.y, t)
-            reporting.report({"accuracy": self.accuracy.item()}, self)
+        if not self.compute_accuracy:  # where: compute_accuracy
+            return loss
+        self.accuracy = self.accfun(self.y, t)
+        reporting.report({"accuracy": self.accuracy.item()}, self)
         return loss
 
 

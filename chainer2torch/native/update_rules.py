@@ -9,6 +9,7 @@ import torch
 
 from chainer2torch.native.devices import to_device
 from chainer2torch.native.late_optimizers import LateOptimizer
+from chainer2torch.native.optimizers import fill_missing_gradients
 
 
 class Hyperparameter:
@@ -99,6 +100,7 @@ class GradientMethod(LateOptimizer):
 
     def __init__(self) -> None:
         super().__init__(defaults={})
+        self.register_step_pre_hook(fill_missing_gradients)
         self.hyperparam = Hyperparameter()
 
     def create_update_rule(self) -> Any:
@@ -152,20 +154,20 @@ class AdamRule(UpdateRule):
         m += (1 - hp.beta1) * (param.grad - m)
         v += (1 - hp.beta2) * (param.grad * param.grad - v)
         vhat.copy_(vhat.maximum(v) if hp.amsgrad else v)
-        param.mul_(1 - hp.eta * hp.weight_decay_rate).sub_(hp.eta * self.lr * m / (vhat.sqrt() + hp.eps))
+        param.mul_(1 - hp.eta * hp.weight_decay_rate).sub_(hp.eta * self.alpha_t * m / (vhat.sqrt() + hp.eps))
 
     update_core_gpu = update_core_cpu
 
     @property
-    def lr(self) -> float:
+    def alpha_t(self) -> float:
         """The rate with the correction of the biases."""
         hp = self.hyperparam
         return float(hp.alpha * (1 - hp.beta2**self.t) ** 0.5 / (1 - hp.beta1**self.t))
 
     @property
-    def alpha_t(self) -> float:
-        """Newer name of ``lr``."""
-        return self.lr
+    def lr(self) -> float:
+        """Older name of ``alpha_t``."""
+        return self.alpha_t
 
 
 class RuledAdam(GradientMethod):

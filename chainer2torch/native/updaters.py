@@ -51,12 +51,12 @@ def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
 
     Source: chainer.Optimizer.update.
     """
+    loss = call_with(function, batch)
+    optimizer.zero_grad()
+    loss.backward()
     if hasattr(optimizer, "update"):
-        call_with(functools.partial(optimizer.update, function), batch)
+        optimizer.update()
     else:
-        loss = call_with(function, batch)
-        optimizer.zero_grad()
-        loss.backward()
         optimizer.step()
 
 
@@ -83,15 +83,15 @@ class Updater:
     loss_scale = None  # where: loss_scale
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
-        iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        self._iterators = {k: Batches(it) if isinstance(it, DataLoader) else it for k, it in iterators.items()}
+        self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
+        for name, each in self._iterators.items():  # where: DataLoader
+            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter = converter
-        self.device = None if device is None else get_device(device)
+        self.converter, self.device = converter, None if device is None else get_device(device)
         self.input_device = self._device = self.device  # where: input_device, _device
-        for model in (getattr(each, "target", None) for each in self._optimizers.values()):
-            if model is not None and device is not None:
-                model.to(self.device)
+        for each in self._optimizers.values():
+            if device is not None and getattr(each, "target", None) is not None:
+                each.target.to(self.device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -157,5 +157,5 @@ class StandardUpdater(Updater):
         update_by(optimizer, function, converted(self.converter, iterator.next(), device))
         if not self.auto_new_epoch:  # where: auto_new_epoch
             return
-        if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
+        if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):  # where: .epoch, new_epoch
             optimizer.new_epoch()

@@ -28,6 +28,7 @@ class FileResult:
     imports: frozenset[str] = frozenset()  # the project's files that it imports
     modules: frozenset[str] | None = None  # the top-level modules that the new text imports; None: not looked for
     uses: frozenset[str] = frozenset()  # the helpers that it takes, also those of an earlier run
+    said: frozenset[str] | None = None  # the members that the new text may name; None: not looked for
     python2: bool = False  # the file was Python 2, and was converted first
 
     @property

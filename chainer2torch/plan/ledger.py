@@ -20,6 +20,7 @@ from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Part
 from chainer2torch.plan.edits import Comment, Remove, StatementEdit, Unmark, Wrap
 from chainer2torch.plan.site import Site
 
+_OF_NAMES = frozenset({"C2T010", "C2T090"})  # what they say is about one name: no rule for it, a call that does not fit
 _PLANNED = (Part.EDIT, Part.WRAP)
 _TWICE = "two rules would change this place, and only the first was carried out"
 _UNPLACED = "the rewriter could not place the change here"
@@ -303,10 +304,18 @@ class Ledger:
         """The comments; what one answer settles is asked at the first of its places that the file keeps."""
         asked: set[str] = set()
         for node, comment in sorted(self.comments.items(), key=lambda item: item[1].start):
-            question = self._questions.get(node)
+            question = self._questions.get(node) or self._cause(node, comment)
             if lives(comment) and (question is None or question not in asked):
                 yield comment
                 asked.update([question] if question is not None else [])
+
+    def _cause(self, node: ast.AST, comment: Comment) -> str | None:
+        """What a comment of the native style asks: a file asks it once, of whichever names it is."""
+        site = self.sites.get(node)
+        if site is None or self.context.choices.style != "native":
+            return None
+        of_name = site.code in _OF_NAMES or "no rule for" in comment.text
+        return f"{site.state} {comment.text if of_name else comment.text.replace(site.symbol, '', 1)}"
 
     def _unmarked(self) -> Iterator[Unmark]:
         """The markers of an earlier run over what can be converted by now go."""

@@ -155,6 +155,12 @@ def _every(kinds: tuple[Kind, ...], test: Callable[[Kind], bool], maybe: Callabl
     return UNDECIDED if any(maybe(k) for k in kinds) else False
 
 
+def holds_ints(kind: Kind) -> bool:
+    """Whether a value is a list or a tuple of whole numbers."""
+    items = kind.items if isinstance(kind, Tup) else (kind.element,) if isinstance(kind, Lst) else ()
+    return bool(items) and all(scalar_type(item) == "int" for item in items)
+
+
 _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]] = {
     "is_int": (lambda k: scalar_type(k) == "int", lambda k: False),
     "is_float": (lambda k: scalar_type(k) == "float", lambda k: False),
@@ -162,6 +168,7 @@ _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]]
     "is_str": (lambda k: scalar_type(k) == "str", lambda k: False),
     "is_tuple": (lambda k: isinstance(k, Tup), lambda k: isinstance(k, Lst)),
     "is_list": (lambda k: isinstance(k, (Lst, Tup)), lambda k: False),
+    "holds_ints": (holds_ints, lambda k: isinstance(k, Lst)),
     "is_tensor": (lambda k: isinstance(k, Tensor), lambda k: False),
     "is_array": (lambda k: isinstance(k, HostArray), lambda k: False),
     "is_callable": (lambda k: isinstance(k, (Func, Method, Class)), lambda k: isinstance(k, Inst)),
@@ -175,6 +182,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_freely": lambda q: q.walks_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
+    "resized": lambda q: q.resized(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "defined": lambda q: q.defined(),
@@ -285,6 +293,7 @@ __all__ = [
     "constants_of",
     "dtype_named",
     "evaluate",
+    "holds_ints",
     "is_torch_dtype",
     "names_of",
     "parsed",

@@ -44,8 +44,15 @@ _SHORT_CHAINERMN = frozenset(
         "chainermn.create_multi_node_evaluator",
         "chainermn.scatter_dataset",
         "chainermn.datasets.create_empty_dataset",
+        "chainermn.links",
+        "chainermn.links.MultiNodeBatchNormalization",
     }
 )
+_NORMALIZATION = "chainermn.links.MultiNodeBatchNormalization"
+_OPTIONS_OF_NORMALIZATION = frozenset(
+    {"size", "comm", "decay", "eps", "use_gamma", "use_beta", "communication_backend"}
+)
+_OF_MPI = frozenset({"rank", "size", "Barrier"})
 _SHORT_COMMUNICATOR = frozenset(
     {
         "rank", "size", "intra_rank", "intra_size", "inter_rank", "finalize",
@@ -353,10 +360,31 @@ def _exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
         kinds = options(analysis.kind(node))
         if any(isinstance(k, Ref) and k.name.startswith("chainermn") and not _is_short(analysis, k) for k in kinds):
             return True
-        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR:
+        if any(isinstance(k, Ref) and k.name == _NORMALIZATION for k in kinds) and not _is_plain(module, node):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR and not _is_of_mpi(module, node):
             if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
                 return True
     return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
+
+
+def _is_of_mpi(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether a communicator's ``mpi_comm`` is asked for what a communicator has itself."""
+    parent = module.source.parents.get(node)
+    return node.attr == "mpi_comm" and isinstance(parent, ast.Attribute) and parent.attr in _OF_MPI
+
+
+def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
+    """Whether a call of a normalization, or a partial of it, gives what the short form takes."""
+    call = module.source.parents.get(node)
+    if not isinstance(call, ast.Call):
+        return True
+    own = call.func is node
+    return (
+        {keyword.arg for keyword in call.keywords} <= _OPTIONS_OF_NORMALIZATION
+        and not any(isinstance(argument, (ast.Starred, ast.Tuple)) for argument in call.args)
+        and len(call.args) <= (4 if own else 5)
+    )
 
 
 def _is_short(analysis: Analysis, ref: Ref) -> bool:

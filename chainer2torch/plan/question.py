@@ -72,6 +72,7 @@ class Question:
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
+    resized: Callable[[], bool] = bool  # of a deconvolution: whether the project sets some layer's ``outsize`` later
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
     made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step

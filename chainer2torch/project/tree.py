@@ -26,6 +26,7 @@ class ResultLike(Protocol):
     imports: frozenset[str]
     modules: frozenset[str] | None
     uses: frozenset[str]
+    said: frozenset[str] | None
 
     @property
     def changed(self) -> bool: ...

@@ -144,7 +144,7 @@ def _modern(old: str, source: Source, asked: list[Question], warned: tuple[tuple
 def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
     """A result as one of the old file."""
     if result.error is not None:
-        return dataclasses.replace(result, source=old, code=old, modules=None, uses=frozenset())
+        return dataclasses.replace(result, source=old, code=old, modules=None, uses=frozenset(), said=None)
     sites = [modern.lines.site(site) for site in result.sites] + list(modern.sites)
     mentions: list[Mention] = [
         dataclasses.replace(found, line=modern.lines.old(found.line)) for found in result.mentions

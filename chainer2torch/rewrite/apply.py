@@ -37,7 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.layout import ending_alone, ends_alone, joined, realign
+from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     apart,
@@ -100,7 +100,8 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     ]
     result = with_own_functions(result, names)
     names.forget_unsaid(result, rewritten.values())
-    result = import_edits.insert(result, names.statements(), names.helpers.behind)
+    way = names.way()
+    result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
     code = kept.restore(result.code, rewritten) if result.body or result.header else ""
@@ -255,10 +256,15 @@ class _Rewriter:
                 updated = wrap(around, updated, self.updated.get, self.names)
             except Unplaced:
                 self.failed.append(around)
-        if updated is not before and "\n" in self.source.text[slice(*span)] and ends_alone(original):
+        if updated is not before and "\n" in self.source.text[slice(*span)] and self._ends_alone(original, span):
             updated = ending_alone(updated)
         self.updated[span] = updated
         return updated
+
+    def _ends_alone(self, original: cst.BaseExpression, span: Span) -> bool:
+        if isinstance(original, cst.GeneratorExp):  # its place may have the parentheses of a call
+            return ends_alone(original)
+        return bool(original.lpar) or is_expression(self.source.text[slice(*span)])
 
     def _first(self, operands: Iterable[Operand]) -> None:
         """Rebuilds operands that stand behind what needs them."""

@@ -90,16 +90,21 @@ PLACE = cst.SimpleStatementLine([cst.Pass()])
 """Stands where the first import of Chainer was, until the new imports take its place."""
 
 
-def insert(module: cst.Module, groups: list[list[str]], behind: str = "") -> cst.Module:
+def insert(module: cst.Module, groups: list[list[str]], behind: str = "", way: str = "") -> cst.Module:
     """Puts import statements where Chainer's were; else behind the file's leading imports or its docstring.
 
-    ``behind`` is the import behind which those of helpers have to stand.
+    ``behind`` is the statement behind which those of helpers have to stand, ``way`` one that makes them known: it
+    stands with them behind all other imports.
     """
-    if behind:
-        ours = [text for group in groups for text in group if COMPAT in text]
-        groups = [[text for text in group if text not in ours] for group in groups]
+    ours = [text for group in groups for text in group if COMPAT in text] if behind or way else []
+    groups = [rest for group in groups if (rest := [text for text in group if text not in ours])]
+    if behind and not way:
         module = _insert_behind(module, ours, behind)
-        groups = [group for group in groups if group]
+    module = _insert_groups(module, groups)
+    return _insert_way(module, [way, *ours]) if way else module
+
+
+def _insert_groups(module: cst.Module, groups: list[list[str]]) -> cst.Module:
     body = list(module.body)
     groups = _in_the_standard_paragraph(body, groups, module.default_newline)
     marked = [i for i, node in enumerate(body) if _is_place(node)]
@@ -241,6 +246,25 @@ def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -
     early = [node for node in body[:place] if _is_guard(node) and names_any(node, bound)]
     before = [node for node in body[:place] if not any(node is guard for guard in early)]
     return module.with_changes(body=[*before, *lines, *early, *body[place:]])
+
+
+def _insert_way(module: cst.Module, statements: Sequence[str]) -> cst.Module:
+    body = list(module.body)
+    bound = {statements[-1].split()[-1].split(".")[0]}
+    early = _first_use(body, bound)
+    place = after_imports(body) if early is None else min(after_imports(body), early)
+    modules = [name for name in ("os", "sys") if f"{name}.path" in statements[0] and not _binds(body[:place], name)]
+    texts = [*(f"import {name}" for name in modules), *statements]  # the file may import them further below
+    lines = [_parse(text, module.default_newline) for text in texts]
+    lines[0] = lines[0].with_changes(leading_lines=[_BLANK])
+    return module.with_changes(body=[*body[:place], *lines, *body[place:]])
+
+
+def _binds(body: Sequence[Any], name: str) -> bool:
+    """Whether a statement imports a module under its own name."""
+    imports = [part for node in body if _is_import(node) for part in node.body if isinstance(part, cst.Import)]
+    names = [alias for part in imports for alias in part.names]
+    return any((alias.evaluated_alias or alias.evaluated_name.split(".")[0]) == name for alias in names)
 
 
 def _says(module: cst.Module, line: cst.SimpleStatementLine, text: str) -> bool:

@@ -68,8 +68,13 @@ class _Shift(cst.CSTTransformer):
 
 def ends_alone(node: cst.BaseExpression) -> bool:
     """Whether the line breaks of an expression are all inside of brackets of its own, so that it may stand anywhere."""
+    return is_expression(_EMPTY.code_for_node(node).lstrip())
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text is an expression as it stands."""
     try:
-        ast.parse(_EMPTY.code_for_node(node).lstrip(), mode="eval")
+        ast.parse(text, mode="eval")
     except SyntaxError:
         return False
     return True

@@ -53,12 +53,15 @@ _SPARE = {"compat": "chainer_compat", "numpy": "numpy", "collections.abc": "coll
 class Helpers:
     """The module of helpers of one file: its dotted name, and which of its names are the native style's.
 
-    ``behind`` is the text of the import behind which the file can import it; empty: it can everywhere.
+    ``behind`` is the text of the statement behind which the file can import it; empty: it can everywhere. ``way`` leads
+    to its folder where the file has to add that to ``sys.path``, from where ``in_notebook`` files run or from the file.
     """
 
     package: str = ""
     native: frozenset[str] = frozenset()
     behind: str = ""
+    way: str = ""
+    in_notebook: bool = False
 
     @property
     def module(self) -> str:
@@ -140,12 +143,23 @@ class Names:
                 return ".".join([alias, *parts[length:]])
         return dotted
 
+    def way(self) -> str:
+        """The statement that adds the folder of the helpers to ``sys.path``, if this file needs it and imports them."""
+        if not self.helpers.way or "compat" not in self.needed:
+            return ""
+        system = self._alias("sys") or "sys"
+        if self.helpers.in_notebook:
+            return f'{system}.path.append("{self.helpers.way}")'
+        os = self._alias("os") or "os"
+        steps = "".join(f', "{step}"' for step in self.helpers.way.split("/"))
+        return f"{system}.path.append({os}.path.join({os}.path.dirname({os}.path.abspath(__file__)){steps}))"
+
     def _alias(self, module: str) -> str | None:
         if module in self.existing:
             return self.existing[module]
         if module in self.needed:
             return self.needed[module]
-        last = f"_{module}" if module in ("torch", "compat") else None
+        last = f"_{module}" if module in ("torch", "compat", "os", "sys") else None
         for alias in (_ALIASES.get(module), _SPARE.get(module), last):
             if alias is not None and alias not in self.taken and alias not in self.needed.values():
                 self.needed[module] = alias

@@ -56,6 +56,7 @@ _EXAMPLE_KEYS = frozenset(
         "before",
         "setup",
         "after",
+        "becomes",
         "mode",
         "arrays",
         "grad",
@@ -255,7 +256,9 @@ def in_native_style(base: Row, own: Row, fields: Collection[str]) -> Row:
     if not any(case.when is None for case in cases):
         cases += base.cases
     inherited = tuple(
-        dataclasses.replace(example, options={k: v for k, v in example.options.items() if k != "after"})
+        dataclasses.replace(
+            example, options={k: v for k, v in example.options.items() if k not in ("after", "becomes")}
+        )
         for example in base.examples
         if not example.options.get("raises")
     )

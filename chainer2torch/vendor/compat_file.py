@@ -85,12 +85,17 @@ def helper_names(folder: Path | None = None, *, style: str = "faithful") -> froz
 
 def is_ours(text: str) -> bool:
     """Whether a ``chainer_compat.py`` was written by this tool (and so may be written again)."""
-    return _MARK in text[:1000]
+    return _MARK in _head(text)
 
 
 def style_of(text: str) -> str:
     """The style of the project that a ``chainer_compat.py`` of ours was written for."""
-    return "native" if _NATIVE_MARK in text[:1000] else "faithful"
+    return "native" if _NATIVE_MARK in _head(text) else "faithful"
+
+
+def _head(text: str) -> str:
+    """The words at the top of a text, whichever of its lines they stand in."""
+    return " ".join(text[:1000].split())
 
 
 def is_helper_module(path: str, text: str) -> bool:
@@ -188,7 +193,7 @@ class _Module:
         self._check(names)
         start = [self.definitions[home] for name in names for home in self.homes[name]]
         found: dict[str, list[Definition]] = {}
-        for room, definition in trimmed(start, said, lambda room, part: self._find_uses(room, part, eager=False)):
+        for room, definition in trimmed(start, said, lambda room, part: self._uses(room, part, eager=False)):
             found.setdefault(room.name, []).append(definition)
         rooms = [dataclasses.replace(self.rooms[name], definitions=tuple(parts)) for name, parts in found.items()]
         return _Module(self.folder, tuple(sorted(rooms, key=lambda room: room.path.stem)), self.native)
@@ -342,6 +347,13 @@ def _header(names: list[str], imports: list[Import], half_way: bool, native: boo
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
     needs = [_DISTRIBUTIONS.get(name, name) for name in (["chainer", *needs] if half_way else needs)]
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
+    if native:
+        text = (
+            f'"""What PyTorch has no equal for: the helpers of this project. It {packages}. '
+            f"{_MARK} {__version__}{about}, which writes it again when the project needs other helpers: "
+            'keep changes elsewhere."""'
+        )
+        return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
     text = (
         f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}. "
         "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere."

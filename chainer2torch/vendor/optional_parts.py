@@ -10,14 +10,15 @@ only, as an argument by position must not become that of another parameter.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeVar
 
 MARK = r"  # where: (\.?\w+[*=]?(?:, \.?\w+[*=]?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
+_Node = TypeVar("_Node", bound=ast.AST)
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -50,11 +51,29 @@ def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str]) -> range:
 
 
 def cut(node: ast.stmt, parts: Collection[ast.stmt | ast.arg]) -> ast.stmt:
-    """A copy of a definition without some of its parts."""
-    memo: dict[int, ast.AST] = {}
-    whole = copy.deepcopy(node, memo)
-    _Cutter({memo[id(part)] for part in parts}).visit(whole)
-    return whole
+    """A definition without some of its parts. What holds none of them is shared with the whole: nobody changes it."""
+    return _without(node, frozenset(parts))
+
+
+def _without(node: _Node, gone: frozenset[ast.AST]) -> _Node:
+    changes: dict[str, Any] = dict(_fewer_parameters(node, gone)) if isinstance(node, ast.arguments) else {}
+    for name, value in ast.iter_fields(node):
+        value = changes.get(name, value)
+        if isinstance(value, list):
+            kept = [_without(item, gone) if isinstance(item, ast.AST) else item for item in value if item not in gone]
+            if len(kept) < len(value) or any(one is not other for one, other in zip(kept, value)):
+                changes[name] = kept
+        elif isinstance(value, ast.AST):
+            new = _without(value, gone)
+            if new is not value:
+                changes[name] = new
+    if not changes:
+        return node
+    if isinstance(node, ast.ClassDef) and not changes.get("body", node.body):
+        changes["body"] = [ast.Pass()]
+    result = node.__class__()
+    vars(result).update({**vars(node), **changes})
+    return result
 
 
 def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[int]) -> set[int]:
@@ -73,26 +92,15 @@ def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[
     return gone
 
 
-class _Cutter(ast.NodeTransformer):
-    def __init__(self, gone: set[ast.AST]):
-        self.gone = gone
-
-    def visit(self, node: ast.AST) -> ast.AST | None:
-        if node in self.gone and isinstance(node, ast.stmt):
-            return None
-        if isinstance(node, ast.arguments):
-            self._cut_parameters(node)
-        self.generic_visit(node)
-        if isinstance(node, ast.ClassDef) and not node.body:
-            node.body = [ast.Pass()]
-        return node
-
-    def _cut_parameters(self, node: ast.arguments) -> None:
-        """Parameters with their defaults."""
-        first = len(node.args) - len(node.defaults)
-        node.defaults = [d for arg, d in zip(node.args[first:], node.defaults) if arg not in self.gone]
-        node.args = [arg for arg in node.args if arg not in self.gone]
-        node.vararg = None if node.vararg in self.gone else node.vararg
-        node.kwarg = None if node.kwarg in self.gone else node.kwarg
-        pairs = [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults) if a not in self.gone]
-        node.kwonlyargs, node.kw_defaults = [a for a, _ in pairs], [d for _, d in pairs]
+def _fewer_parameters(node: ast.arguments, gone: frozenset[ast.AST]) -> Iterator[tuple[str, Any]]:
+    """The fields that change when parameters go, with their defaults."""
+    if gone.isdisjoint([*node.args, *node.kwonlyargs, *filter(None, [node.vararg, node.kwarg])]):
+        return
+    first = len(node.args) - len(node.defaults)
+    yield "defaults", [d for arg, d in zip(node.args[first:], node.defaults) if arg not in gone]
+    yield "args", [arg for arg in node.args if arg not in gone]
+    yield "vararg", None if node.vararg in gone else node.vararg
+    yield "kwarg", None if node.kwarg in gone else node.kwarg
+    pairs = [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults) if a not in gone]
+    yield "kwonlyargs", [a for a, _ in pairs]
+    yield "kw_defaults", [d for _, d in pairs]

@@ -62,6 +62,7 @@ _LITERALS = (
     ast.SetComp,
     ast.Tuple,
 )
+_LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -75,6 +76,11 @@ def words(text: str) -> set[str]:
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
+    """What the nodes of a tree say: see ``said_by``."""
+    return said_by(nodes_of(tree), own)
+
+
+def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
     An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
@@ -83,7 +89,6 @@ def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
     """
-    nodes = nodes_of(tree)
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
     modules = _module_names(nodes)
@@ -185,11 +190,18 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
 
 def _gives_options(nodes: list[ast.AST]) -> bool:
     """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
-    derived = {n.name for n in nodes if isinstance(n, ast.ClassDef) if any(map(_is_of_training, map(_last, n.bases)))}
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    derived = {node.name for node in classes if any(map(_is_of_training, map(_last, node.bases)))}
+    names: set[str] = set()
+    layers: set[int] = set()
+    for cls in classes:
+        if cls.bases and all(_last(base).endswith(_LAYERS) or _last(base) in names for base in cls.bases):
+            names.add(cls.name)  # layers and datasets: their ``__init__`` is no updater's
+            layers.update(map(id, nodes_of(cls)))
     for node in nodes:
         if isinstance(node, ast.Call) and node.args:
             name, is_long = _last(node.func), len(node.args) > 4
-            if is_long and name == "__init__":
+            if is_long and name == "__init__" and id(node) not in layers:
                 return True
             if is_long or any(isinstance(item, ast.Starred) for item in node.args):
                 if name in derived or _is_of_training(name):

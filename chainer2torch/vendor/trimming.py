@@ -59,7 +59,10 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
     while True:
         before = len(live), len(needed)
         for definition, room in list(needed.items()):
-            cut[definition] = part = _without(definition, frozenset(_unnamed(definition, live)))
+            part = _without(definition, frozenset(_unnamed(definition, live)))
+            if part is cut.get(definition):
+                continue
+            cut[definition] = part
             live |= part.said
             for used_room, used in uses(room, part):
                 needed.setdefault(used, used_room)
@@ -70,12 +73,22 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
 def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.arg]:
     """The parts of a definition that may go: methods, and what is marked."""
     yield from (part for part, names in _marked(definition) if not is_said(names, live))
-    if isinstance(definition.node, ast.ClassDef):
-        called = live | called_by_libraries(definition.node)
-        for method in definition.node.body:
-            special = isinstance(method, _Method) and method.name.startswith("__") and method.name.endswith("__")
-            if isinstance(method, _Method) and method.name not in called and not special:
-                yield method
+    yield from (method for method in _called_by_name(definition) if method.name not in live)
+
+
+@functools.lru_cache(maxsize=4096)
+def _called_by_name(definition: Definition) -> tuple[_Method, ...]:
+    """The methods of a class that only run where somebody says their names."""
+    if not isinstance(definition.node, ast.ClassDef):
+        return ()
+    called = called_by_libraries(definition.node)
+    return tuple(
+        method
+        for method in definition.node.body
+        if isinstance(method, _Method)
+        and method.name not in called
+        and not (method.name.startswith("__") and method.name.endswith("__"))
+    )
 
 
 @functools.lru_cache(maxsize=4096)

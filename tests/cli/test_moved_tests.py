@@ -102,10 +102,12 @@ def test_a_script_and_the_package_that_it_imports_share_their_helpers(tmp_path):
     assert not (out / "scripts" / compat_file.FILE_NAME).exists()
 
 
-def test_folders_side_by_side_have_helpers_of_their_own(tmp_path):
+def test_folders_side_by_side_share_the_helpers_above_them(tmp_path):
     out = migrated_tree(
         tmp_path,
         {f"{name}/train.py": f"import chainer.functions as F\ny = F.{name}(x, 2)\n" for name in ("crelu", "maxout")},
     )
-    texts = {name: (out / name / compat_file.FILE_NAME).read_text() for name in ("crelu", "maxout")}
-    assert "def crelu(" in texts["crelu"] and "def crelu(" not in texts["maxout"]
+    assert [str(path.relative_to(out)) for path in out.rglob(compat_file.FILE_NAME)] == [compat_file.FILE_NAME]
+    text = (out / compat_file.FILE_NAME).read_text()
+    assert "def crelu(" in text and "def maxout(" in text
+    assert all("sys.path.append(" in (out / name / "train.py").read_text() for name in ("crelu", "maxout"))

@@ -276,9 +276,15 @@ def test_stop_triggers(tmp_path, make):
         made = set_up(api, tmp_path, epochs=make(api.triggers), optimizer="SGD", lr=1.0)
         made.run()
         ends.append(made.updater.iteration)
+    assert ends[0] == ends[1] > 0
+
+
+def test_a_training_runs_once(tmp_path):
+    for api in BOTH:
+        made = set_up(api, tmp_path)
+        made.run()
         with pytest.raises(RuntimeError, match="multiple times"):
             made.run()
-    assert ends[0] == ends[1] > 0
 
 
 def test_extensions_are_called_as_in_chainer(tmp_path):

@@ -55,10 +55,9 @@ def test_folders_without_init_that_relative_imports_connect_have_one_root() -> N
         "net/parts/neck.py": USES,
         "tools/plot.py": USES,
     }
-    assert homes(sources) == {
-        **dict.fromkeys(sources.keys() - {"tools/plot.py"}, ("", PLAIN)),
-        "tools/plot.py": ("tools", PLAIN),
-    }
+    assert homes(sources) == dict.fromkeys(sources, ("", PLAIN))
+    codes = {path: result.code for path, result in migrate_sources(sources).items()}
+    assert [path for path, code in codes.items() if "sys.path" in code] == ["tools/plot.py"]
 
 
 def test_packages_that_do_not_need_each_other_stay_apart() -> None:
@@ -84,10 +83,12 @@ def test_the_package_has_its_own_name_wherever_it_lies(folder: str) -> None:
     assert set(homes(sources).values()) == {(folder + "lib", IN_LIBRARY)}
 
 
-def test_a_file_that_changes_its_path_has_its_own() -> None:
-    """At the place of its import the library may not be found yet."""
+def test_a_file_that_changes_its_path_late_adds_the_folder_itself(tmp_path: Path) -> None:
+    """At the place of its import the library is not found yet."""
     sources = {**LIBRARY, "scripts/show.py": USES + "import sys\nsys.path.append('..')\nimport lib\n"}
-    assert homes(sources) == {"lib/net.py": ("", PLAIN), "scripts/show.py": ("scripts", PLAIN)}
+    assert homes(sources) == {"lib/net.py": ("", PLAIN), "scripts/show.py": ("", PLAIN)}
+    written(sources, tmp_path)
+    subprocess.run([sys.executable, "show.py"], cwd=tmp_path / "scripts", check=True, env={})
 
 
 # A repository of scripts: each folder adds the one above to sys.path, by itself or through a module beside it.
@@ -118,14 +119,15 @@ def test_a_script_finds_the_helpers_of_the_folder_that_it_adds(script: str, tmp_
     subprocess.run([sys.executable, f"{script}.py"], cwd=tmp_path / "run", check=True, env={})
 
 
-def test_a_script_that_uses_chainer_before_it_knows_the_folder_has_its_own() -> None:
+def test_a_script_that_uses_chainer_before_it_knows_the_folder_adds_it_above(tmp_path: Path) -> None:
     early = "import sys\nimport chainer.functions as F\nprint(F.accuracy)\nsys.path.append('..')\nimport net\n"
-    assert homes({"net.py": USES, "run/train.py": early})["run/train.py"] == ("run", PLAIN)
+    written({"net.py": USES, "run/train.py": early}, tmp_path)
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path / "run", check=True, env={})
 
 
-def test_a_module_that_others_import_without_the_folder_has_its_own(tmp_path: Path) -> None:
+def test_a_module_that_others_import_without_the_folder_adds_it(tmp_path: Path) -> None:
     sources = {**SCRIPTS, "run/alone.py": "import part\n"}
-    assert homes(sources)["run/part.py"] == ("run", PLAIN)
+    assert homes(sources)["run/part.py"] == ("", PLAIN)
     written(sources, tmp_path)
     for script in ("alone", "train"):
         subprocess.run([sys.executable, f"{script}.py"], cwd=tmp_path / "run", check=True, env={})
@@ -162,3 +164,90 @@ def test_what_stands_in_for_a_left_import_comes_behind_the_helpers() -> None:
     ].code
     assert 0 < code.index("import chainer_compat") < code.index("compat.not_migrated(")
     assert code.index("sys.path.append") < code.index("import chainer_compat")
+
+
+# A repository whose scripts start at the top and name folders from there; one of them is run in a folder below.
+FROM_THE_TOP = {
+    "train.py": "import sys\nsys.path.insert(0, 'models')\n" + USES.replace("\n\n", "\nimport net\nimport head\n\n", 1),
+    "models/__init__.py": "",
+    "models/net.py": USES + "if __name__ == '__main__':\n    import head\n",
+    "models/head.py": USES,
+    "tools/show.py": "import sys\nsys.path.insert(0, '.')\n" + USES.replace("\n\n", "\nimport train\n\n", 1),
+    "tools/alone.py": "import os\n" + USES.replace("\n\n", "\nimport beside\n\n", 1) + "import sys\n",
+    "tools/beside.py": USES,
+}
+
+
+@pytest.mark.parametrize(
+    "folder, script",
+    [
+        ("", "train.py"),
+        ("", "models/net.py"),
+        ("models", "net.py"),
+        ("", "tools/show.py"),
+        ("", "tools/alone.py"),
+        ("tools", "alone.py"),
+        ("tools", "beside.py"),
+    ],
+)
+def test_programs_that_start_at_the_top_and_below_share_one_module(folder: str, script: str, tmp_path: Path) -> None:
+    assert {root for root, _ in homes(FROM_THE_TOP).values()} == {""}
+    written(FROM_THE_TOP, tmp_path)
+    subprocess.run([sys.executable, script], cwd=tmp_path / folder, check=True, env={})
+
+
+def test_what_is_imported_behind_a_named_folder_needs_no_line_of_its_own() -> None:
+    """Only scripts at the top import it, so it knows the top."""
+    codes = {path: result.code for path, result in migrate_sources(FROM_THE_TOP).items()}
+    assert "sys.path" not in codes["models/head.py"].replace("import sys", "") or "__main__" in codes["models/net.py"]
+    without = {path: text for path, text in FROM_THE_TOP.items() if path != "models/net.py"}
+    without["models/net.py"] = USES
+    codes = {path: result.code for path, result in migrate_sources(without).items()}
+    assert "sys.path" not in codes["models/head.py"] + codes["models/net.py"]
+
+
+def test_a_module_that_a_script_loads_by_a_computed_name_is_found_from_there() -> None:
+    sources = {
+        "train.py": "import importlib\nimport sys\nimportlib.import_module(sys.argv[1])\n" + USES,
+        "nets/a.py": USES,
+    }
+    codes = {path: result.code for path, result in migrate_sources(sources).items()}
+    assert homes(sources)["nets/a.py"] == ("", PLAIN) and "sys.path" not in codes["nets/a.py"]
+
+
+def test_a_package_that_a_script_enters_by_its_folder_has_no_helpers_under_its_name(tmp_path: Path) -> None:
+    """One script imports ``lib.net``, the other adds the folder of the package and imports ``net``."""
+    inside = (
+        "import os\nimport sys\nsys.path.append(os.path.dirname(os.path.abspath(__file__)) + '/../lib')\nimport net\n"
+    )
+    sources = {"lib/__init__.py": "", "lib/net.py": USES, "a/one.py": inside + USES, "lib/sub/__init__.py": ""}
+    sources["lib/sub/two.py"] = "from lib.net import f\n" + USES
+    written(sources, tmp_path)
+    subprocess.run([sys.executable, "a/one.py"], cwd=tmp_path, check=True, env={})
+
+
+def test_a_second_run_keeps_the_line() -> None:
+    once = {path: result.code for path, result in migrate_sources(FROM_THE_TOP).items()}
+    once["tools/beside.py"] += "\nimport chainer.functions as F\n\n\ndef g(x):\n    return F.accuracy(x, x)\n"
+    twice = migrate_sources(once)["tools/beside.py"].code
+    assert twice.count("sys.path.append") == 1 and twice.count("import chainer_compat") == 1
+
+
+def test_a_notebook_adds_the_folder_above() -> None:
+    code = migrate_sources({"net.py": USES, "notebooks/show.ipynb": USES})["notebooks/show.ipynb"].code
+    assert code.index('sys.path.append("..")') < code.index("import chainer_compat")
+
+
+def test_what_has_no_chainer_does_not_count(tmp_path: Path) -> None:
+    """A script names the folder of the modules; what stands beside it and needs no helpers does not know it."""
+    script = (
+        "import os\nimport sys\nsys.path.append(os.path.join(os.path.dirname(__file__), '..', 'src'))\nimport net\n"
+    )
+    sources = {
+        "src/net.py": USES,
+        "run/train.py": script + "import options\nimport chainer.functions as F\nprint(F.accuracy)\n",
+        "run/options.py": "import net\n",
+    }
+    assert homes(sources) == dict.fromkeys(("src/net.py", "run/train.py"), ("src", PLAIN))
+    written(sources, tmp_path)
+    subprocess.run([sys.executable, "run/train.py"], cwd=tmp_path, check=True, env={})

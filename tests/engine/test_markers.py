@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import migrate_source, migrate_sources
+from chainer2torch.plan.options import Options
 from chainer2torch.rules.table import load_rules
 
 ROW = """
@@ -154,3 +155,35 @@ def rounds(args):
 def test_questions_that_each_place_answers_for_itself_stand_at_each(migrate):
     code = migrate("import chainer\ndef f(a, b):\n    a.unchain_backward()\n    b.unchain_backward()\n").code
     assert code.count("TODO(chainer2torch ") == 2
+
+
+CAUSES = """import chainer
+from chainercv.utils import apply_to_iterator, ProgressHook
+
+
+def f(x, it):
+    return isinstance(x, chainer.Variable), apply_to_iterator(x, it)
+
+
+def g(x):
+    return isinstance(x, chainer.Variable) or ProgressHook(x)
+
+
+def h(x):
+    return chainer.functions.no_such(x), chainer.functions.no_other(x)
+"""
+
+
+def test_the_native_style_asks_once_for_each_cause() -> None:
+    """The report has all places; names without a rule are a cause each."""
+    found = {}
+    for style in ("native", "faithful"):
+        result = migrate_sources({"a.py": CAUSES}, options=Options(style=style))["a.py"]
+        found[style] = re.findall("# TODO.*", result.code)
+        assert len({site.symbol for site in result.sites if "no_" in site.symbol}) == 2
+        again = migrate_sources({"a.py": result.code}, options=Options(style=style))["a.py"]
+        assert again.code == result.code
+    assert len(found["native"]) < len(found["faithful"]) and set(found["native"]) <= set(found["faithful"])
+    assert sum("no rule for this name" in marker for marker in found["native"]) == 2
+    causes = [re.sub(r"chainer[\w.]+", "", marker) for marker in found["native"] if "no rule for" not in marker]
+    assert len(set(causes)) == len(causes)

@@ -41,7 +41,7 @@ def code(body: str, **kinds: str) -> str:
     ("before", "after"),
     [
         ("cuda.get_device_from_id(3).use()", "torch.cuda.set_device(3)"),
-        ("cuda.get_device_from_id(x).use()", "torch.cuda.set_device(x)"),
+        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),  # x may be None
         ("cuda.get_device_from_id(x._id).use()", "compat.use_device(compat.get_device(x._id))"),
         ("with cuda.get_device_from_id(1): pass", "with torch.cuda.device(1): pass"),
         ("with cuda.get_device_from_id(x): pass", "with compat.using_device(compat.get_device(x)): pass"),

@@ -152,10 +152,83 @@ def test_a_block_under_a_switch_for_good_sets_the_threads_mode_too(tmp_path, mon
     body = "def drop(x):\n    return F.dropout(x, 0.9)\n" + MODEL.format(call="drop(self.l(x))")
     body += "\ndef run(x):\n    model = Net()\n    with chainer.using_config('train', False):\n        y = model(x)\n"
     body += "    chainer.config.train = True\n    return y, model.l(x)\n"
-    result = native(body)
-    assert "compat.eval_mode(model)" in result.code
-    dropped, plain = loaded(result, tmp_path, monkeypatch).run(torch.arange(3))
+    assert "with compat.evaluating(model):" in native(body).code and "train = True" not in native(body).code
+    dropped, plain = loaded(native(body), tmp_path, monkeypatch).run(torch.arange(3))
     assert torch.equal(dropped, plain)
+    both = native(body + "\ndef stop():\n    chainer.config.train = False\n")
+    assert "compat.eval_mode(model)" in both.code
+    dropped, plain = loaded(both, tmp_path, monkeypatch).run(torch.arange(3))
+    assert torch.equal(dropped, plain)
+
+
+def test_a_mode_that_is_set_for_good_once_reaches_every_module_and_the_functions_they_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "def drop(x):\n    return F.dropout(x, 0.9)\n" + MODEL.format(call="F.dropout(drop(self.l(x)))")
+    body += "\ndef run(x):\n    early = Net()\n    chainer.config.train = False\n    late = Net()\n"
+    body += "    late.l = early.l\n    return early(x), late(x), early.l(x)\n"
+    result = native(body)
+    assert "compat.evaluate_from_here(early)" in result.code and "training=training" in result.code
+    assert not {"using_train", "is_training", "set_train"} & set(result.helpers)
+    hooks = torch.nn.modules.module._global_forward_pre_hooks
+    before = dict(hooks)
+    try:
+        early, late, plain = loaded(result, tmp_path, monkeypatch).run(torch.arange(3))
+    finally:
+        hooks.clear()
+        hooks.update(before)
+    assert torch.equal(early, plain) and torch.equal(late, plain)
+
+
+HOLDER = """
+class Holder(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        links = [('a', Net()), ('b', Net())]
+        {added}
+        self.all = links
+
+    def forward(self, x):
+        return self.all[0][1](x)
+
+def run(model, x):
+    with chainer.using_config('train', False):
+        return model(x)
+
+run(Holder(), 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "helper"),
+    [
+        ("for link in links: self.add_link(*link)", "evaluating"),
+        ("for name, link in links: self.add_link(name, link)", "evaluating"),
+        ("for name, link in links: setattr(self, name, link)", "eval_mode"),
+        (
+            "with self.init_scope():\n            for name, link in links:\n                setattr(self, name, link)",
+            "evaluating",
+        ),
+        ("self.add_link(*links[0])", "eval_mode"),
+        ("pass", "eval_mode"),
+    ],
+)
+def test_links_in_a_list_that_are_registered_too_are_reached(
+    added: str, helper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = native(MODEL.format(call="F.dropout(self.l(x))") + HOLDER.format(added=added))
+    assert f"with compat.{helper}(model):" in result.code
+    if helper == "evaluating":
+        program = loaded(native(result.source[len(HEAD) :].replace("run(Holder(), 1)", "")), tmp_path, monkeypatch)
+        model, x = program.Holder(), torch.arange(3)
+        assert torch.equal(program.run(model, x), model.all[0][1].l(x)) and model.all[0][1].training
+
+
+def test_a_layer_without_modes_may_be_anywhere() -> None:
+    body = MODEL.format(call="F.dropout(self.more[0](self.l(x)))").replace(
+        "    def forward", "        self.more = [L.Linear(4, 4)]\n\n    def forward"
+    )
+    assert "with compat.evaluating(model):" in native(body + "\n" + RUN).code
 
 
 RUN = "def run(model, x):\n    with chainer.using_config('train', False):\n        return model(x)\n\nrun(Net(), 1)\n"

@@ -8,12 +8,14 @@ import torch
 from torch import nn
 
 from chainer2torch.compat.distributed import communicators as long_communicators
-from chainer2torch.compat.distributed import distributed_data, distributed_optimizers
-from chainer2torch.native import communicators
+from chainer2torch.compat.distributed import distributed_data, distributed_links, distributed_optimizers
+from chainer2torch.engine import migrate_sources
+from chainer2torch.native import communicators, multi_node_layers
 from chainer2torch.native.gradients import clip_gradients
 from chainer2torch.native.late_hooks import GradientClipping, WeightDecay
 from chainer2torch.native.late_optimizers import LateAdam, LateMomentumSGD
 from chainer2torch.native.optimizers import Adam, MomentumSGD
+from chainer2torch.plan.options import Options
 from tests.support.rank_processes import RankError, run_ranks
 
 SIZES = (1, 3)
@@ -177,3 +179,94 @@ def test_mpirun_is_refused(monkeypatch):
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     with pytest.raises(RuntimeError, match="torchrun"):
         communicators.create_communicator("naive")
+
+
+NORMALIZED = [
+    ((4, 3), {}),
+    ((5, 3, 2), {"decay": 0.7, "eps": 1e-3}),
+    ((2, 3, 4, 2), {"use_gamma": False}),
+    ((3, 3), {"use_beta": False}),
+]
+
+
+def normalized(dtype):
+    """Values, gradients and running statistics of three batches, whose sizes differ between the processes."""
+    short, long = both()
+    found = []
+    for shape, options in NORMALIZED:
+        layers = [
+            multi_node_layers.MultiNodeBatchNormalization(3, short, **options),
+            distributed_links.MultiNodeBatchNormalization(3, long, **options),
+        ]
+        told = []
+        for layer in (one.to(dtype) for one in layers):
+            torch.manual_seed(short.rank)
+            for param in layer.parameters():
+                nn.init.constant_(param, 0.7)
+            for _ in range(3):
+                x = (torch.randn(shape[0] + short.rank, *shape[1:], dtype=dtype) * 2 + 1).requires_grad_()
+                layer.zero_grad()
+                y = layer(x)
+                (y.sin() * torch.arange(y.numel()).view_as(y)).sum().backward()
+            grads = [param.grad for param in layer.parameters()]
+            kept = [layer.running_mean.view(-1), layer.running_var.view(-1), layer.eval()(x)]
+            told.append([t.detach().numpy() for t in (y, x.grad, *grads, *kept)])
+        found.append(told)
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_normalization_over_processes_is_that_of_the_long_link(size, dtype):
+    for rank in run_ranks(size, normalized, dtype):
+        for short, long in rank:
+            assert len(short) == len(long)
+            for a, b in zip(short, long):
+                tolerance = 2e-3 if dtype == torch.float32 else 1e-9
+                np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def barrier():
+    comm = communicators.create_communicator("naive")
+    comm.mpi_comm.Barrier()
+    return [comm.mpi_comm.rank, comm.mpi_comm.size]
+
+
+def test_what_mpi4py_has():
+    assert run_ranks(3, barrier) == [[0, 3], [1, 3], [2, 3]]
+
+
+PROGRAM = """
+import functools
+import chainer
+import chainermn
+from chainermn.links import MultiNodeBatchNormalization
+
+
+class Net(chainer.Chain):
+    def __init__(self, comm):
+        super().__init__()
+        bn = functools.partial(MultiNodeBatchNormalization, comm=comm)
+        with self.init_scope():
+            self.bn = bn(3)
+            self.other = MultiNodeBatchNormalization(4, comm, 0.8{option})
+
+    def forward(self, x):
+        return self.bn(x)
+
+
+comm = chainermn.create_communicator('naive')
+if comm.mpi_comm.{asked} == 0:
+    print(Net(comm))
+"""
+
+
+@pytest.mark.parametrize(
+    "option, asked, short",
+    [("", "rank", True), (", eps=1e-3", "size", True), (", initial_gamma=2", "rank", False), ("", "name", False)],
+)
+def test_a_program_with_normalization_is_data_parallel_training(option, asked, short):
+    sources = {"a.py": PROGRAM.format(option=option, asked=asked)}
+    result = migrate_sources(sources, options=Options(style="native"))["a.py"]
+    assert ("compat.faithful_" not in result.code) is short
+    assert {"create_communicator", "MultiNodeBatchNormalization"} <= set(result.helpers) or not short

@@ -188,7 +188,7 @@ def test_a_class_test_says_which_names_a_link_has_and_asks_for_all_that_it_may_b
 
 
 @pytest.mark.parametrize(
-    "made", ["L.BatchNormalization((3, 4))", "L.BatchNormalization(axis=0)", "L.BatchNormalization(**given)"]
+    "made", ["L.BatchNormalization((3, 4))", "L.BatchNormalization(axis=0)", "L.BatchNormalization(3, dtype=given)"]
 )
 def test_a_normalization_of_several_axes_is_asked_for_too(made):
     code = migrated(_COPY + f"\ndef make(given):\n    return {made}\n").code
@@ -219,12 +219,52 @@ class Model(chainer.Chain):
         ("Convolution2D", "n", "L.Convolution2D(n, n, 3)", "nn.BatchNorm2d"),
         ("Deconvolution3D", "size=n", "L.Linear(None, 10)", "nn.BatchNorm3d"),
         ("Convolution2D", "n", "L.Linear(None, n)", "compat.BatchNorm"),
-        ("Convolution2D", "n", "Own(n)", "compat.BatchNorm"),
-        ("Convolution2D", "2 * n", "L.Linear(None, 10)", "compat.BatchNorm"),
-        ("Convolution2D", "3", "L.Linear(None, 10)", "compat.BatchNorm"),
+        ("Convolution2D", "n", "Own(n)", "nn.BatchNorm2d"),
+        ("Convolution2D", "2 * n", "L.Linear(None, 10)", "nn.BatchNorm2d"),
+        ("Convolution2D", "3", "L.Linear(None, 10)", "nn.BatchNorm2d"),
+        ("Convolution2D", "2 * n", "L.Convolution1D(n, 3, 3)", "compat.BatchNorm"),
+        ("Linear", "n", "L.Linear(n, 5)", "nn.BatchNorm1d"),
+        ("Linear", "2 * n", "L.Convolution2D(n, 5, 3)", "compat.BatchNorm"),
         ("Linear", "n", "L.Convolution2D(n, n, 3)", "compat.BatchNorm"),
     ],
 )
-def test_the_rank_of_a_normalization_follows_from_the_convolutions_of_its_size(conv, size, more, made):
+def test_the_rank_of_a_normalization_follows_from_the_layers_beside_it(conv, size, more, made):
     code = migrated(_BESIDE.format(conv=conv, size=size, more=more)).code
     assert f"{made}(" in code
+
+
+def test_a_normalization_without_gamma_loses_its_weight_in_a_line():
+    code = migrated(
+        "import chainer\nimport chainer.links as L\n\n\nclass Net(chainer.Chain):\n    def __init__(self, n, flag):\n"
+        "        super().__init__()\n        with self.init_scope():\n"
+        "            self.conv = L.Convolution2D(3, n, 3)\n"
+        "            self.a = L.BatchNormalization(n, use_gamma=False)\n"
+        "        if flag:\n            with self.init_scope():\n"
+        "                self.more = [L.BatchNormalization(n, use_gamma=False)]\n\n"
+        "    def __call__(self, x):\n        return self.a(self.conv(x))\n"
+    ).code
+    assert "self.a = nn.BatchNorm2d(n, eps=2e-05)" in code and "self.a.weight = None" in code
+    assert "[compat.BatchNorm(n, eps=2e-05, weight=False)]" in code
+
+
+_OWN_PARAMETERS = """
+import chainer
+import numpy as np
+
+class Own(chainer.Link):
+    def __init__(self, n):
+        super(Own, self).__init__(W=(n, 4), b=(n,))
+        self.W.data[...] = 1
+        self.b.data.fill(2)
+        self.add_param('g', (n, 4), dtype='f')
+        self.add_param('h', (n, 4), initializer=chainer.initializers.Normal(0.1))
+"""
+
+
+def test_parameters_of_a_link_are_plain_parameters_that_are_nan_until_they_are_set():
+    result = migrated(_OWN_PARAMETERS)
+    assert "self.W = nn.Parameter(torch.full((n, 4), torch.nan))" in result.code
+    assert "self.register_parameter('g', nn.Parameter(torch.full((n, 4), torch.nan)))" in result.code
+    assert not {"add_param", "add_params", "faithful_parameter"} & set(result.helpers)
+    pair = migrated(_OWN_PARAMETERS.replace("b=(n,)", "b=((n,), np.float32)"))
+    assert "compat.add_params(" in pair.code

@@ -11,6 +11,7 @@ NAMES = sorted(compat_file.helper_names(compat_file.NATIVE))
 
 # lines and definitions that a helper for something of Chainer's own may bring
 LONGER = {
+    "BatchNormLink": (60, 6),  # the eleven arguments of the link, and first values of its parameters and statistics
     "ParameterStatistics": (60, 7),  # names of parameters and of the module in its parent, Chainer's formulas
     "ExponentialShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too
     "InverseShift": (70, 7),  # settings by Chainer's names, of optimizers of torch.optim, too

@@ -237,6 +237,69 @@ def test_a_changed_rule_of_adam(rule: str, made: str, before: str, inside: str) 
     assert "(compat.RuledAdam)" in code and "(compat.AdamRule)" in code
 
 
+RATE = """
+
+    @property
+    def lr(self):
+        return 0.1 / max(self.t, 1)
+"""
+
+
+def test_an_adam_with_a_rate_of_its_own_and_missing_gradients() -> None:
+    """Both classes say what the rate is; the first layer gets a gradient in every third step only."""
+    source = ADAM.replace("return Rule(self.hyperparam)\n", "return Rule(self.hyperparam)" + RATE)
+    missing = "F.sum((model(x) if i % 3 == 0 else model.l2(F.tile(x[:, :2], (1, 2)))) ** 2)"
+    source = source.replace("F.sum(model(x) ** 2)", missing)
+    for place, text in {
+        "{rule}": RATE.replace("def lr", "def alpha_t"),
+        "{made}": "0.05",
+        "{before}": "",
+        "{inside}": "",
+    }.items():
+        source = source.replace(place, text)
+    source = source.replace("return losses", "return losses + [float(F.sum(p).array) for p in model.params()]")
+    assert "(compat.RuledAdam)" in check(source, lacks=LONG)
+
+
+SCALED = """
+class Halve:
+    name, call_for_each_param = 'Halve', True
+
+    def __call__(self, rule, param):
+        param.grad += 0.1 * param.data
+
+
+def train(model):
+    opt = chainer.optimizers.Adam(0.05)
+    opt.setup(model)
+    for param in model.l1.params():
+        param.update_rule.add_hook(Halve())
+    losses = []
+    for i in range(8):
+        x = chainer.Variable(np.arange(12, dtype='f').reshape(4, 3) / 10 + i)
+        loss = F.sum((model(x) if i % 3 == 0 else model.l2(F.tile(x[:, :2], (1, 2)))) ** 2) / 100
+        model.cleargrads()
+        loss.backward()
+        opt.update()
+        losses.append(float(loss.data))
+    return losses + [float(F.sum(p).array) for p in model.params()]
+"""
+
+
+def test_a_rule_with_another_lr_is_marked() -> None:
+    """Chainer asked the rule for ``lr`` up to version 5; under 7.8.1 it has no effect."""
+    source = ADAM
+    for place, text in {"{rule}": RATE, "{made}": "0.05", "{before}": "", "{inside}": ""}.items():
+        source = source.replace(place, text)
+    result = migrate_source(HEAD + source, options=Options(style="native"))
+    assert [site.state for site in result.sites if site.symbol.endswith("AdamRule")] == ["review"]
+    assert "they asked for `lr`" in result.code and "class Own(compat.RuledAdam)" in result.code
+
+
+def test_a_hook_of_one_parameter_finds_a_gradient() -> None:
+    assert "hook_parameter" in check(SCALED, lacks=LONG)
+
+
 def test_amsgrad_of_a_changed_adam() -> None:
     check(
         ADAM.replace("{rule}", "")

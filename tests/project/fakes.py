@@ -20,6 +20,7 @@ class Result:
     python2: bool = False
     imports: frozenset = frozenset()
     modules: frozenset | None = None
+    said: frozenset | None = None
 
     @property
     def changed(self):

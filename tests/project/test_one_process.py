@@ -42,7 +42,7 @@ def test_folders_that_a_script_adds(added: str, tmp_path: Path) -> None:
         "env/run.py": "from world import Twice, alone\n",
     }
     out = migrated(sources, tmp_path)
-    assert (out / "env/chainer_compat.py").is_file() and (out / "core/chainer_compat.py").is_file()
+    assert [str(path.relative_to(out)) for path in out.rglob("chainer_compat.py")] == ["chainer_compat.py"]
     for script in ("run", "world", "alone"):
         subprocess.run([sys.executable, f"{script}.py"], cwd=out / "env", check=True, env={})
 
@@ -55,9 +55,3 @@ def test_what_a_module_finds_through_the_script_that_imports_it(tmp_path: Path) 
         "env/run.py": ADDED[0] + "import part\n",
     }
     subprocess.run([sys.executable, "run.py"], cwd=migrated(sources, tmp_path) / "env", check=True, env={})
-
-
-def test_folders_that_no_process_joins_stay_small(tmp_path: Path) -> None:
-    sources = {"core/node.py": CORE, "env/alone.py": ALONE, "tools/show.py": ADDED[0] + "import node\n"}
-    out = migrated(sources, tmp_path)
-    assert "FunctionNode" not in (out / "env/chainer_compat.py").read_text()

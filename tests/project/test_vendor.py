@@ -305,3 +305,15 @@ def test_that_docstrings_are_summaries_in_the_native_style() -> None:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in summaries:
                 whole = ast.get_docstring(node) or ""
                 assert (summaries[node.name] or "").strip() == whole.split("\n\n")[0]
+
+
+@pytest.mark.parametrize("native_style", [True, False])
+def test_the_head_is_known_wherever_its_lines_break(native_style: bool) -> None:
+    broken = 0
+    for length in range(60):
+        imports = [rooms_module.Import("x" * length, None, None)] if length else []
+        text = compat_file._header([], imports, False, native_style)
+        broken += "Written by chainer2torch" not in text
+        assert compat_file.is_ours(text)
+        assert compat_file.style_of(text) == ("native" if native_style else "faithful")
+    assert broken or not native_style  # the lines of some do break inside

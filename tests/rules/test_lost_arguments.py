@@ -31,7 +31,8 @@ LOOKED_AT = {
     "chainer.iterators.SerialIterator": {"order_sampler"},  # plan/project_rules.py: looks_into_iterators
     "chainer.iterators.MultithreadIterator": {"order_sampler"},
     "chainer.iterators.MultiprocessIterator": {"order_sampler"},
-    "chainer.links.BatchNormalization": {"dtype", "axis"},  # the hard case keeps a layer with either
+    # the hard case keeps a layer with either of two; first values of a gamma that it has not mean nothing
+    "chainer.links.BatchNormalization": {"dtype", "axis", "initial_gamma"},
     "chainer.functions.batch_normalization": {"decay"},  # of running statistics, of which this case has none
     "chainer.functions.softmax_cross_entropy": {"normalize"},  # of a mean, of which this case has none
     "chainer.functions.transpose": {"axes"},  # two axes, exchanged

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
+from chainer2torch.verify.judge.outcome import FAILED
 from chainer2torch.verify.rules import helper_mutants, row_mutants
+from chainer2torch.verify.rules.bench import Bench
 from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict, every_row_mutant
 from chainer2torch.verify.rules.mutation_report import MutationReport, Reason, run
+from chainer2torch.verify.rules.verify_rules import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = load_rules(strict=False)
@@ -58,6 +62,38 @@ def test_what_is_never_emitted_is_equivalent():
     assert not any(same for what, same in found.items() if what.startswith("value"))
 
 
+def test_an_option_that_no_example_gives_is_tried():
+    row = RULES.rows["chainer.functions.elu"]
+    silent = dataclasses.replace(row, examples=tuple(e for e in row.examples if "alpha" not in e.before)[:1])
+    plan = Plan(RULES.replacing(silent), migrate_source)
+    plan.add(silent)
+    tried = [pair for pair in plan.pairs if pair.tried]
+    assert [pair.label for pair in tried] == ["example 1, another alpha, float32, train"]
+    assert "F.elu(x, alpha=0.75)" in tried[0].chainer and "alpha=0.75" in tried[0].torch
+    plan = Plan(RULES, migrate_source)
+    plan.add(row)
+    assert not [pair for pair in plan.pairs if pair.tried]  # the row's own examples give it
+
+
+def test_an_example_may_state_what_its_setup_becomes():
+    row = RULES.rows["chainer.links.Linear"]
+    stated = next(example for example in row.examples if "becomes" in example.options)
+    for text, failures in ((stated.options["becomes"], 0), ("link = nn.LazyLinear(3)", 1)):
+        plan = Plan(RULES, migrate_source, matrix=False)
+        plan.add_example(row, 0, dataclasses.replace(stated, options={**stated.options, "becomes": text}))
+        assert len([outcome for outcome in plan.outcomes if outcome.status == FAILED]) == failures
+
+
+def test_a_row_that_only_leaves_calls_is_not_counted(tmp_path):
+    """Its `fallback` has no place for an argument: such a call stays as it is, with a message."""
+    row = RULES.rows["chainer.functions.batch_matmul"]
+    (mutant,) = (m for m in row_mutants.mutants(row) if m.what == "`fallback`: transb= left out")
+    bench = Bench(RULES, migrate_source, tmp_path, jobs=1)
+    bench.plan([row.name], True)
+    shown = bench.differing(mutant.row, True)
+    assert shown.killed is None and not shown.texts and shown.left
+
+
 def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterwards():
     maximum = importlib.import_module("chainer2torch.compat.functions.math_functions").maximum
     (mutant,) = (m for m in helper_mutants.mutants(MATH) if m.name == "maximum")
@@ -96,6 +132,29 @@ def test_a_mutant_that_ends_its_process_is_killed_and_the_next_one_runs():
         (KILLED, "took more than 1 s"),
         ("survived", "c"),
     ]
+
+
+def test_a_wrong_helper_stands_in_the_texts_that_are_vendored_too():
+    mutant = next(m for m in helper_mutants.mutants(MATH) if m.name == "maximum")
+    text = helper_mutants.wrong_text(mutant)
+    right = MATH.read_text(encoding="utf-8")
+    changed = [line for line in text.splitlines() if line not in right.splitlines()]
+    assert any(helper_mutants.RAN in line for line in changed)
+    assert "    return torch.where((x1 > x2) | x1.isnan(), x1, x2)" in changed
+    assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(right))
+
+
+def test_the_tests_of_a_helper_notice_its_mutants():
+    """Two mutants of one helper, by its own test file; the whole is `python -m tests.support.helper_mutation`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.helper_mutation", "--count", "2"]
+        + ["--only", "math_functions.maximum", "tests/compat/test_math_functions.py"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "100.0%" in done.stdout, done.stdout
 
 
 def test_the_report_counts_what_ran_and_fails_on_survivors_without_a_reason():

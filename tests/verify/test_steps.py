@@ -46,10 +46,12 @@ def old(monkeypatch):
     """Chainer with the calls of version 1."""
     for name in first_version._FUNCTIONS + ["dropout"]:
         monkeypatch.setattr(F, name, getattr(F, name))
-    for cls in (L.Inception, L.ConvolutionND, L.LSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway):
+    links = (L.Inception, L.ConvolutionND, L.LSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway)
+    for cls in (*links, L.BatchNormalization):
         monkeypatch.setattr(cls, "__init__", cls.__init__)
     for name in first_version._PLACES:
         monkeypatch.setattr(getattr(L, name), "__init__", getattr(L, name).__init__)
+    monkeypatch.setattr(L.Linear, "forward", L.Linear.forward)
     monkeypatch.setattr(L.BatchNormalization, "forward", L.BatchNormalization.forward)
     monkeypatch.setattr(chainer.Variable, "__init__", chainer.Variable.__init__)
     monkeypatch.setattr(chainer.Variable, "volatile", "off", raising=False)
@@ -66,6 +68,9 @@ def test_arguments_of_version_1(old):
     assert conv.b is None and conv(x).shape == (2, 4, 6, 6)
     assert L.Linear(3, 2, 1.0, 0.5).b is not None and L.Linear(3, 2, True).b is None
     assert F.relu(x, use_cudnn=False).shape == x.shape
+    assert L.BatchNormalization(3, use_cudnn=False)(x).shape == x.shape
+    with pytest.raises(TypeError, match="not a mode"):  # tried as the predictor of ``self.predictor(x, train)``
+        L.Linear(3, 2)(x[:, :, 0, 0], True)
     assert (F.dropout(x, train=False).data == 1).all() and (F.dropout(x, 0.5, True).data != 1).any()
 
 

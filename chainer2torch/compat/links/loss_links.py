@@ -130,7 +130,7 @@ class BinaryHierarchicalSoftmax(ChainerLayer):
         return queue[0][2]
 
     def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-        codes = self.codes[t.long()].to(x.dtype)
+        codes = self.codes[t.long()]  # of a wider dtype it widens the loss
         score = torch.einsum("bi,bni->bn", x, self.W[self.paths[t.long()]]) * codes
         losses = torch.logaddexp(-score, torch.zeros_like(score))
         return torch.where(codes == 0, 0, losses).sum()

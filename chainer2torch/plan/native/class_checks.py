@@ -9,7 +9,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import FORMS
+from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS
 
 
 def asked_classes(objects: Objects, use: Use) -> dict[ast.expr, str]:
@@ -32,32 +32,52 @@ def asked_classes(objects: Objects, use: Use) -> dict[ast.expr, str]:
 
 
 def possible_classes(objects: Objects, use: Use) -> set[str | ClassInfo]:
-    """The classes that an optimizer may have at a place, with what ``if isinstance(...)`` around it says."""
+    """The classes that an optimizer may have at a place, with what the tests around it say."""
     context = use.context
     found = {inst.cls for inst in objects.of(context.kind(use.node))}
     inner: ast.AST = use.node
     for outer in context.source.ancestors(use.node):
-        if isinstance(outer, ast.If) and inner is not outer.test and isinstance(use.node, ast.Name):
-            names = _tested(context, outer, use.node)
-            derived = {c for c in found if any(objects.analysis.derives(c, name) for name in names)}
-            if names:
-                found = derived if inner in outer.body else found - derived
+        if isinstance(outer, ast.If) and inner is not outer.test and places.is_simple(use.node):
+            if not places.is_rebound(use.node, (n for s in (*outer.body, *outer.orelse) for n in ast.walk(s))):
+                found = _narrowed(objects, context, outer.test, use.node, found, inner in outer.body)
+        elif isinstance(outer, ast.IfExp) and inner is not outer.test and places.is_simple(use.node):
+            found = _narrowed(objects, context, outer.test, use.node, found, inner is outer.body)
         inner = outer
     return found
 
 
-def _tested(context: Context, branch: ast.If, name: ast.Name) -> list[str]:
-    """The classes in ``if isinstance(name, ...)``, where the name keeps its value below that."""
-    test = branch.test
-    if not isinstance(test, ast.Call) or context.kind(test.func) != Ref("builtins.isinstance") or len(test.args) != 2:
-        return []
-    if ast.unparse(test.args[0]) != name.id or places.is_rebound(name, (n for s in branch.body for n in ast.walk(s))):
-        return []
-    if places.is_rebound(name, (n for s in branch.orelse for n in ast.walk(s))):
-        return []
-    asked = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
-    names = [_class(context, node) for node in asked]
-    return names if all(names) else []
+def _narrowed(
+    objects: Objects, context: Context, test: ast.expr, optimizer: ast.expr, found: set[str | ClassInfo], holds: bool
+) -> set[str | ClassInfo]:
+    """The classes for which a test may hold, or may not hold."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _narrowed(objects, context, test.operand, optimizer, found, not holds)
+    if isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) == holds:
+            for value in test.values:
+                found = _narrowed(objects, context, value, optimizer, found, holds)
+        return found
+    if not isinstance(test, ast.Call) or len(test.args) != 2 or ast.unparse(test.args[0]) != ast.unparse(optimizer):
+        return found
+    asked, answer = test.args[1], set(found)
+    if context.kind(test.func) == Ref("builtins.isinstance"):
+        names = [_class(context, node) for node in (asked.elts if isinstance(asked, ast.Tuple) else [asked])]
+        if not all(names):
+            return found
+        answer = {c for c in found if any(objects.analysis.derives(c, name) for name in names)}
+    elif context.kind(test.func) == Ref("builtins.hasattr") and isinstance(asked, ast.Constant):
+        if not all(c in FORMS for c in found):
+            return found
+        answer = {c for c in found if has_setting(c, str(asked.value))}
+    else:
+        return found
+    return answer if holds else found - answer
+
+
+def has_setting(cls: object, name: str) -> bool:
+    """Whether Chainer's optimizers of a class have an attribute of this name that is a setting of theirs."""
+    form = FORMS.get(cls) if isinstance(cls, str) else None
+    return form is not None and (name in form.hyperparameters or name == "lr" and cls in CORRECTS)
 
 
 def _class(context: Context, node: ast.expr) -> str:
@@ -73,4 +93,4 @@ def _answers_alike(objects: Objects, cls: str | ClassInfo, name: str) -> bool:
     return objects.analysis.derives(cls, name) == (FORMS[cls].torch == FORMS[name].torch)
 
 
-__all__ = ["asked_classes", "possible_classes"]
+__all__ = ["asked_classes", "has_setting", "possible_classes"]

@@ -12,7 +12,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Hook
-from chainer2torch.plan.native.optimizers import Placement, hook_name, hook_of, model_of, steps_together
+from chainer2torch.plan.native.optimizer_places import Placement, model_of
+from chainer2torch.plan.native.optimizers import hook_name, hook_of, steps_together
 from chainer2torch.plan.edits import Operand
 
 

@@ -69,12 +69,12 @@ def _is_variable(context: Context, receiver: ast.expr, setup: ast.Call) -> bool:
     """Whether the statement may bind the receiver anew: a variable of this very function, or ``self.name``."""
     if isinstance(receiver, ast.Attribute):
         named = isinstance(receiver.value, ast.Name) and receiver.value.id == "self"
-        return named and _runs_once(context, setup)
+        return named and runs_once(context, setup)
     inside = places.function_of(context, setup) or context.source.tree
     return isinstance(receiver, ast.Name) and context.scope(receiver, receiver.id) is inside
 
 
-def _runs_once(context: Context, node: ast.AST) -> bool:
+def runs_once(context: Context, node: ast.AST) -> bool:
     """Whether the method in which a node stands is called at one place, and not in a loop, as far as one can see."""
     if context.source.enclosing(node, ast.For, ast.While) is not None:
         return False
@@ -176,4 +176,4 @@ def _is_only_returned(context: Context, target: ast.expr, function: ast.AST | No
     )
 
 
-__all__ = ["is_late"]
+__all__ = ["is_late", "runs_once"]

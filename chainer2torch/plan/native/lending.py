@@ -16,7 +16,7 @@ from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
-_LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater"))
+_LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater"))
 _TRAINER = "chainer.training.Trainer"
 _EXTENSIONS = "chainer.training.extensions."
 _SHIFTS = frozenset(

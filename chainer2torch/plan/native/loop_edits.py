@@ -13,7 +13,7 @@ from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
 from chainer2torch.plan.native import opened, places
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
-from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, has_labels
+from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, needs_collation
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
@@ -123,7 +123,7 @@ class _Writer:
             parts.append(f"num_workers={self._number_of(workers)}")
         if not self.iterator.collates:
             parts.append("collate_fn=list")
-        elif has_labels(self.objects, self.inst):
+        elif needs_collation(self.objects, self.inst):
             parts.append("collate_fn=native.collate")
         template = f"{_LOADER}({', '.join(parts)})"
         if self.iterator.form is Form.BATCHES:

@@ -7,7 +7,19 @@ import dataclasses
 import enum
 from collections.abc import Sequence
 
-from chainer2torch.analysis.kinds import Const, Dct, HostArray, Inst, Kind, Ref, Tup, scalar_type
+from chainer2torch.analysis.kinds import (
+    Const,
+    Dct,
+    HostArray,
+    Inst,
+    Kind,
+    Ref,
+    Tensor,
+    Tup,
+    Union,
+    options,
+    scalar_type,
+)
 from chainer2torch.analysis.models import data
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
@@ -209,20 +221,18 @@ def _is_copied(use: Use) -> bool:
     return isinstance(kind, Ref) and kind.name in _COPIES
 
 
-def has_labels(objects: Objects, inst: Inst) -> bool:
-    """Whether examples may have something in them that default_collate does not stack as Chainer: int32, lists."""
+def needs_collation(objects: Objects, inst: Inst) -> bool:
+    """Whether examples may have lists in them, which default_collate takes apart and Chainer stacks."""
     dataset = objects.analysis.objects.get(inst.site, {}).get("dataset")
-    return dataset is None or _has_small(data.examples(objects.analysis, dataset))
+    return dataset is None or _may_hold_lists(data.examples(objects.analysis, dataset))
 
 
-def _has_small(kind: Kind) -> bool:
-    if isinstance(kind, Tup):
-        return any(map(_has_small, kind.items))
+def _may_hold_lists(kind: Kind) -> bool:
+    if isinstance(kind, (Tup, Union)):
+        return any(map(_may_hold_lists, kind.items if isinstance(kind, Tup) else options(kind)))
     if isinstance(kind, Dct):
-        return _has_small(kind.element)
-    if isinstance(kind, HostArray):
-        return kind.dtype is None or "int" in kind.dtype and kind.dtype != "int64"
-    return scalar_type(kind) not in ("int", "float")
+        return _may_hold_lists(kind.element)
+    return not isinstance(kind, (HostArray, Tensor)) and scalar_type(kind) not in ("int", "float", "bool", "str")
 
 
 # -- the concern ---------------------------------------------------------------------------------------------------
@@ -261,7 +271,7 @@ __all__ = [
     "Iterator",
     "bound_of",
     "form_of",
-    "has_labels",
+    "needs_collation",
     "has_place",
     "is_load",
     "is_read",

@@ -76,6 +76,7 @@ class Concern:
     in_displays: bool = False  # whether one may stand in a dictionary that has a name
     lent: Callable[[Objects, Use, ast.Call, Inst], bool] = lambda objects, use, call, taker: False
     """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
+    escapes: Callable[[Objects, Use], bool] = lambda objects, use: False  # whether one may go on where nobody sees it
     alone: bool = False  # whether the taker of one that is lent also does with the other form of it
 
 
@@ -94,6 +95,7 @@ class Objects:
         self._concerns: dict[object, Concern | None] = {}
         self._contexts: dict[ModuleInfo, Context] = {}
         self._files = imports.groups(analysis.project)
+        self._escaped: set[Key] = set()  # what goes on where nobody sees it
         self._takers: dict[Key, set[str]] = {}  # by what is taken: the concerns of those that take it
         self._lent: dict[Key, list[tuple[Key, str]]] = {}  # by what is lent: the taker, and why that stays as it is
         for module in analysis.project.modules.values():
@@ -244,6 +246,10 @@ class Objects:
         takers = self._lent.get(inst.site, []) if inst.site else []
         return any(self._root(taker) in self.reasons for taker, _ in takers)
 
+    def is_unseen(self, inst: Inst) -> bool:
+        """Whether an object goes on where nobody sees it."""
+        return inst.site in self._escaped
+
     def _meet_taken(self, key: tuple[str, int]) -> None:
         """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it.
 
@@ -257,6 +263,8 @@ class Objects:
             concern = self.concern(uses[0].inst)
             called_back = concern is not None and concern.called_back
             takers = self._takers.get(other, set())
+            if other in self._escaped and concern is not None and concern.name == key[0]:
+                self.meet(key, other)
             if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
                 continue
             if concern is not None and (concern.name, self._files[uses[0].context.module]) == key:
@@ -278,7 +286,19 @@ class Objects:
         if use.context.skipped.node(use.node):
             return "skipped on request"
         own = concern.used(self, use)
-        return own if own is not None else self.flow(use, self._taken_by)
+        if own is not None:
+            return own
+        refused: list[str] = []  # by those that take it
+
+        def taken(use: Use, call: ast.Call, takers: list[Inst]) -> str:
+            refused.append(self._taken_by(use, call, takers))
+            return refused[-1]
+
+        reason = self.flow(use, taken)
+        if reason and not any(refused) and concern.escapes(self, use):
+            self._escaped.add(self._key(use.inst, use.context))
+            return ""
+        return reason
 
     def flow(self, use: Use, taken: Callable[[Use, ast.Call, list[Inst]], str]) -> str:
         """Where an object goes that its own concern has nothing to say about; ``taken`` judges who takes it."""

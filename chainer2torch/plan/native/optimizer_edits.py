@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst
 from chainer2torch.analysis.source import nodes_of
@@ -13,24 +13,28 @@ from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import graph_crossings, places
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
-from chainer2torch.plan.native.hooks import Hooked, Way, hooks_of
+from chainer2torch.plan.native.hooks import Way, hooks_of
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import arguments
-from chainer2torch.plan.native.optimizers import (
-    CHANGES,
-    CLEARS,
-    CONCERN,
+from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
+from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
+    is_assigned,
+    is_statement,
+    model_of,
+    placement,
+    sets_up_again,
+)
+from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
+from chainer2torch.plan.native.optimizers import (
+    CHANGES,
+    CONCERN,
     by_name,
     loss_given,
-    model_of,
     needs_target,
-    placement,
-    setting_node,
-    setting_of,
     target_clears,
 )
 from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
@@ -64,7 +68,7 @@ def _families(objects: Objects) -> list[list[Inst]]:
         if objects.concern(inst) is CONCERN and inst.site and not objects.reason(inst):
             found = placement(objects, inst)
             assert isinstance(found, Placement)
-            by_setup.setdefault(found.setup, []).append(inst)
+            by_setup.setdefault(found.setup or found.maker, []).append(inst)
     return list(by_setup.values())
 
 
@@ -86,8 +90,8 @@ class _Writer:
             if made.maker in self.context.source.parents:
                 self._make(inst, made)
             for setup in made.setups:
-                if made.place in (Place.MAKER, Place.LATER) and setup in self.context.source.parents:
-                    self._setup(made, setup, self.context.source.statement(setup))
+                if made.place in (Place.MAKER, Place.LATER, Place.EMPTY) and setup in self.context.source.parents:
+                    self._setup(inst, made, setup, self.context.source.statement(setup))
         self.write_uses(self.uses)
         for made in self.placements:
             own = [setup for setup in made.setups if setup in self.context.source.parents]
@@ -102,6 +106,11 @@ class _Writer:
             if use.member:
                 self.done.add(use.parent)
                 self._use(use)
+            elif (having := asked_setting(self.objects, use)) is not None:
+                assert isinstance(use.parent, ast.Call)
+                self.done.add(use.parent)
+                test = is_one_of(having) if having else "False"
+                self.decisions.replace(use.parent, test, {"self": self.context.operand(use.node)})
             elif helper := by_name(use):
                 assert isinstance(use.parent, ast.Call)
                 self.done.add(use.parent)
@@ -131,12 +140,14 @@ class _Writer:
         if made.place is Place.LATER:
             template = f"functools.partial({', '.join([made.form.torch, *texts])})" if texts else made.form.torch
         else:
-            template = f"{made.form.torch}({', '.join(['link.parameters()', *texts])})"
+            params = "[{'params': []}]" if made.place is Place.EMPTY else "link.parameters()"
+            template = f"{made.form.torch}({', '.join([params, *texts])})"
         decisions.use(made.maker.func)
         decisions.mark(made.maker.func, row, row.name, row.state)
-        if made.place is Place.LATER:
+        if made.place in (Place.LATER, Place.EMPTY):
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
             return
+        assert made.setup is not None
         if made.place is Place.MAKER:
             operands["link"] = Operand(code=source.segment(made.model))
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
@@ -149,6 +160,10 @@ class _Writer:
             template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
             operands["optimizer"] = Operand(code=source.segment(first.targets[0]))
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
+        elif self._behind("optimizer", "link") and not is_assigned(context, made.setup):
+            operands["model"] = Operand(code=source.segment(made.model))
+            template = template.replace("link.parameters()", "[{'params': []}]", 1)
+            decisions.edit(made.setup, Replace(source.span(made.setup), f"native.set_up({template}, model)", operands))
         elif self._behind("optimizer", "link"):
             assert isinstance(second, ast.Assign)
             template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
@@ -157,14 +172,23 @@ class _Writer:
         else:
             decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
 
-    def _setup(self, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
+    def _setup(self, inst: Inst, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
         """The statement of ``setup``, whose model the optimizer has got already."""
-        if statement in self.done:
+        receiver, alone = setup.func, is_statement(self.context, setup)
+        alone = alone and places.is_alone(self.context, statement)
+        if (statement if alone else setup) in self.done:
             return
-        self.done.add(statement)
-        start, receiver = self.context.source.start(statement), setup.func
+        self.done.add(statement if alone else setup)
+        start = self.context.source.start(statement)
         assert isinstance(receiver, ast.Attribute)
+        if made.place is Place.EMPTY and not alone:
+            its = {"self": self.context.operand(receiver.value), "link": self.context.operand(model_of(setup))}
+            self.decisions.edit(setup, Replace(self.context.source.span(setup), "native.set_up(self, link)", its))
+            return
         lines = ["self = self(link.parameters())"] if made.place is Place.LATER else []
+        if made.place is Place.EMPTY:
+            lines = ["self.param_groups[0]['params'] = list(link.parameters())"]
+            lines += ["self.state.clear()"] if sets_up_again(self.objects, inst) else []
         lines += self._behind("self", "link")
         if lines:
             operands = {
@@ -205,7 +229,8 @@ class _Writer:
         """Whether an object with Chainer's interface takes an optimizer: a loop in its place names the model."""
         group = group_of(self.context)
         steps = group.opened.values() if group is not None else ()
-        return self.objects.is_lent(inst) and not steps_only(self.objects, inst, steps)
+        lent = self.objects.is_lent(inst) and not steps_only(self.objects, inst, steps)
+        return lent or self.objects.is_unseen(inst)
 
     def _fills(self) -> bool:
         """Whether gradients that the backward pass misses make a difference to a class of torch.optim."""
@@ -229,12 +254,31 @@ class _Writer:
             if whole is not attribute and (its := row_of_kind(context, use.inst, whole.attr)) is not None:
                 decisions.mark(whole, its, its.name, its.state)
             decisions.replace(whole, setting, {"self": context.operand(use.node)})
+        elif classes := guarded(self.objects, use):
+            self._set_where_it_is(use, classes)
         elif (clears := target_clears(use)) is not None:
             decisions.replace(clears.func, "self.zero_grad", {"self": context.operand(use.node)})
             method = clears.func
             row = context.rules.member("chainer.Link", method.attr) if isinstance(method, ast.Attribute) else None
             if row is not None:
                 decisions.mark(method, row, row.name, "exact")
+
+    def _set_where_it_is(self, use: Use, classes: Mapping[str, Sequence[str]]) -> None:
+        """``optimizer.alpha = x``, where some of the optimizers have no such setting."""
+        context, whole = self.context, setting_node(use)
+        statement = context.source.parents[whole]
+        assert isinstance(statement, ast.Assign)
+        lines: list[str] = []
+        for setting, torch in classes.items():
+            lines.append(f"{'elif' if lines else 'if'} {is_one_of(torch)}:\n    {setting} = value")
+        operands = {"self": Operand(code=context.source.segment(use.node)), "value": context.operand(statement.value)}
+        operands = (
+            operands
+            if len(lines) == 1
+            else {**operands, "value": Operand(code=context.source.segment(statement.value))}
+        )
+        decisions, start = self.decisions, context.source.start(statement)
+        decisions.edit(statement, ReplaceStatement(start, "\n".join(lines), operands))
 
     def _call(self, use: Use, call: ast.Call, attribute: ast.Attribute) -> None:
         context, decisions, source = self.context, self.decisions, self.context.source
@@ -249,7 +293,11 @@ class _Writer:
             decisions.edit(statement, ReplaceStatement(source.start(statement), lines, operands))
         elif use.member in _SUBSTITUTES:
             decisions.replace(attribute, _SUBSTITUTES[use.member], {"self": context.operand(use.node)})
-        elif use.member != "setup":  # says nothing in PyTorch
+        elif use.member == "setup":
+            if not any(inst.site for inst in self.objects.of(context.kind(use.node))):
+                operands = {"self": context.operand(use.node), "link": context.operand(model_of(call))}
+                decisions.replace(call, "native.set_up(self, link)", operands)
+        else:  # says nothing in PyTorch
             decisions.edit(statement, Remove(source.start(statement)))
 
     def _hook(self, use: Use, call: ast.Call, statement: ast.stmt) -> None:
@@ -308,7 +356,7 @@ class _Writer:
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
-        context, name = self.context, _free_name(self.context, call)
+        context, name = self.context, free_name(self.context, call)
         given = loss_given(call)
         assert given
         function, *args = given
@@ -335,60 +383,4 @@ class _Writer:
         return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
-def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
-    """Whether an optimizer of torch.optim needs zeros for gradients that are missing; the helpers fill them in."""
-    return any(
-        made.form.fills or made.form.torch.startswith("torch.") and any(h.hook.misses for h in hooks)
-        for made in placements
-    )
-
-
-def model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
-    """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
-    setup, given = context.source.statement(setup_call), model_of(setup_call)
-    function = places.function_of(context, setup)
-    model = ast.unparse(given)
-    behind = [
-        n for n in nodes_of(function or context.source.tree) if hasattr(n, "lineno") and _is_behind(context, n, setup)
-    ]
-    if len({ast.unparse(step.node) for step in steps}) != 1:
-        return []
-    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (given, steps[0].node)):
-        return []
-    return [
-        node
-        for node in behind
-        if isinstance(node, ast.Call)
-        and not node.args
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in CLEARS
-        and ast.unparse(node.func.value) == model
-        and places.function_of(context, node) is function
-    ]
-
-
-def _is_behind(context: Context, node: ast.AST, statement: ast.stmt) -> bool:
-    return context.source.start(node) > context.source.start(statement)
-
-
-def _free_name(context: Context, call: ast.Call) -> str:
-    """``loss``, or another name that the function does not use."""
-    function = places.function_of(context, call) or context.source.tree
-    names = [n for n in nodes_of(function) if isinstance(n, ast.Name)]
-    taken = {n.id for n in names} | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-    loads = [n for n in names if n.id == "loss" and isinstance(n.ctx, ast.Load)]
-    bound = any(n.id == "loss" and isinstance(n.ctx, ast.Store) for n in names)
-    if bound and all(_is_bound_behind(context, n, call) for n in loads):
-        return "loss"
-    return next(name for name in ("loss", "step_loss", "update_loss", "loss_of_step", "_loss") if name not in taken)
-
-
-def _is_bound_behind(context: Context, load: ast.Name, call: ast.Call) -> bool:
-    """Whether what a load gives is bound in its own suite, or in one around it, and not in front of the call."""
-    binding = places.binding_of(context, load)
-    if binding is None:
-        return False
-    return not context.source.start(binding) < context.source.start(call) < context.source.start(load)
-
-
-__all__ = ["fills", "run"]
+__all__ = ["run"]

@@ -103,6 +103,11 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 )
 
 
+def may_be_empty(form: Form) -> bool:
+    """Whether an optimizer may be made before it has parameters: Adagrad begins its sums when it is made."""
+    return form.torch != "torch.optim.Adagrad"
+
+
 def unrefused(form: Form, bound: Bound) -> str:
     """The argument of a call for which the form has no place; "" if there is none."""
     for name, literal in form.refuses:
@@ -161,4 +166,4 @@ DECAY = "chainer.optimizer_hooks.WeightDecay"
 # those whose `lr` is the rate with the correction of the biases
 CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
-__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "OWN_HOOK", "Form", "Hook", "arguments", "unrefused"]
+__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "OWN_HOOK", "Form", "Hook", "arguments", "may_be_empty", "unrefused"]

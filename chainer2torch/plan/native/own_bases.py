@@ -28,6 +28,7 @@ _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
 _OPTIMIZERS: Mapping[str, str] = MappingProxyType(
     {"chainer.GradientMethod": "native.GradientMethod", own_rules.ADAM: "native.RuledAdam"}
 )
+_OLD_RATE = "updates ask it for `alpha_t`; up to version 5 of Chainer they asked for `lr`: rename that if it is meant"
 _LOG = "chainer.training.extensions.LogReport"
 _ASKED = frozenset({"chainer.Serializer", "chainer.Deserializer", "chainer.AbstractSerializer"})
 
@@ -58,6 +59,11 @@ def _emit_optimizers(context: Context, decisions: Decisions) -> None:
             symbol = context.reference(base)
             if symbol is not None and symbol in _OPTIMIZERS and context.kind(base) == Ref(symbol):
                 _put(context, decisions, base, symbol, _OPTIMIZERS[symbol])
+            info = context.analysis.classes.get(node)
+            if symbol == own_rules.RULE and info is not None and own_rules.has_old_rate(info):
+                decisions.replace(base, "native.AdamRule", {})
+                decisions.use(base)
+                decisions.mark(base, context.rules.rows[symbol], symbol, "review", _OLD_RATE)
 
 
 def _emit_tests(context: Context, decisions: Decisions) -> None:

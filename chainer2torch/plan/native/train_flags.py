@@ -28,13 +28,15 @@ class TrainFlags:
 
     ``handed`` take an argument ``training``. ``constant`` never run in another mode than train mode. ``unclear`` have
     uses that cannot hand them the flag, with the reason. In ``switched`` files, and in those that meet them, the mode
-    is set for good: whoever is called later has another one.
+    is set for good, and code that belongs to no module asks for it: whoever is called later has another one. Where only
+    modules ask, files that set it to the same mode everywhere are ``settled``.
     """
 
     handed: frozenset[FuncInfo] = frozenset()
     constant: frozenset[FuncInfo] = frozenset()
     unclear: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
     switched: frozenset[ModuleInfo] = frozenset()
+    settled: frozenset[ModuleInfo] = frozenset()
 
     def in_switched(self, source: Source) -> bool:
         """Whether a file is among those in which the mode is set for good."""
@@ -69,17 +71,26 @@ def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInf
 def train_flags(analysis: Facts) -> TrainFlags:
     """The functions of a project that ask for the mode; see ``TrainFlags``. Ask it with ``analysis.once``."""
     together = analysis.once(components)
-    switched = frozenset(other for module in _switching(analysis) for other in together[module])
     calls = _Calls(analysis)
     asking = _closure(set(calls.asking()), calls)
     needing = _needing(asking, calls)
+    switches = dict(_switching(analysis))
+    by_others = {info.module for info in asking if calls.asks_outside(info)} | calls.asking_outside
+    settled = {
+        module
+        for module in switches
+        if not together[module] & by_others
+        and len({value for other in together[module] for value in switches.get(other, ())} | {None}) == 2
+    }
+    switched = frozenset(other for module in switches if module not in settled for other in together[module])
     asking, needing = ({info for info in found if info.module not in switched} for found in (asking, needing))
     unclear: dict[FuncInfo, str] = {}
     for info in needing:
         reason = calls.reason(info)
         if reason:
             unclear[info] = reason
-    return TrainFlags(frozenset(needing - unclear.keys()), frozenset(asking - needing), unclear, switched)
+    handed = frozenset(needing - unclear.keys())
+    return TrainFlags(handed, frozenset(asking - needing), unclear, switched, frozenset(settled))
 
 
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
@@ -128,13 +139,21 @@ def asks(analysis: Facts, name: str) -> bool:
     return row is not None and any("TRAINING" in template for template in row.templates)
 
 
-def _switching(analysis: Facts) -> Iterator[ModuleInfo]:
-    """The files that set the flag for good."""
+def _switching(analysis: Facts) -> Iterator[tuple[ModuleInfo, list[bool | None]]]:
+    """The files that set the flag for good, with the modes that they set; None: an expression."""
     for module in analysis.project.modules.values():
+        found: list[bool | None] = []
         for node in module.source.of(ast.Attribute):
             if node.attr == "train" and isinstance(node.ctx, ast.Store):
                 if any(isinstance(k, Ref) and k.name.endswith("config") for k in options(analysis.kind(node.value))):
-                    yield module
+                    found.append(_constant(module.source.parents.get(node)))
+        if found:
+            yield module, found
+
+
+def _constant(statement: ast.AST | None) -> bool | None:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, bool) else None
 
 
 class _Calls:
@@ -145,6 +164,7 @@ class _Calls:
         self._asking: set[FuncInfo] = set()
         # uses of each function: the module, the node that names it, and the call (None: it is not called there)
         self.uses: dict[FuncInfo, list[tuple[ModuleInfo, ast.expr, ast.Call | None]]] = {}
+        self.asking_outside: set[ModuleInfo] = set()  # the files that ask outside of a function
         self.mixed: set[FuncInfo] = set()  # named where something else may be meant, too
         for module in analysis.project.modules.values():
             for node in module.source.of(ast.Name, ast.Attribute):
@@ -154,7 +174,7 @@ class _Calls:
         """The functions in which the mode is asked for."""
         return self._asking
 
-    def _look(self, module: ModuleInfo, node: ast.expr) -> None:
+    def _look(self, module: ModuleInfo, node: ast.Name | ast.Attribute) -> None:
         kinds = options(self.analysis.kind(node))
         functions = [kind.info for kind in kinds if isinstance(kind, Func)]
         parent = module.source.parents.get(node)
@@ -163,9 +183,15 @@ class _Calls:
             self.uses.setdefault(info, []).append((module, node, call))
             if len(kinds) > 1:
                 self.mixed.add(info)
+        if not isinstance(node.ctx, ast.Load):
+            return  # the mode is set there
         if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
             place = module_flag(self.analysis, module.source, node)
-            if isinstance(place, FuncInfo) and block_value(self.analysis, module.source, node) is None:
+            if isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
+                return
+            if place is None:
+                self.asking_outside.add(module)
+            else:
                 self._asking.add(place)
 
     def callers(self, info: FuncInfo) -> Iterator[str | FuncInfo | None]:
@@ -174,6 +200,11 @@ class _Calls:
             if call is not None:
                 around = block_value(self.analysis, module.source, node)
                 yield around if around is not None else module_flag(self.analysis, module.source, node)
+
+    def asks_outside(self, info: FuncInfo) -> bool:
+        """Whether something else than a module, a block with a mode or such a function may call it."""
+        callers = list(self.callers(info))
+        return not callers or None in callers or bool(self.reason(info))
 
     def reason(self, info: FuncInfo) -> str:
         """Why a function cannot be handed the flag; empty where it can."""

@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.match import holds_ints
 from chainer2torch.plan.native import extensions, own_extensions, own_updaters
 from chainer2torch.plan.native.calls import bound_call, bound_extend
 from chainer2torch.plan.native.evaluators import evaluator_of
@@ -130,7 +131,8 @@ def trigger_form(context: Context, call: ast.Call, cls: str) -> str:
         bound = bound_call(context, call, cls)
         points = bound.given.get("points") if bound is not None else None
         parts = points.elts if isinstance(points, ast.List) else [points]
-        if not all(part is not None and scalar_type(context.kind(part)) == "int" for part in parts):
+        whole = all(part is not None and scalar_type(context.kind(part)) == "int" for part in parts)
+        if not whole and not (points is not None and holds_ints(context.kind(points))):
             return f"native.{name}"
     return f"pytorch_pfn_extras.training.triggers.{name}"
 

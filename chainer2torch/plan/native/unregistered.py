@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
+_ADDS = frozenset({"add_link", "add_module"})
+_COLLECTS = frozenset({"append", "extend", "insert"})
+_WITHOUT_MODE = (
+    *("Linear", "Bilinear", "Convolution", "Deconvolution", "DilatedConvolution2D", "DepthwiseConvolution2D"),
+    *("EmbedID", "Bias", "Scale", "PReLU", "LSTM", "StatelessLSTM", "GRU", "StatefulGRU", "StatelessGRU"),
+    *("LayerNormalization", "GroupNormalization", "Parameter", "Maxout", "LocalConvolution2D"),
+)
+
 
 def keeping_unregistered(analysis: Facts) -> frozenset[ModuleInfo]:
     """The files with a link that keeps another one without registering it. Ask it with ``analysis.once``.
 
-    That is a link in a list or dictionary, or one that is assigned outside of ``init_scope``.
+    That is a link in a list or dictionary, or one that is assigned outside of ``init_scope``, unless the same link is
+    registered, too, or computes the same in both modes.
     """
     return frozenset(
         info.module
@@ -27,17 +37,19 @@ def _in_class(analysis: Facts, info: ClassInfo) -> bool:
     for node in nodes_of(info.node):
         if not isinstance(node, ast.Assign) or not any(isinstance(t, ast.Attribute) for t in node.targets):
             continue
-        kind = analysis.kind(node.value)
-        if _holds_links(analysis, kind) or analysis.is_link(kind) and not _in_init_scope(source, node):
-            return True
+        links = list(_links_in(analysis, analysis.kind(node.value)))
+        if all(_is_without_mode(kind) for kind in links):
+            continue
+        alone = analysis.is_link(analysis.kind(node.value))
+        if alone and _in_init_scope(source, node) or _Registered(analysis, info, node).holds(node.value, node.targets):
+            continue
+        return True
     return False
 
 
-def _holds_links(analysis: Facts, kind: Kind, depth: int = 3) -> bool:
-    """Whether a container holds a link."""
-    if depth == 0:
-        return False
-    for one in options(kind):
+def _links_in(analysis: Facts, kind: Kind, depth: int = 4) -> Iterator[Inst]:
+    """The links that a value is, or that a container holds."""
+    for one in options(kind) if depth else ():
         items: tuple[Kind, ...] = ()
         if isinstance(one, Tup):
             items = one.items
@@ -45,13 +57,109 @@ def _holds_links(analysis: Facts, kind: Kind, depth: int = 3) -> bool:
             items = (one.element,)
         elif isinstance(one, Dct):
             items = (one.element, *(item for _, item in one.items))
-        if any(_is_link(analysis, item) or _holds_links(analysis, item, depth - 1) for item in items):
+        elif isinstance(one, Inst) and analysis.derives(one.cls, "chainer.Link"):
+            yield one
+        for item in items:
+            yield from _links_in(analysis, item, depth - 1)
+
+
+def _is_without_mode(kind: Inst) -> bool:
+    return isinstance(kind.cls, str) and kind.cls.rpartition(".")[2].rstrip("123ND") in {
+        name.rstrip("123ND") for name in _WITHOUT_MODE
+    }
+
+
+class _Registered:
+    """Whether all links of a value are registered, too, by the method that assigns it."""
+
+    def __init__(self, analysis: Facts, info: ClassInfo, statement: ast.Assign):
+        self._analysis = analysis
+        source = info.module.source
+        method = source.enclosing(statement, ast.FunctionDef)
+        self._nodes = nodes_of(method) if method is not None else []
+        self._class = nodes_of(info.node)
+        self._added = set(_added(source, self._nodes))
+
+    def holds(self, value: ast.expr, targets: list[ast.expr]) -> bool:
+        """Whether it does: each is an attribute of the link, or is added to it by its name or in a loop."""
+        filled = [t for t in targets if isinstance(t, ast.Attribute)]
+        return self._is_known(value, 4) and all(
+            self._is_known(item, 4) for target in filled for item in _collected(self._class, ast.unparse(target))
+        )
+
+    def _is_known(self, value: ast.expr, depth: int) -> bool:
+        if not depth:
+            return False
+        if not list(_links_in(self._analysis, self._analysis.kind(value))):
             return True
-    return False
+        if isinstance(value, ast.Attribute):
+            return isinstance(value.value, ast.Name) and value.value.id == "self"
+        if isinstance(value, ast.Name):
+            return value.id in self._added or self._is_list_of_known(value.id, depth)
+        items: list[ast.expr | None] = []
+        if isinstance(value, (ast.List, ast.Tuple)):
+            items = [*value.elts]
+        elif isinstance(value, ast.Dict):
+            items = [*value.values]
+        elif isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in ("OrderedDict", "list"):
+            items = [*value.args]
+        else:
+            return False
+        return all(item is None or self._is_known(item, depth - 1) for item in items)
+
+    def _is_list_of_known(self, name: str, depth: int) -> bool:
+        assigned = [
+            n.value
+            for n in self._nodes
+            if isinstance(n, (ast.Assign, ast.AugAssign))
+            and any(
+                isinstance(t, ast.Name) and t.id == name for t in getattr(n, "targets", [getattr(n, "target", None)])
+            )
+        ]
+        items = [*assigned, *_collected(self._nodes, name)]
+        return (
+            bool(assigned)
+            and all(isinstance(v, (ast.List, ast.Tuple, ast.Dict)) for v in assigned)
+            and all(self._is_known(item, depth - 1) for item in items)
+        )
 
 
-def _is_link(analysis: Facts, kind: Kind) -> bool:
-    return any(isinstance(k, Inst) and analysis.derives(k.cls, "chainer.Link") for k in options(kind))
+def _collected(nodes: list[ast.AST], owner: str) -> Iterator[ast.expr]:
+    """What ``owner.append(...)`` puts into a list."""
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:
+            if ast.unparse(node.func.value) == owner:
+                yield from node.args[-1:]
+
+
+def _added(source: Source, nodes: list[ast.AST]) -> Iterator[str]:
+    """Names of what ``self.add_link(name, link)`` or ``setattr(self, name, link)`` registers, and of lists of it."""
+    whole: set[str] = set()
+    parts: set[str] = set()  # of pairs of a name and a link
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            own = function.attr in _ADDS and ast.unparse(function.value) == "self"
+        else:
+            named = isinstance(function, ast.Name) and function.id == "setattr" and _in_init_scope(source, node)
+            own = named and ast.unparse(node.args[0]) == "self"
+        last = node.args[-1]
+        if own and isinstance(last, ast.Name):
+            whole.add(last.id)
+        elif own and isinstance(last, (ast.Starred, ast.Subscript)) and isinstance(last.value, ast.Name):
+            parts.add(last.value.id)
+    yield from whole
+    for node in nodes:
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Name) and not _is_conditional(node):
+            if (whole | parts) & {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
+                yield node.iter.id
+
+
+def _is_conditional(loop: ast.For) -> bool:
+    """Whether a loop leaves some of its items out."""
+    return any(isinstance(n, (ast.If, ast.Break, ast.Continue, ast.Try)) for n in ast.walk(loop))
 
 
 def _in_init_scope(source: Source, node: ast.AST) -> bool:

@@ -39,16 +39,18 @@ def run(context: Context) -> Decisions:
             name = context.reference(call.func)
             if name is not None and name in SAVED and context.kind(call.func) == Ref(name):
                 _file(context, decisions, objects, call, name)
-        _values(context, decisions)
+        _values(context, decisions, objects)
     return decisions
 
 
-def _values(context: Context, decisions: Decisions) -> None:
+def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
     """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
 
-    An extension saves trainers, which may keep Chainer's form.
+    An extension saves trainers, which may keep Chainer's form. Files of two kinds would not fit each other.
     """
     if reads_its_archives(context.analysis, context.module) or context.analysis.once(_own_protocols):
+        return
+    if objects.once(_some_call_keeps_its_form):
         return
     for node in context.source.of(ast.Name, ast.Attribute):
         assert isinstance(node, (ast.Name, ast.Attribute))
@@ -60,6 +62,22 @@ def _values(context: Context, decisions: Decisions) -> None:
         decisions.replace(node, "native.save_state" if ".save_" in name else "native.load_state", {})
         decisions.use(node)
         decisions.mark(node, context.rules.rows[name], name, "exact", difference="weight-files")
+
+
+def _some_call_keeps_its_form(objects: Objects) -> bool:
+    """Whether a call of the project reads or writes Chainer's files, or asks a function that has a name for more."""
+    for module in objects.analysis.project.modules.values():
+        context = objects.context(module)
+        for call in context.source.of(ast.Call):
+            kind = context.kind(call.func)
+            if not isinstance(kind, Ref) or kind.name not in SAVED:
+                continue
+            if context.reference(call.func) == kind.name:
+                if _arguments(context, objects, call, kind.name) is None:
+                    return True
+            elif len(call.args) != 2 or call.keywords:
+                return True
+    return False
 
 
 def _is_called(context: Context, node: ast.expr) -> bool:
@@ -82,31 +100,33 @@ def _in_extension(context: Context, node: ast.AST) -> bool:
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
+    bound = _arguments(context, objects, call, name)
+    if bound is None:
+        return
+    row = context.rules.rows[name]
+    path = next(bound.given[n] for n in _FILE if n in bound.given)
+    operands = {"obj": context.operand(bound.given["obj"]), "file": context.operand(path)}
+    operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
+    decisions.replace(call, _template(name, bound), operands)
+    decisions.use(call.func)
+    decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
+
+
+def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) -> Bound | None:
+    """The arguments of a call that becomes torch.save or load_state_dict; None: it keeps its form."""
     row = context.rules.rows[name]
     assert row.signature is not None
     try:
         bound = row.signature.bind(call.args, call.keywords)
     except BindError:
-        return
-    path = next((bound.given[n] for n in _FILE if n in bound.given), None)
-    obj = bound.given.get("obj")
-    if (
-        path is None
-        or obj is None
-        or not bound.given.keys() <= _ONLY
-        or not is_native_file(context, objects, obj, path)
-    ):
-        return
-    if {"strict", "path"} <= bound.given.keys():
-        return
-    ignored = bound.given.get("ignore_names")
-    if ignored is not None and context.kind(ignored) != NONE:
-        return
-    operands = {"obj": context.operand(obj), "file": context.operand(path)}
-    operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
-    decisions.replace(call, _template(name, bound), operands)
-    decisions.use(call.func)
-    decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
+        return None
+    given = bound.given
+    path = next((given[n] for n in _FILE if n in given), None)
+    if path is None or "obj" not in given or not given.keys() <= _ONLY or {"strict", "path"} <= given.keys():
+        return None
+    if "ignore_names" in given and context.kind(given["ignore_names"]) != NONE:
+        return None
+    return bound if is_native_file(context, objects, given["obj"], path) else None
 
 
 def _template(name: str, bound: Bound) -> str:

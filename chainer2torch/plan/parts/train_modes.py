@@ -8,12 +8,13 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Operand, ReplaceStatement
+from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement
 from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
 from chainer2torch.plan.native.train_flags import train_flags
 from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.native_devices import alone, has_others
 from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
@@ -25,6 +26,11 @@ _CONTEXTS = {
     "cudnn_deterministic": "compat.using_attribute(torch.backends.cudnn, 'deterministic', value)",
     "use_cudnn": "compat.using_attribute(torch.backends.cudnn, 'enabled', value != 'never')",
 }
+
+_WHEN_CALLED = (
+    "Chainer's switch is one for all modules: here every module is switched when it is called; "
+    "name one where another method of its own asks for the mode"
+)
 
 
 def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -158,8 +164,24 @@ def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row)
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         decisions.mark(node, row, row.name, "manual", "a global mode is set; compat.set_train(mode) sets it")
         return
-    names = "".join(f", m{i}" for i in range(len(modules)))
     operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
+    settled = _reached_by_eval(context) and context.module in context.analysis.once(train_flags).settled
+    if (
+        settled
+        and isinstance(statement.value, ast.Constant)
+        and (not statement.value.value or alone(context, statement))
+    ):
+        start = context.source.start(statement)
+        gone = Remove(start) if has_others(context, statement) else ReplaceStatement(start, "pass\n", {})
+        off = ReplaceStatement(start, f"native.evaluate_from_here({', '.join(operands)})", operands)
+        decisions.edit(statement, gone if statement.value.value else off)
+        decisions.use(node)
+        if statement.value.value:
+            decisions.mark(node, row, row.name, "exact")
+        else:
+            decisions.mark(node, row, row.name, "review", _WHEN_CALLED, quiet=True)
+        return
+    names = "".join(f", m{i}" for i in range(len(modules)))
     decisions.edit(
         statement,
         ReplaceStatement(
@@ -174,7 +196,6 @@ def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row)
         row,
         row.name,
         "review",
-        "Chainer's switch is one for all modules: here every module is switched "
-        "when it is called; name one where another method of its own asks for the mode",
+        _WHEN_CALLED,
         quiet=True,
     )

@@ -96,10 +96,11 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     )
     if also:
         state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
-    if row.tested_as and not (row.name == BATCH_NORMALIZATION and context.analysis.once(may_have_axes)):
-        asked = row.tested_as
+    if row.tested_as:
+        long = row.name == BATCH_NORMALIZATION and context.analysis.once(may_have_axes)
+        asked = f"({row.tested_as}, compat.BatchNormalization)" if long else row.tested_as
     else:
-        made = [row.tested_as] if row.tested_as else sorted(made)
+        made = sorted(made)
         asked = f"({', '.join([*made, new])})" if made else new
     decisions.replace(node, asked, {})
     decisions.use(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Ref, options
+from chainer2torch.analysis.kinds import Class, Lst, Ref, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -87,6 +87,9 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
             lines.append(f"compat.{'add_links' if is_chain else 'add_params'}({self_name}, {given})")
         elif is_chain:
             lines += [f"{self_name}.{k.arg} = _{i}" for i, k in enumerate(node.keywords)]
+        elif context.choices.style == "native" and all(_is_shape(context, k.value) for k in node.keywords):
+            filled = "torch.nn.Parameter(torch.full({}, torch.nan))"
+            lines += [f"{self_name}.{k.arg} = {filled.format(f'_{i}')}" for i, k in enumerate(node.keywords)]
         else:  # a Link takes the shapes of its parameters
             shapes = ", ".join(f"{k.arg}=_{i}" for i, k in enumerate(node.keywords))
             lines.append(f"compat.add_params({self_name}, {shapes})")
@@ -103,6 +106,17 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
             initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+
+
+def _is_shape(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a shape in plain sight: ``(n, m)``, and not ``((n, m), dtype)``."""
+    return isinstance(node, ast.Tuple) and not any(
+        isinstance(item, (ast.Tuple, ast.List, ast.Starred))
+        or isinstance(item, ast.Constant)
+        and not isinstance(item.value, int)
+        or any(isinstance(k, (Ref, Tup, Lst)) for k in options(context.kind(item)))
+        for item in node.elts
+    )
 
 
 def _lines_of_held(context: Context, held: list[tuple[str, list[ast.Call]]]) -> list[str]:

@@ -25,7 +25,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.single_arrays import is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
-from chainer2torch.plan.questions.walks import names_asked
+from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_origins import gives_array
 from chainer2torch.plan.questions.xp_uses import has_shape, kind_on_device, module_in
@@ -92,6 +92,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
+        resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
         made_here=lambda: is_made_here(context, call),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),

@@ -69,6 +69,8 @@ def first_values(
         or not all(_stays(context, value, scope) for value in parts)
         or any(_may_draw(context, value) for value in stated.values())
     ):
+        if any(is_nothing(value) for value in computed.values()):
+            return _without(template, tree, stated, computed), FirstValues()
         given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
         function = parsed(OWN) if has_weight_and_bias(layer) else tree.func
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
@@ -79,6 +81,22 @@ def first_values(
 def has_weight_and_bias(template: str) -> bool:
     """Whether a template makes a linear layer or a convolution, which the function of the project's own can fill."""
     return _LAYERS.match(template) is not None
+
+
+def is_nothing(value: ast.expr) -> bool:
+    """Whether a row says of a parameter that the layer has none: ``weight=None``."""
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _without(template: str, tree: ast.Call, stated: Mapping[str, ast.expr], computed: Mapping[str, ast.expr]) -> str:
+    """A normalization that lacks a parameter, where no statement can take it away: the helper can be told so."""
+    layer = tree.args[0]
+    assert isinstance(layer, ast.Call)
+    lacking = [ast.keyword(name, ast.Constant(False)) for name, value in computed.items() if is_nothing(value)]
+    made = ast.Call(ast.Name("native.BatchNorm"), layer.args, [*layer.keywords, *lacking])
+    names = (*stated, *(name for name, value in computed.items() if not is_nothing(value)))
+    values = [keyword for keyword in tree.keywords if keyword.arg in names]
+    return ast.unparse(ast.Call(tree.func, [made], values) if values else made)
 
 
 def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
@@ -151,4 +169,4 @@ def _is_changed(node: ast.Subscript | ast.Attribute, names: set[str], attributes
     return not (isinstance(node, ast.Attribute) and node.value is root) or node.attr in attributes
 
 
-__all__ = ["OWN", "FirstValues", "first_values", "has_weight_and_bias", "is_number"]
+__all__ = ["OWN", "FirstValues", "first_values", "has_weight_and_bias", "is_nothing", "is_number"]

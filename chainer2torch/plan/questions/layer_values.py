@@ -16,7 +16,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
-from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias, is_number
+from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias, is_nothing, is_number
 from chainer2torch.plan.questions.layers import filler, needs_first_values
 
 Layer = tuple[ast.Call, str]
@@ -169,6 +169,8 @@ def _computed(
     context: Context, parameter: str, value: ast.expr, given: Mapping[str, ast.expr], operands: dict[str, Operand]
 ) -> str:
     """The statement that gives a parameter the value of an expression of a row."""
+    if is_nothing(value):
+        return f"{parameter} = None"
     if is_number(value):
         return _line(context, parameter, value, operands)
     names = {n.id: n.id for n in ast.walk(value) if isinstance(n, ast.Name)}

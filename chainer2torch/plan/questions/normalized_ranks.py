@@ -1,18 +1,20 @@
-"""The rank of what a batch normalization gets, where no call of it says so: a convolution of its size stands beside it.
+"""The rank of what a batch normalization gets, where no call of it says so: the layers beside it are evidence.
 
-That is evidence, and no proof. It needs none: nn.BatchNorm2d refuses an input of any other rank.
+That is no proof. It needs none: nn.BatchNorm2d refuses an input of any other rank, nn.BatchNorm1d that of a 2-d map.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from chainer2torch.plan.context import Context
 
 _NORMALIZATION = "chainer.links.BatchNormalization"
-_SIZES = ("size", "out_channels")
+_LINEAR = "chainer.links.Linear"
+_SIZES = ("size", "out_channels", "out_size")
 _RANKS = MappingProxyType(
     {
         "chainer.links.Convolution1D": 3,
@@ -21,35 +23,64 @@ _RANKS = MappingProxyType(
         "chainer.links.Deconvolution1D": 3,
         "chainer.links.Deconvolution2D": 4,
         "chainer.links.Deconvolution3D": 5,
+        "chainer.links.DepthwiseConvolution2D": 4,
         "chainer.links.DilatedConvolution2D": 4,
+        _LINEAR: 2,
     }
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Layer:
+    rank: int
+    place: int
+    output: str | None
+    given: frozenset[str]
+
+
 def rank_beside(context: Context, call: ast.Call) -> int | None:
-    """The rank of the convolutions that the same function makes with as many outputs, if nothing else has that size."""
+    """The rank that the layers of a class, else those of its file, speak for; None where they say nothing of one.
+
+    Those that have as many outputs say it, or else convolutions of one kind with no linear layer before it, from which
+    the input might come.
+    """
     if context.choices.style != "native" or context.reference(call.func) != _NORMALIZATION:
         return None
     size = _output(call, 0)
-    scope = context.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
-    if size is None or scope is None:
+    function = context.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    if size is None or function is None:
         return None
-    ranks: set[int | None] = set()
-    for other in ast.walk(scope):
-        name = context.reference(other.func) if isinstance(other, ast.Call) else None
-        if not isinstance(other, ast.Call) or name == _NORMALIZATION or size not in set(_given(other)):
-            continue
-        if name is None or name not in _RANKS:
-            return None  # what a Linear of that size gives may be what is normalized
-        if _output(other, 1) == size:
-            ranks.add(_RANKS[name])
+    scopes = (function, context.source.enclosing(call, ast.ClassDef), context.source.tree)
+    for scope in scopes:
+        layers = list(_layers(context, scope)) if scope is not None else []
+        if layers:
+            return _rank_of(layers, size, context.source.start(call))
+    return None
+
+
+def _rank_of(layers: Sequence[_Layer], size: str, place: int) -> int | None:
+    made = {layer.rank for layer in layers if layer.output == size}
+    if made:
+        return made.pop() if len(made) == 1 else None
+    maps = [layer for layer in layers if layer.rank > 2]
+    taken = {layer.rank for layer in maps if size in layer.given}
+    ranks = taken or {layer.rank for layer in maps}
+    if not taken and any(layer.rank == 2 and layer.place < place for layer in layers):
+        return None  # an output of another text may have that size
     return ranks.pop() if len(ranks) == 1 else None
 
 
+def _layers(context: Context, scope: ast.AST) -> Iterator[_Layer]:
+    for node in ast.walk(scope):
+        name = context.reference(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and name is not None and name in _RANKS:
+            yield _Layer(_RANKS[name], context.source.start(node), _output(node, 1), frozenset(_given(node)))
+
+
 def _output(call: ast.Call, position: int) -> str | None:
-    """The text of a size: an argument at a position, or by its name."""
+    """The text of a size: an argument at a position, or by its name; ``L.Linear(n)`` has one argument only."""
     by_name = [k.value for k in call.keywords if k.arg in _SIZES]
-    found = [*call.args[position : position + 1], *by_name]
+    found = [*call.args[position : position + 1], *by_name, *(call.args[:1] if len(call.args) == 1 else ())]
     return ast.unparse(found[0]) if found else None
 
 

@@ -14,7 +14,7 @@ ADAM = "chainer.optimizers.Adam"
 RULE = "chainer.optimizers.adam.AdamRule"
 _OVERRIDDEN: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        ADAM: frozenset({"__init__", "create_update_rule"}),
+        ADAM: frozenset({"__init__", "create_update_rule", "lr", "alpha_t"}),
         RULE: frozenset(
             {"__init__", "init_state", "update_core", "update_core_cpu", "update_core_gpu", "lr", "alpha_t"}
         ),
@@ -29,6 +29,11 @@ def changes_adam(analysis: Analysis, cls: ClassInfo) -> bool:
     bases = [base for base in chain if isinstance(base, str)]
     overridden = _OVERRIDDEN.get(bases[0]) if len(bases) == 1 else None
     return overridden is not None and all(set(c.methods) <= overridden for c in chain if isinstance(c, ClassInfo))
+
+
+def has_old_rate(cls: ClassInfo) -> bool:
+    """Whether the rule of an Adam says what ``lr`` is, for which updates ask up to version 5; now for ``alpha_t``."""
+    return "lr" in cls.methods and "alpha_t" not in cls.methods
 
 
 def is_own_adam(analysis: Analysis, cls: ClassInfo) -> bool:
@@ -57,4 +62,4 @@ def _names_others(analysis: Analysis, module: ModuleInfo) -> bool:
     return False
 
 
-__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_only_own", "is_own_adam"]
+__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_old_rate", "has_only_own", "is_own_adam"]

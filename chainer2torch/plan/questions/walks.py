@@ -76,6 +76,17 @@ def names_asked(analysis: Analysis) -> bool:
     )
 
 
+def sizes_set(analysis: Analysis) -> bool:
+    """Whether the project gives a layer another ``outsize`` after it was made (``self.deconv.outsize = (h, w)``)."""
+    return any(
+        node.attr == "outsize"
+        and isinstance(node.ctx, ast.Store)
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )
+
+
 def _walk_in(node: ast.expr) -> str:
     """``model.children()``, also in ``enumerate(...)``, ``sorted(...)``, ``zip(...)``."""
     for call in ast.walk(node):

@@ -103,6 +103,8 @@ def _cannot_run(pair: Pair, x: dict[str, Any], device: str) -> str | None:
         return None
     if pair.may_not_be_a_call and x["type"] == "TypeError":
         return f"NumPy takes no such call: {first_line(x['message'])}"
+    if pair.tried:
+        return f"Chainer takes no such option: {first_line(x['message'])}"
     if x["type"] in ("ImportError", "ModuleNotFoundError"):
         return f"Chainer's interpreter lacks a package: {first_line(x['message'])}"
     # Not every program for NumPy runs with CuPy.

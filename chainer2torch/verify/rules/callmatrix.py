@@ -6,14 +6,24 @@ import ast
 import builtins
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from chainer2torch.rules.signature import BindError, Bound, Signature
 
 # What a snippet's imports make of its names.
 _MODULES = {"F": "chainer.functions", "L": "chainer.links", "np": "numpy", "chainer": "chainer"}
-AS_WRITTEN, AS_VALUE = "as written", "as a value"
+AS_WRITTEN, AS_VALUE, OTHER = "as written", "as a value", "another "
+# Values for options whose default says nothing of what they take.
+_OPTIONS = {
+    "axis": "1",
+    "class_weight": "np.array([0.5, 2, 1], 'f')",
+    "dtype": "np.float64",
+    "pad_value": "1.0",
+    "reduce": "'no'",
+    "seed": "1",
+    "stride": "2",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +105,64 @@ def as_value(name: str, signature: Signature, setup: str, before: str, value: st
         texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
         return Variant(AS_VALUE, *texts)
     return None
+
+
+def with_options(
+    name: str, signature: Signature, setup: str, before: str, wanted: Collection[str]
+) -> Iterator[Variant]:
+    """The example with one more argument: each of the ``wanted`` parameters once, in another value than its default.
+
+    Nobody has written these calls; Chainer may refuse them.
+    """
+    modules = _imported(setup, before)
+    for part, text in (("setup", setup), ("before", before)):
+        tree = ast.parse(text)
+        place = find_call(tree, name, signature, modules)
+        if place is None:
+            continue
+        call, receiver = place
+        try:
+            passed = signature.bind(call.args, call.keywords, receiver).given
+        except BindError:
+            return
+        plain = [keyword for keyword in call.keywords if keyword.arg not in wanted]
+        if any(passed.get(option) in call.args for option in wanted):
+            return  # written by position: such an example gives it
+        for option, default in signature.defaults.items():
+            value = _other_value(option, default) if option in wanted else None
+            if value is not None:
+                call.keywords = [*plain, ast.keyword(option, ast.parse(value, mode="eval").body)]
+                texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
+                yield Variant(OTHER + option, *texts)
+        return
+
+
+def given_options(name: str, signature: Signature, setup: str, before: str) -> frozenset[str]:
+    """The parameters to which the first call of an example gives another value than the default."""
+    modules = _imported(setup, before)
+    for text in (setup, before):
+        place = find_call(ast.parse(text), name, signature, modules)
+        if place is not None:
+            try:
+                given = signature.bind(place[0].args, place[0].keywords, place[1]).given
+            except BindError:
+                return frozenset()
+            return frozenset(n for n, node in given.items() if not _equals_default(node, signature.defaults.get(n)))
+    return frozenset()
+
+
+def _other_value(option: str, default: str) -> str | None:
+    try:
+        value = ast.literal_eval(default)
+    except (ValueError, SyntaxError):
+        return _OPTIONS.get(option)
+    if isinstance(value, bool):
+        return repr(not value)
+    if isinstance(value, int):
+        return repr(value + 1)
+    if isinstance(value, float):
+        return repr(value / 2 + 0.25)
+    return "0.5" if option.startswith("initial") else _OPTIONS.get(option)
 
 
 def _unused(text: str) -> str:

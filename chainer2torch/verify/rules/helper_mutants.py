@@ -1,4 +1,4 @@
-"""Wrong copies of the helpers in ``compat/``, each with one change, put in the place of the right one while it runs."""
+"""Wrong copies of the helpers, each with one change, put in the place of the right one while it runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import functools
 import importlib
+import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,32 +16,42 @@ from typing import Any
 
 from chainer2torch.verify.rules.row_mutants import NEIGHBOURS, _expression_changes, _guard_changes
 
-COMPAT = Path(__file__).resolve().parents[2] / "compat"
+_TOOL = Path(__file__).resolve().parents[2]
+COMPAT, NATIVE = _TOOL / "compat", _TOOL / "native"
+RAN = "a_mutant_ran"  # the builtin that says so
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclasses.dataclass(frozen=True)
 class HelperMutant:
-    """One change in one function or method: its module below ``compat``, the path of its name, and its number there."""
+    """One change in one function or method: its module below ``compat`` or ``native``, the path of its name, and its
+    number there.
+    """
 
     room: str
     name: str
     number: int
     line: int
     what: str
+    package: str = COMPAT.name
 
     @property
     def helper(self) -> str:
         """The name at the top of the module."""
         return self.name.split(".")[0]
 
+    @property
+    def path(self) -> Path:
+        """The file of the helper."""
+        return _TOOL / self.package / (self.room.replace(".", "/") + ".py")
+
 
 def mutants(path: Path) -> Iterator[HelperMutant]:
     """Every mutant of a file of helpers: defaults, numbers, signs, operators, comparisons, conditions, neighbours."""
-    room = path.relative_to(COMPAT).with_suffix("").as_posix().replace("/", ".")
+    package, _, room = path.relative_to(_TOOL).with_suffix("").as_posix().replace("/", ".").partition(".")
     for name, function in functions(_tree(path).body):
         for number, (line, what, _) in enumerate(_changes(function)):
-            yield HelperMutant(room, name, number, line, what)
+            yield HelperMutant(room, name, number, line, what, package)
 
 
 def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, _Function]]:
@@ -104,20 +115,35 @@ def _code(function: _Function) -> Iterator[ast.AST]:
                 ]
 
 
+def wrong_text(mutant: HelperMutant) -> str:
+    """The text of the helper's file with the mutant in it, which sets ``RAN``; the function's own comments are gone."""
+    text = mutant.path.read_text(encoding="utf-8")
+    node = dict(functions(copy.deepcopy(_tree(mutant.path)).body))[mutant.name]
+    _changes(node)[mutant.number][2]()
+    node.body.insert(0, _tells())
+    lines = text.splitlines()
+    assert node.end_lineno is not None
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    indented = textwrap.indent(ast.unparse(ast.fix_missing_locations(node)), " " * node.col_offset)
+    return "\n".join([*lines[: first - 1], indented, *lines[node.end_lineno :], ""])
+
+
 @contextlib.contextmanager
-def applied(mutant: HelperMutant) -> Iterator[None]:
+def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
     """Runs a block with the mutant in place: the function stays the same object, so whoever holds it runs the change.
 
-    Raises LookupError where the function is not reachable by its name (a property, something decorated).
+    With ``told``, calling it sets a builtin named ``RAN``. Raises LookupError where the function is not reachable by
+    its name (a property, something decorated).
     """
-    path = COMPAT / (mutant.room.replace(".", "/") + ".py")
-    module = importlib.import_module(f"chainer2torch.compat.{mutant.room}")
-    tree = copy.deepcopy(_tree(path))
+    module = importlib.import_module(f"chainer2torch.{mutant.package}.{mutant.room}")
+    tree = copy.deepcopy(_tree(mutant.path))
     node = dict(functions(tree.body))[mutant.name]
     defaults = len(node.args.defaults) + len(node.args.kw_defaults)
     _changes(node)[mutant.number][2]()
+    if told:
+        node.body.insert(0, _tells())
     target = _function(module, mutant.name)
-    code = _find(compile(ast.fix_missing_locations(tree), str(path), "exec"), mutant.name.split("."))
+    code = _find(compile(ast.fix_missing_locations(tree), str(mutant.path), "exec"), mutant.name.split("."))
     before = target.__code__, target.__defaults__, target.__kwdefaults__
     if code is None or len(code.co_freevars) != len(before[0].co_freevars):
         raise LookupError(mutant.name)
@@ -132,6 +158,10 @@ def applied(mutant: HelperMutant) -> Iterator[None]:
         yield
     finally:
         target.__code__, target.__defaults__, target.__kwdefaults__ = before
+
+
+def _tells() -> ast.stmt:
+    return ast.parse(f"__import__('builtins').{RAN} = True").body[0]
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
@@ -164,10 +194,11 @@ def _find(code: types.CodeType, path: list[str]) -> types.CodeType | None:
 def users() -> dict[str, set[str]]:
     """For each helper, the helpers that use it, itself included, through any number of others."""
     uses: dict[str, set[str]] = {}
-    for path in sorted(COMPAT.rglob("*.py")):
+    for path in sorted([*COMPAT.rglob("*.py"), *NATIVE.rglob("*.py")]):
         for node in _tree(path).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                uses[node.name] = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+                inside = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+                uses[node.name] = uses.get(node.name, set()) | inside
     found: dict[str, set[str]] = {}
     for name in uses:
         reached, pending = {name}, [name]

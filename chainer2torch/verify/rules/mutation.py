@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from chainer2torch.project.worker_pool import collect
 from chainer2torch.verify.judge.outcome import Pair
 from chainer2torch.verify.rules import helper_mutants, row_mutants
-from chainer2torch.verify.rules.bench import Bench, Text, prepare_torch
+from chainer2torch.verify.rules.bench import Bench, Shown, Text, prepare_torch
 from chainer2torch.verify.rules.helper_mutants import HelperMutant
 from chainer2torch.verify.rules.isolation import Result, isolated, limited
 from chainer2torch.verify.rules.row_mutants import RowMutant
@@ -66,24 +66,31 @@ def area_of(name: str) -> str:
 
 @dataclasses.dataclass
 class _Trial:
-    """A mutant that still lives. ``seen``: another text than the right one was run."""
+    """A mutant that still lives. ``seen``: another text than the right one was run. ``left``: a call of an example is
+    left as it is, with a message, that the right row migrates: such a row claims less, and nothing that is wrong.
+    """
 
     mutant: Any
     verdict: Result | None = None
     seen: bool = False
+    left: bool = False
     done: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     todo: list[Text] = dataclasses.field(default_factory=list)
 
-    def take(self, killed: str | None, texts: Sequence[Text]) -> None:
+    def take(self, shown: Shown) -> None:
         """What migrating has shown, and what is to be run."""
-        if killed is not None:
-            self.verdict = KILLED, killed
-        self.todo = [text for text in texts if (text.id, text.code) not in self.done]
+        if shown.killed is not None:
+            self.verdict = KILLED, shown.killed
+        self.todo = [text for text in shown.texts if (text.id, text.code) not in self.done]
         self.done |= {(text.id, text.code) for text in self.todo}
-        self.seen = self.seen or bool(self.todo)
+        self.seen, self.left = self.seen or bool(self.todo), self.left or shown.left
 
     def result(self) -> Result:
-        return self.verdict or ((SURVIVED if self.seen else UNSEEN), "")
+        if self.verdict is not None:
+            return self.verdict
+        if self.left and not self.seen:
+            return EQUIVALENT, "the calls that would show it are left as they are, with a message"
+        return (SURVIVED if self.seen else UNSEEN), ""
 
 
 def run_rows(bench: Bench, chosen: Mapping[str, Sequence[RowMutant]]) -> list[Verdict]:
@@ -112,13 +119,13 @@ def _round(bench: Bench, living: Mapping[str, Sequence[_Trial]], matrix: bool) -
     """Migrates and runs the examples of some rows with each wrong row that lives."""
     bench.plan(living, matrix)
 
-    def texts(name: str) -> list[tuple[str | None, list[Text]]]:
+    def texts(name: str) -> list[Shown]:
         return [bench.differing(trial.mutant.row, matrix) for trial in living[name]]
 
     found = collect(texts, {name: len(those) for name, those in living.items()}, bench.jobs)
     for name, those in living.items():
-        for trial, told in zip(those, found[name], strict=True):
-            trial.take(*told)
+        for trial, shown in zip(those, found[name], strict=True):
+            trial.take(shown)
     running = [t for those in living.values() for t in those if t.verdict is None and t.todo]
     bench.run_chainer(text.id for trial in running for text in trial.todo)
     _run(running, lambda trial: _of_texts(bench, trial.todo), bench.jobs)
@@ -186,7 +193,7 @@ def run_helpers(bench: Bench, chosen: Sequence[HelperMutant]) -> list[Verdict]:
             helper = trial.mutant.helper
             others = [pair for user in sorted(users[helper] - {helper}) for pair in by_helper.get(user, [])]
             pairs = _cheap_first(by_helper.get(helper, [])) + _cheap_first(others)
-            trial.take(None, [Text(f"{p.row}, {p.label}", p.id, p.torch) for p in pairs[:_MOST]])
+            trial.take(Shown(None, [Text(f"{p.row}, {p.label}", p.id, p.torch) for p in pairs[:_MOST]]))
         running = [trial for trial in living if trial.todo]
         bench.run_chainer(text.id for trial in running for text in trial.todo)
         _run(running, lambda trial: of_helper(bench, trial.mutant, trial.todo), bench.jobs)

@@ -97,10 +97,10 @@ def run(rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Pa
     sample = Sample(numbers[0], numbers[1] if len(numbers) > 1 else 0, seed)
     chosen = [row.name for row in select(rules, names)] if names else None
     verdicts, rows, helpers = mutate(rules, sample, chosen)
-    return MutationReport(verdicts, {"row": rows, "helper": helpers}, _reasons(survivors))
+    return MutationReport(verdicts, {"row": rows, "helper": helpers}, reasons(survivors))
 
 
-def _reasons(path: Path | None) -> list[Reason]:
+def reasons(path: Path | None) -> list[Reason]:
     """The survivors of a file: `[[survivor]]` with `mutants` or a `pattern`, and the `reason` they share."""
     if path is None:
         return []

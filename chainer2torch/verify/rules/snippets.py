@@ -25,6 +25,7 @@ class Migrated:
     after: str
     left: str | None
     exact: frozenset[tuple[str, str]] = frozenset()  # symbols and codes of the exact sites
+    made: str = ""  # the emitted text of ``setup``, where that stands at the top level
 
 
 def build(variant: Variant, given: Mapping[str, Any]) -> str:
@@ -68,19 +69,23 @@ def migrate(source: str, migrate_source: Callable[..., Any], rules: Any, known: 
         return Migrated(source, "", f"error: {result.error}")
     left = [f"{site.symbol} is {site.state}: {site.message}" for site in result.sites if site.state in _LEFT]
     exact = frozenset((site.symbol, site.code) for site in result.sites if site.state == "exact")
-    return Migrated(result.code, emitted(result.code), "; ".join(left) or None, exact)
+    return Migrated(result.code, emitted(result.code), "; ".join(left) or None, exact, made(result.code))
 
 
 def after(example: Any, migrate_source: Callable[..., Any], rules: Any) -> str:
     """The emitted text of one example of a row, its inputs being what ``given`` says."""
     source = build(Variant("as written", example.options.get("setup", ""), example.before), example.given)
     result = migrate(source, migrate_source, rules, hints(example.given, example.options))
-    made = [
-        ast.get_source_segment(result.code, node) or ""
-        for node in ast.parse(result.code).body
+    return "\n".join(filter(None, [result.made, result.after]))
+
+
+def made(code: str) -> str:
+    """What a module does at its top level, apart from imports and functions: the example's ``setup``."""
+    return "\n".join(
+        ast.get_source_segment(code, node) or ""
+        for node in ast.parse(code).body
         if not isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))
-    ]
-    return "\n".join([*made, result.after])
+    )
 
 
 def emitted(code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import os
@@ -12,7 +13,15 @@ from typing import Any
 from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.rules import snippets
-from chainer2torch.verify.rules.callmatrix import AS_WRITTEN, Variant, as_value, variants
+from chainer2torch.verify.rules.callmatrix import (
+    AS_WRITTEN,
+    OTHER,
+    Variant,
+    as_value,
+    given_options,
+    variants,
+    with_options,
+)
 from chainer2torch.verify.rules.coverage import never_emitted
 from chainer2torch.verify.rules.given import GivenError, is_float
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
@@ -25,6 +34,7 @@ _POSITIONAL = ("numpy.", "cupy.", "xp.")
 # How programs import them.
 _SHORT = {"F": "chainer.functions", "L": "chainer.links"}
 _WORTH_FORKING = 100  # examples
+_ROUGH = 1e-5  # options may mix widths: float64 parameters over float32 data
 _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 
 
@@ -127,6 +137,18 @@ def select(rules: Any, names: Sequence[str]) -> Iterator[Any]:
     yield from (rules.every[name] for name in sorted(wanted))
 
 
+def _never_given(row: Any, example: Any) -> list[Variant]:
+    """The first plain example of a row with each option that none of the examples gives, but the templates ask for."""
+    plain = [one for one in row.examples if not one.options.get("raises") and not one.options.get("loud")]
+    if row.signature is None or not plain or example is not plain[0]:
+        return []
+    texts = [*row.templates, *(case.when for case in row.cases if case.when)]
+    asked = {node.id for text in texts for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Name)}
+    for one in row.examples:
+        asked -= given_options(row.name, row.signature, one.options.get("setup", ""), one.before)
+    return list(with_options(row.name, row.signature, example.options.get("setup", ""), example.before, asked))
+
+
 def without_checks(pair: Pair) -> Pair:
     """A pair whose original raises in a type check that the migrated side does not have: both give a value."""
     return dataclasses.replace(pair, raises=False, grad=False) if pair.unchecked and pair.raises else pair
@@ -176,6 +198,7 @@ class Plan:
             for row in rows
             for example in row.examples
             for way in self._ways(row, example, matrix=True)
+            if not way.label.startswith(OTHER)  # neither side may take such a call
             for known in (snippets.hints(example.given, example.options), {})
         ]
         for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
@@ -192,7 +215,7 @@ class Plan:
         if row.value is not None and row.signature is not None and not row.type_only:
             chosen = as_value(row.name, row.signature, setup, example.before, row.value)
             ways += [chosen] if chosen is not None else []
-        return ways
+        return ways + (_never_given(row, example) if matrix else [])
 
     def add_example(self, row: Any, index: int, example: Any) -> None:
         """Adds every way to write one example."""
@@ -203,7 +226,8 @@ class Plan:
             label = f"example {index + 1}, {way.label}"
             known = snippets.hints(example.given, options)
             first = way.label == AS_WRITTEN
-            may_be_left = row.state in ("review", "manual") or way.label == "values in variables"
+            tried = way.label.startswith(OTHER)
+            may_be_left = row.state in ("review", "manual") or tried or way.label == "values in variables"
             emitted = self._migrate(row, label, source, known, may_be_left)
             if emitted is not None:
                 # a row that is as in the faithful style may have parts in it that are not
@@ -223,7 +247,15 @@ class Plan:
                 # what the faithful style leaves to such a row, one of the native style may decide
                 if first and row.kind and stated and not self._applies(row, emitted):
                     self._note(row, label, FAILED, "the example does not use the rule: no place in it is of this row")
-                self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first)
+                becomes = options.get("becomes")
+                if first and stated and becomes is not None and not snippets.same_text(becomes, emitted.made):
+                    self._note(
+                        row,
+                        label,
+                        FAILED,
+                        f"`setup` becomes\n    {emitted.made}\nand the example says\n    {becomes.strip()}",
+                    )
+                self._add_pairs(row, f"{index + 1}", label, source, emitted.code, given, options, not first, tried)
             # Methods and attributes: without the receiver's kind nothing says that they are Chainer's.
             blind_too = known and not row.name.startswith(_METHODS)
             if blind_too and (first or way.label == "values in variables"):
@@ -261,8 +293,12 @@ class Plan:
         given: Mapping[str, Any],
         options: Mapping[str, Any],
         short: bool,
+        tried: bool = False,
     ) -> None:
-        """One pair a dtype and mode; ``short``: generated ways run in one dtype, on arrays that are not contiguous."""
+        """One pair a dtype and mode; ``short``: generated ways run in one dtype, on arrays that are not contiguous.
+
+        ``tried``: a call that either side may refuse.
+        """
         floats = "setup" in options or any(map(is_float, given.values()))
         dtypes = options.get("dtypes", ["float32", "float64"]) if floats else ["float32"]
         for dtype in dtypes[:1] if short else dtypes:
@@ -282,14 +318,15 @@ class Plan:
                             grad=options.get("grad", True),
                             raises=options.get("raises", False),
                             # written in another way, the call may take another case, which does not raise
-                            loud="must" if options.get("loud") and not short else "may" if row.loud else "",
+                            loud="must" if options.get("loud") and not short else "may" if row.loud or tried else "",
                             arrays=tuple(options.get("arrays", ())),
-                            rtol=options.get("rtol", row.bound),
-                            atol=options.get("atol"),
+                            rtol=options.get("rtol", row.bound or (_ROUGH if tried else None)),
+                            atol=options.get("atol", _ROUGH if tried else None),
                             seed=f"{row.name}/{index}",
                             strided=short,
                             initial=not short and dtype == dtypes[0],
                             may_not_be_a_call=short and row.name.startswith(_POSITIONAL),
+                            tried=tried,
                         )
                     )
                 )

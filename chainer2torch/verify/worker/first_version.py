@@ -62,12 +62,21 @@ class FirstVersion(object):
 
     def install(self):
         """Patches Chainer's functions and links."""
-        if not hasattr(chainer, "using_config"):
+        if not hasattr(chainer, "using_config") or not hasattr(L.Linear, "forward"):  # before version 5
             return
         for name in _FUNCTIONS:
             if hasattr(F, name):
                 setattr(F, name, _without(getattr(F, name)))
-        for name in ("Inception", "ConvolutionND", "LSTM", "GRU", "InceptionBN", "MLPConvolution2D", "Highway"):
+        for name in (
+            "Inception",
+            "ConvolutionND",
+            "LSTM",
+            "GRU",
+            "InceptionBN",
+            "MLPConvolution2D",
+            "Highway",
+            "BatchNormalization",
+        ):
             if hasattr(L, name):
                 getattr(L, name).__init__ = _without(getattr(L, name).__init__)
         for name, (start, names) in _PLACES.items():
@@ -80,6 +89,7 @@ class FirstVersion(object):
         for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):
             if hasattr(L, name):
                 getattr(L, name).forward = _with_train(getattr(L, name).forward, places)
+        L.Linear.forward = _of_one_input(L.Linear.forward)
         L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
         chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
         chainer.Variable.volatile = "off"
@@ -124,6 +134,18 @@ def _without(function):
         if begins_otherwise and args and isinstance(args[0], chainer.Link):
             args[0].__dict__[FIRST_VALUES] = True
         return result
+
+    return wrapped
+
+
+def _of_one_input(forward):
+    """A layer that refuses ``train``, which stands where its number of axes is now; then it took an input alone."""
+
+    @functools.wraps(forward)
+    def wrapped(link, x, n_batch_axes=1):
+        if isinstance(n_batch_axes, bool):
+            raise TypeError("Linear.forward() takes an input and a number of axes, not a mode")
+        return forward(link, x, n_batch_axes)
 
     return wrapped
 

@@ -170,9 +170,64 @@ def train(model):
 
 
 @pytest.mark.parametrize("program", KEPT.values(), ids=KEPT)
-def test_what_is_held_elsewhere_keeps_its_setup(program: str) -> None:
+def test_what_is_held_elsewhere_is_no_partial(program: str) -> None:
     code = migrated(CHOICE.split("\n\n\n")[0] + program).code
-    assert ".setup(model)" in code and "partial" not in code
+    assert "partial" not in code
+
+
+HELD = {
+    "another name holds it": """
+    one = make({name!r}, 0.1)
+    two = one
+    one.setup(model)
+    {steps_of_two}
+""",
+    "what gets it sets it up": """
+    one = make({name!r}, 0.1)
+    prepare(one, model)
+    {steps_of_one}
+""",
+    "set up in a loop": """
+    one = make({name!r}, 0.1)
+    for i in range(3):
+        one.setup(model.l1 if i == 1 else model)
+        {steps_in_loop}
+""",
+    "a statement and an expression": """
+    one = make({name!r}, 0.1)
+    kept = [one.setup(model.l1), one]
+    {steps_of_one}
+    one.setup(model)
+    {steps_of_one}
+""",
+    "one branch after another": """
+    one = make({name!r}, 0.1)
+    if len(losses) == 0:
+        one.setup(model)
+    {steps_of_one}
+    if len(losses) > 0:
+        one.setup(model)
+    {steps_of_one}
+""",
+}
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+@pytest.mark.parametrize("body", HELD.values(), ids=HELD)
+def test_it_gets_its_parameters_where_it_is_set_up(body: str, name: str) -> None:
+    steps = {f"steps_of_{n}": STEPS.format(step=n).strip() for n in ("one", "two")}
+    steps["steps_in_loop"] = steps["steps_of_one"].replace("\n", "\n    ")
+    prepare = "def prepare(optimizer, model):\n    optimizer.setup(model)\n" if "prepare" in body else ""
+    code = check(f"""{CHOICE.partition("def rate_of")[0]}
+{prepare}
+
+def train(model):
+    losses = []
+    {body.format(name=name, **steps).strip()}
+    return losses
+""")
+    assert "one = make(" in code and "[{'params': []}]" in code and "Late" not in code
+    assert ".param_groups[0]['params'] = list(" in code
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam"])
@@ -261,10 +316,14 @@ TWICE = {
 
 
 @pytest.mark.parametrize("body", TWICE.values(), ids=TWICE)
-def test_setups_that_may_meet_keep_their_form(body: list[str]) -> None:
+def test_setups_that_may_meet_begin_anew(body: list[str]) -> None:
     lines = "\n    ".join(["def train(model, other, rate):", "one = optimizers.SGD(lr=rate)", *body])
     code = migrated(lines + "\n").code
-    assert ".setup(model)" in code and "partial" not in code
+    assert "Late" not in code and "partial" not in code
+    assert code.count("one.state.clear()") == code.count("one.param_groups[0]['params'] = list(") == 2
+    hooked = "one.add_hook(chainer.optimizer_hooks.GradientClipping(0.5))"
+    code = migrated("\n    ".join([lines, hooked, "one.update()\n"])).code
+    assert "one.setup(" in code  # the second `setup` would leave the hook of the first
 
 
 def test_the_loss_is_a_keyword_and_the_rate_a_hyperparameter() -> None:

@@ -44,6 +44,17 @@ def test_they_are_plain_datasets() -> None:
     assert "DatasetMixin" not in code and "get_example" not in code
 
 
+def test_examples_without_lists_are_collated_by_torch() -> None:
+    classes = CLASSES.replace("np.int32(i % 2)", "self.labels[i]").replace(
+        "    def __len__", "        self.labels = np.zeros(n, dtype='i')\n\n    def __len__", 1
+    )
+    code = check(classes + TRAIN.format(last="").replace("More(8)", "Numbers(8)"))
+    assert "DataLoader(Numbers(8), 4, shuffle=True)\n" in code and "compat" not in code  # int32 labels stay so
+    listed = CLASSES.replace("return self.values[i], np", "return list(self.values[i]), np")
+    listed = listed.replace("return x + 1, t", "return x, t")
+    assert "collate_fn=compat.collate" in check(listed + TRAIN.format(last="").replace("More(8)", "Numbers(8)"))
+
+
 @pytest.mark.parametrize("last", ["log += More(5)[1:3]", "log += Numbers(5)[[1, 2]]"])
 def test_slices_and_lists_keep_the_helper(last: str) -> None:
     code = check(CLASSES + TRAIN.format(last=last))

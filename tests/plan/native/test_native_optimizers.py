@@ -255,3 +255,25 @@ def test_what_is_not_understood_stays_whole() -> None:
             optimizer.update(model, 3)
     """)
     assert "optimizer.setup(model)" in result.code and "optimizer.update(model, 3)" in result.code
+
+
+@pytest.mark.parametrize("make", ["MomentumSGD(0.1)", "NesterovAG(0.1)", "Adam(0.05)", "SGD(0.1)", "AdamW(0.05)"])
+def test_a_decay_before_another_hook_finds_gradients_that_are_missing(make):
+    code = check(
+        f"""
+def train(model):
+    optimizer = optimizers.{make}
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.05))
+    for i in range(12):
+        x = chainer.Variable(np.arange(6, dtype='f').reshape(2, 3) / 6 - i)
+        y = model(x) if i % 3 == 1 else model.l2(F.tile(x[:, :2], (1, 2)))
+        model.cleargrads()
+        F.mean(y ** 2).backward()
+        optimizer.update()
+    return [float(F.sum(p * p).data) for p in model.params()]
+""",
+        rtol=1e-4,
+    )
+    assert "decay_weights" in code and "Late" not in code

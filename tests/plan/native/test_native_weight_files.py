@@ -2,6 +2,8 @@
 
 import pytest
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
 from tests.support.native_programs import check, migrated
 
 RESUMED = """
@@ -118,3 +120,18 @@ def test_a_program_that_reads_its_own_archive_keeps_them(read, plain):
     program = f"def save(model, name='model.npz'):\n    serializers.save_npz(name, model)\n    return {read}\n"
     program += "save(L.Linear(2, 2))\n"
     assert ("torch.save(model.state_dict(), name)" in migrated(program).code) is plain
+
+
+def test_functions_as_values_keep_the_form_of_the_calls_beside_them() -> None:
+    """A file that one function writes as an archive is not read as a state_dict by the other."""
+    text = (
+        "import io\nimport chainer.links as L\nfrom chainer import serializers\n"
+        "model, other = L.Linear(3, 2), L.Linear(3, 2)\nload = serializers.load_npz\n"
+        "f = io.BytesIO()\nserializers.save_npz(f, model)\nf.seek(0)\nload(f, other)\n"
+    )
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "load_state" not in code and "load = compat.load_npz" in code
+    asked = text.replace("io.BytesIO()", "'model.npz'").replace("f.seek(0)\n", "")
+    assert "load = compat.load_state" in migrate_source(asked, options=Options(style="native")).code
+    part = asked.replace("load(f, other)", "load(f, other, path='x/')")
+    assert "load_state" not in migrate_source(part, options=Options(style="native")).code

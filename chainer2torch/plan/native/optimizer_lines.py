@@ -1,0 +1,87 @@
+"""What the lines around a step ask of their function: a free name for the loss, the statements that clear gradients."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.hooks import Hooked, Way
+from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.optimizer_places import Placement, model_of
+from chainer2torch.plan.native.optimizers import CLEARS
+
+
+def is_one_of(torch: Sequence[str]) -> str:
+    """The question whether an optimizer is of one of some classes, as a template."""
+    return f"isinstance(self, {torch[0] if len(torch) == 1 else '(' + ', '.join(torch) + ')'})"
+
+
+def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
+    """Whether an optimizer needs zeros for gradients that are missing, before its step or before its hooks.
+
+    The helpers count them as zeros; those of Adam do so before the hooks.
+    """
+    misses = any(h.hook.misses for h in hooks)
+    before = any(h.hook.misses and h.way is Way.CALL for h in hooks)
+    return any(
+        made.form.fills
+        or misses
+        and made.form.torch.startswith("torch.")
+        or before
+        and not made.form.torch.startswith("native.Adam")
+        for made in placements
+    )
+
+
+def model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
+    """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
+    setup, given = context.source.statement(setup_call), model_of(setup_call)
+    function = places.function_of(context, setup)
+    model = ast.unparse(given)
+    behind = [
+        n for n in nodes_of(function or context.source.tree) if hasattr(n, "lineno") and _is_behind(context, n, setup)
+    ]
+    if len({ast.unparse(step.node) for step in steps}) != 1:
+        return []
+    if not all(places.is_simple(e) and not places.is_rebound(e, behind) for e in (given, steps[0].node)):
+        return []
+    return [
+        node
+        for node in behind
+        if isinstance(node, ast.Call)
+        and not node.args
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in CLEARS
+        and ast.unparse(node.func.value) == model
+        and places.function_of(context, node) is function
+    ]
+
+
+def _is_behind(context: Context, node: ast.AST, statement: ast.stmt) -> bool:
+    return context.source.start(node) > context.source.start(statement)
+
+
+def free_name(context: Context, call: ast.Call) -> str:
+    """``loss``, or another name that the function does not use."""
+    function = places.function_of(context, call) or context.source.tree
+    names = [n for n in nodes_of(function) if isinstance(n, ast.Name)]
+    taken = {n.id for n in names} | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    loads = [n for n in names if n.id == "loss" and isinstance(n.ctx, ast.Load)]
+    bound = any(n.id == "loss" and isinstance(n.ctx, ast.Store) for n in names)
+    if bound and all(_is_bound_behind(context, n, call) for n in loads):
+        return "loss"
+    return next(name for name in ("loss", "step_loss", "update_loss", "loss_of_step", "_loss") if name not in taken)
+
+
+def _is_bound_behind(context: Context, load: ast.Name, call: ast.Call) -> bool:
+    """Whether what a load gives is bound in its own suite, or in one around it, and not in front of the call."""
+    binding = places.binding_of(context, load)
+    if binding is None:
+        return False
+    return not context.source.start(binding) < context.source.start(call) < context.source.start(load)
+
+
+__all__ = ["fills", "free_name", "is_one_of", "model_clears"]

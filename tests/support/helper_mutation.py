@@ -1,0 +1,205 @@
+"""A mutation run over the helpers' own tests: one change in a helper, and whether the tests that name it notice.
+
+    python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [TEST FILE OR FOLDER...]
+
+The tests (default: tests/compat and tests/native) are collected once. Each mutant gets a process of its own, forked
+from there, in which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests
+run that say its name, or the name of a helper that uses it, until one fails. What is changed, and the verdicts, are
+those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import contextlib
+import functools
+import os
+import random
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest import mock
+
+import hypothesis
+import pytest
+
+from chainer2torch.vendor import compat_file
+from chainer2torch.verify.rules import helper_mutants
+from chainer2torch.verify.rules.helper_mutants import HelperMutant
+from chainer2torch.verify.rules.isolation import isolated, limited
+from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, SURVIVED, Verdict
+from chainer2torch.verify.rules.mutation_report import MutationReport, reasons
+
+ROOT = Path(__file__).resolve().parents[2]
+SURVIVORS = ROOT / "tests/verify/survivors.toml"
+FOLDERS = [ROOT / "tests/compat", ROOT / "tests/native"]
+SECONDS, LONGEST = 20, 10  # of processor time, for all tests of one mutant, and for one test
+MOST = 80  # tests for one mutant
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def every_mutant(only: str = "") -> list[HelperMutant]:
+    """The mutants of all helpers of both styles, or of those whose dotted name has a word in it."""
+    paths = [path for folder in (helper_mutants.COMPAT, helper_mutants.NATIVE) for path in sorted(folder.rglob("*.py"))]
+    found = [mutant for path in paths for mutant in helper_mutants.mutants(path)]
+    return [mutant for mutant in found if only in f"{mutant.package}.{mutant.room}.{mutant.name}"]
+
+
+@functools.cache
+def _words_of_file(path: Path) -> dict[str, frozenset[str]]:
+    """The words of each definition at the top of a test file, and of what of the file it names."""
+    text = path.read_text(encoding="utf-8")
+    own: dict[str, frozenset[str]] = {}
+    for node in ast.parse(text).body:
+        words = frozenset(_WORD.findall(ast.get_source_segment(text, node) or ""))
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            own[node.name] = words | {word for d in node.decorator_list for word in _WORD.findall(ast.unparse(d))}
+        elif isinstance(node, ast.Assign):
+            own.update((t.id, words) for t in node.targets if isinstance(t, ast.Name))
+    found = {}
+    for name in own:
+        reached, pending = {name}, [name]
+        while pending:
+            new = {word for word in own[pending.pop()] if word in own and word not in reached}
+            reached |= new
+            pending += new
+        found[name] = frozenset().union(*(own[one] for one in reached))
+    return found
+
+
+def words(item: pytest.Item) -> frozenset[str]:
+    """The words that a test says: in its own text, in what it uses of its file, and in its parameters."""
+    top = item.nodeid.partition("::")[2].partition("::")[0].partition("[")[0]
+    return _words_of_file(item.path).get(top, frozenset()) | frozenset(_WORD.findall(item.nodeid))
+
+
+def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]]) -> list[pytest.Item]:
+    """The tests for a mutant, those first that say the name of the helper and of its method."""
+    users = _users().get(mutant.helper, {mutant.helper})
+    method = mutant.name.rpartition(".")[2]
+    ranks: list[tuple[int, int, pytest.Item]] = []
+    for item, texts in said:
+        if mutant.helper in texts:
+            ranks.append((0 if method in texts else 1, _cost(item), item))
+        elif users & texts:
+            ranks.append((2, _cost(item), item))
+    every = [item for _, _, item in sorted(ranks, key=lambda rank: rank[:2])]  # stable: in the order of the files
+    if len(every) <= MOST:
+        return every
+    # the first ones, and of the rest as many as may be, spread over all of them
+    rest = every[MOST // 2 :]
+    return every[: MOST // 2] + rest[:: max(1, len(rest) * 2 // MOST)][: MOST // 2]
+
+
+def _cost(item: pytest.Item) -> int:
+    """Tests that are one of many usually take little time."""
+    return 0 if "[" in item.nodeid else 1
+
+
+@functools.cache
+def _users() -> dict[str, set[str]]:
+    return helper_mutants.users()
+
+
+@contextlib.contextmanager
+def _wrong_everywhere(mutant: HelperMutant) -> Iterator[None]:
+    """The mutant in its module, and in the text from which modules of helpers are made."""
+    wrong, read = helper_mutants.wrong_text(mutant), Path.read_text
+
+    def text(self: Path, *args: object, **kwargs: object) -> str:
+        return wrong if self == mutant.path else read(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    compat_file._module.cache_clear()
+    with helper_mutants.applied(mutant, told=True), mock.patch.object(Path, "read_text", text):
+        yield
+
+
+class Run:
+    """A plugin of pytest: it runs mutants where pytest would run the tests that it has collected."""
+
+    def __init__(self, mutants: Sequence[HelperMutant], out: list[Verdict]) -> None:
+        self.mutants, self.out = mutants, out
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        said = [(item, words(item)) for item in session.items]
+        work = functools.partial(self._work, session, said)
+        for mutant in self.mutants:
+            started = time.monotonic()
+            (found,) = isolated([mutant], work, KILLED)
+            verdict = Verdict(
+                "helper",
+                mutant.package,
+                f"{mutant.package}.{mutant.room}.{mutant.name}",
+                f"line {mutant.line}: {mutant.what}",
+                *found,
+            )
+            self.out.append(verdict)
+            seconds = time.monotonic() - started
+            print(f"{verdict.status}: {verdict.key} ({verdict.why}) {seconds:.1f} s", file=sys.stderr, flush=True)
+        return True
+
+    def _work(
+        self, session: pytest.Session, said: Sequence[tuple[pytest.Item, frozenset[str]]], mutant: HelperMutant
+    ) -> tuple[str, str]:
+        items = chosen(mutant, said)
+        if not items:
+            return NOT_RUN, "no test names it"
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        started, tried = time.process_time(), 0
+        try:
+            with _wrong_everywhere(mutant):
+                for item in items:
+                    before, tried = session.testsfailed, tried + 1
+                    with limited(LONGEST):
+                        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                    if session.testsfailed > before and getattr(builtins, helper_mutants.RAN, False):
+                        return KILLED, item.nodeid
+                    if time.process_time() - started > SECONDS:
+                        break
+        except LookupError:
+            return NOT_RUN, "not reachable by its name"
+        if not getattr(builtins, helper_mutants.RAN, False):
+            return NOT_RUN, f"none of {tried} tests calls it"
+        return SURVIVED, f"{tried} of {len(items)} tests"
+
+
+def run(mutants: Sequence[HelperMutant], tests: Sequence[Path]) -> list[Verdict]:
+    """The verdicts of some mutants, by the tests in some files or folders."""
+    import torch
+
+    torch.set_num_threads(1)
+    # a failure is enough, the smallest one is not needed
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile("mutants", phases=phases, deadline=None, database=None)
+    hypothesis.settings.load_profile("mutants")
+    out: list[Verdict] = []
+    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    status = pytest.main([*options, *map(str, tests)], plugins=[Run(mutants, out)])
+    if len(out) < len(mutants):
+        raise SystemExit(f"the tests could not be collected: pytest ended with {status}")
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.helper_mutation", description=__doc__)
+    parser.add_argument("--count", type=int, default=150, help="so many mutants, drawn (default 150)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", metavar="WORD", help="mutants of helpers with this in their dotted name")
+    parser.add_argument("tests", nargs="*", type=Path, default=FOLDERS)
+    args = parser.parse_args()
+    every = every_mutant(args.only)
+    mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
+    mutants.sort(key=lambda mutant: (mutant.package, mutant.room, mutant.line))
+    report = MutationReport(run(mutants, args.tests), {"helper": len(every)}, reasons(SURVIVORS))
+    print("\n".join(report.lines(verbose=True)))
+    return report.exit_code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
