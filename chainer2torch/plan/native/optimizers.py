@@ -13,7 +13,7 @@ from chainer2torch.plan.native.class_checks import asked_classes, possible_class
 from chainer2torch.plan.native.escapes import may_escape
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.native.optimizer_forms import FORMS, HOOKS, may_be_empty
+from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, may_be_empty
 from chainer2torch.plan.native.optimizer_places import placement
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
@@ -55,7 +55,8 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
-        understood = saved_by(use) is not None or shifts(use) or by_name(use) or steps_together(use)
+        named = by_name(use) and not _may_name_rate(objects, use)
+        understood = saved_by(use) is not None or shifts(use) or named or steps_together(use)
         asked = bool(asked_classes(objects, use)) or asked_setting(objects, use) is not None
         return "" if understood or asked else None
     if use.inst.site and use.inst.cls not in possible_classes(objects, use):
@@ -157,6 +158,16 @@ def by_name(use: Use) -> str:
     whole = count == 2 or isinstance(use.context.source.parents[call], ast.Expr)
     starred = any(isinstance(a, ast.Starred) for a in call.args)
     return helper if whole and len(call.args) == count and call.args[0] is use.node and not starred else ""
+
+
+def _may_name_rate(objects: Objects, use: Use) -> bool:
+    """Whether ``getattr(optimizer, name)`` may ask an Adam for ``lr``, which no setting of torch's is."""
+    call = use.parent
+    assert isinstance(call, ast.Call)
+    name = call.args[1]
+    other = isinstance(name, ast.Constant) and name.value != "lr"
+    reads = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+    return reads and not other and any(i.cls in CORRECTS for i in objects.of(use.context.kind(use.node)))
 
 
 def steps_together(use: Use) -> bool:

@@ -6,6 +6,8 @@ from chainer2torch.vendor.said import words
 from tests.support.native_programs import both, check
 
 PROGRAM = """
+import collections
+
 from chainer import training
 from chainer.training import extensions
 
@@ -54,7 +56,7 @@ def train(net):
     data = chainer.datasets.TupleDataset(x, t)
     model = Model(net)
     optimizer = make()
-    held = {'main': optimizer}  # who holds it keeps it from being made later
+    held = collections.deque([optimizer])  # a library that holds it may want Chainer's form
     optimizer.setup(model)
     found = []
     iterator = iterators.SerialIterator(data, 4, shuffle=False)
