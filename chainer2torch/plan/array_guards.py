@@ -36,7 +36,7 @@ def _is_floating(name: str, q: Question) -> Any:
 
 
 def _are_tensors(name: str, q: Question) -> Any:
-    """Whether a list or tuple holds tensors, all of one dtype."""
+    """Whether a list or tuple holds tensors whose dtypes torch joins as NumPy does: not whole numbers with floats."""
     kinds = [
         item
         for k in q.kinds(name)
@@ -48,8 +48,42 @@ def _are_tensors(name: str, q: Question) -> Any:
         return UNDECIDED  # torch takes lists and tuples only
     if not kinds or not all(isinstance(k, Tensor) for k in kinds):
         return UNDECIDED
-    dtypes = {k.dtype for k in kinds if isinstance(k, Tensor)}
-    return True if len(dtypes) == 1 and None not in dtypes else UNDECIDED
+    shown = q.bound.given.get(name)
+    if isinstance(shown, (ast.List, ast.Tuple)):  # the kind of a list has what its items have in common
+        items = [k for item in shown.elts for k in options(q.kind(item))]
+        starred = any(isinstance(item, ast.Starred) for item in shown.elts)
+        kinds = kinds if starred or not all(isinstance(k, Tensor) for k in items) else items
+    dtypes = {k.dtype or "" for k in kinds if isinstance(k, Tensor)}
+    alike = all(d.startswith("float") for d in dtypes) or dtypes <= _WHOLE
+    return True if alike or _made_alike(q.bound.given.get(name), q.kind) else UNDECIDED
+
+
+def _made_alike(node: ast.expr | None, kind: Callable[[ast.AST], Kind]) -> bool:
+    """Whether one expression makes all items of a list: ``[x] * n``, ``[x[i] for i in indices]``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        sides = [side for side in (node.left, node.right) if isinstance(side, (ast.List, ast.Tuple))]
+        return len(sides) == 1 and _made_alike(sides[0], kind)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return len(node.elts) == 1 and not isinstance(node.elts[0], ast.Starred)
+    if not isinstance(node, ast.ListComp):
+        return False
+    targets = {n.id for c in node.generators for n in ast.walk(c.target) if isinstance(n, ast.Name)}
+    root = node.elt
+    while True:  # `x[i].mean(0)` is of the dtype that x gives it, whichever the index is
+        if isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute) and not _names_in(root.args, targets):
+            root = root.func.value
+        elif isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        else:
+            own = isinstance(root, ast.Name) and root.id not in targets
+            return own and all(isinstance(k, Tensor) for k in options(kind(root)))
+
+
+def _names_in(nodes: list[ast.expr], names: set[str]) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in names for node in nodes for n in ast.walk(node))
+
+
+_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 
 def _are_arrays(name: str, q: Question) -> Any:

@@ -130,3 +130,53 @@ def test_what_others_call_too_may_get_arrays(other):
 def test_arrays_of_version_1(call, new):
     code = migrated(f"from chainer import cuda\nimport chainer.links as L\nx = {call}\n").code
     assert f"x = {new}" in code
+
+
+ARRAYS = """
+def run(xs):
+    np.random.seed(0)
+    x = chainer.Variable(xs[0])
+    y = x.array
+    held = {{'y': y, 'n': [y, xs[1]]}}
+    xp = chainer.backend.get_array_module(x)
+    i = xp.arange(2, dtype=np.int64)
+    j = xp.arange(2, dtype='i')
+    return {use},
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "new"),
+    [
+        ("xp.concatenate([y[:, None]] * 3)", "torch.cat([y[:, None]] * 3)"),
+        ("xp.stack([y[:, k] for k in range(2)])", "torch.stack([y[:, k] for k in range(2)])"),
+        ("xp.concatenate([i, j])", "torch.cat([i, j])"),
+        ("xp.concatenate([y[0], *[i, i]])", "compat.same_dtype("),
+        ("xp.concatenate([y[0], i])", "torch.cat(compat.same_dtype([y[0], i]))"),
+        ("xp.stack([a[0] for a in [y, y.astype('d')]])", "compat.same_dtype("),
+        ("xp.argmax(held['y'], axis=1)", "torch.argmax(held['y'], dim=1)"),
+        ("xp.sum(held['y'], axis=0)", "torch.sum(held['y'], dim=0)"),
+        ("xp.random.choice(5, 3)", "torch.as_tensor(np.asarray(np.random.choice(5, 3)), device="),
+        ("xp.eye(3, dtype=xs[3].dtype)", "torch.eye(3, dtype=compat.torch_dtype(xs[3].dtype), device="),
+    ],
+)
+def test_arrays_without_a_helper(use, new):
+    program = ARRAYS.format(use=use)
+    code = migrated(program).code
+    assert new in code
+    theirs, ours, _ = run(program)
+    for a, b in zip(flat(theirs), flat(ours), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+        assert a.dtype == b.dtype
+
+
+LIST = """
+def run(xs):
+    xp = chainer.cuda.get_array_module(chainer.Variable(xs[0]))
+    return xp.sum(xs, axis=0)
+"""
+
+
+def test_a_list_where_an_array_is_asked_for_raises():
+    with pytest.raises(TypeError):
+        run(LIST)

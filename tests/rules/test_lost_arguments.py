@@ -49,6 +49,8 @@ LOOKED_AT = {
     "chainer.backends.cuda.Stream": {"device", "non_blocking", "priority"},  # a row for review
     "chainer.training.extensions.snapshot": {"trigger"},  # becomes that of extend()
     "chainer.training.extensions.snapshot_object": {"trigger"},
+    # plan/project_rules.py: exchanges_arrays; the backend only says how fast
+    "chainermn.links.MultiNodeBatchNormalization": {"communication_backend", "dtype", "initial_beta", "initial_gamma"},
     "xp.Module.arange": {"step"},  # given with stop only
     "xp.Module.meshgrid": {"copy"},
     "xp.Module.where": {"y"},  # given with x only

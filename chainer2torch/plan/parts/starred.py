@@ -31,7 +31,11 @@ def emit_starred(
             operands = {"self": context.operand(module_in(receiver))}
             call = _call(context, node, f"numpy.random.{row.name.rpartition('.')[2]}", operands, [])
             shape = row.name in ("xp.Random.rand", "xp.Random.randn") and not node.keywords  # never a plain number
-            template = f"torch.as_tensor({call}, device=self)" if shape else f"native.as_tensor({call}, self)"
+            template = (
+                f"torch.as_tensor({call}, device=self)"
+                if shape
+                else f"torch.as_tensor(numpy.asarray({call}), device=self)"
+            )
             decisions.replace(node, template, operands)
             decisions.mark(site, row, row.name, row.state, row.note)
             return

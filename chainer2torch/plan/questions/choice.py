@@ -8,7 +8,7 @@ import functools
 import re
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.analysis.kinds import Kind, Tensor, Unknown
 from chainer2torch.plan.array_guards import is_array
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
@@ -34,6 +34,9 @@ from chainer2torch.rules.signature import BindError
 
 
 _MODULE = "compat.array_module"
+# these ask for axes, or are for arrays alone: a number would be no argument for them
+_TAKING_ARRAYS = re.compile(r"torch\.(?:linalg\.)?(\w+)\(native\.as_tensor\((\w+), self\)")
+_OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "sort", "permute", "nonzero", "unique", "cumsum", "flip"})
 _AS_TENSOR = re.compile(r"native\.as_tensor\((\w+), self\)")
 
 
@@ -125,12 +128,26 @@ class _OnNumpy(ast.NodeTransformer):
 
 def _plain_arrays(context: Context, template: str, question: Question) -> str:
     """A template that takes what is an array for sure with torch's own function: the helper is for lists."""
+    if taken := _TAKING_ARRAYS.match(template):
+        name = taken[2]
+        axis = {"axis", "axes", "repeats", "shift"} & question.bound.given.keys()
+        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(question, name):
+            template = template.replace(f"native.as_tensor({name}, self)", name, 1)
     return _AS_TENSOR.sub(
         lambda found: (
             f"torch.as_tensor({found[1]}, device=self)" if _holds_array(context, found[1], question) else found[0]
         ),
         template,
     )
+
+
+def _may_be_tensor(question: Question, name: str) -> bool:
+    """Whether nothing is known of an argument but that it may be a tensor: CuPy takes no list and no array of NumPy's.
+
+    Neither does torch, which raises.
+    """
+    kinds = question.kinds(name)
+    return bool(kinds) and all(isinstance(kind, (Unknown, Tensor)) for kind in kinds)
 
 
 def _holds_array(context: Context, name: str, question: Question) -> bool:

@@ -10,7 +10,16 @@ import os
 import chainer
 import numpy
 
-from . import batch_order, chainer_double, chainer_gpu, chainer_legacy, chainer_noise, host_cupy, lockstep
+from . import (
+    batch_order,
+    chainer_double,
+    chainer_gpu,
+    chainer_legacy,
+    chainer_noise,
+    first_version,
+    host_cupy,
+    lockstep,
+)
 
 
 def work(job, folder):
@@ -29,6 +38,7 @@ def work(job, folder):
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"]))
     host_cupy.install()
+    first_version.FirstVersion().install()
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()

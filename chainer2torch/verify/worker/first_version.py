@@ -62,7 +62,7 @@ class FirstVersion(object):
 
     def install(self):
         """Patches Chainer's functions and links."""
-        if not hasattr(chainer, "using_config"):
+        if not hasattr(chainer, "using_config") or not hasattr(L.Linear, "forward"):  # before version 5
             return
         for name in _FUNCTIONS:
             if hasattr(F, name):

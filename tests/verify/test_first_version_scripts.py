@@ -1,0 +1,39 @@
+"""A script of version 1 runs beside Chainer 7, which refuses arguments of then: they get their meaning of then."""
+
+from chainer2torch.verify.script.verify_script import verify_script
+from tests.support import model_batch
+
+SCRIPT = """
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer import Variable
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(fc=L.Linear(5, 8), bn=L.BatchNormalization(8, use_cudnn=False), out=L.Linear(8, 3))
+
+    def __call__(self, x, train=True):
+        h = F.dropout(F.relu(self.bn(self.fc(x), test=not train)), 0.3, train=train)
+        return self.out(h)
+
+
+model = L.Classifier(Net())
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(model)
+for i in range(4):
+    x, t = np.random.randn(6, 5).astype('f'), np.random.randint(0, 3, 6).astype('i')
+    model.zerograds()
+    loss = model(Variable(x, volatile='off'), Variable(t))
+    loss.backward()
+    optimizer.update()
+"""
+
+
+def test_arguments_that_chainer_refuses_today(tmp_path):
+    code = model_batch.migrated(tmp_path, SCRIPT)
+    (tmp_path / "out" / "net.py").write_text(code)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 4, "\n".join(report.lines())
