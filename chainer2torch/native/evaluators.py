@@ -52,9 +52,11 @@ class Evaluator(extensions.Evaluator):
             iterator.reset()
         else:
             iterator = shallow_copy(iterator)
+        function: Any = self._targets["main"]
+        function = self._eval_func or function  # where: eval_hook, eval_func, options_by_position
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation):
-                call_with(self.eval_func, converted(self.converter, batch, self.device))
+                call_with(function, converted(self.converter, batch, self.device))
             summary.add(observation)
         return summary.compute_mean()
