@@ -16,7 +16,7 @@ from chainer2torch.analysis.path_edits import PathEdit, path_edits
 from chainer2torch.analysis.source import Source, nodes_of
 
 # with these a file imports what is computed at run time
-_DYNAMIC = ("importlib", "__import__", "load_source", "runpy")
+_DYNAMIC = ("importlib", "__import__", "load_source", "load_module", "runpy", "execfile")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -56,6 +56,8 @@ class ArrayModule:
         self.device, self.module = torch.device(device), module  # module: np, np.random, np.linalg
 
     def __getattr__(self, name: str) -> Any:
+        if name == "module":  # of an instance that copy is just making
+            raise AttributeError(name)
         if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: views_of_modules
             return lambda a, *places, **named: getattr(self.asarray(a), name)(*places, *named.values())
         found = getattr(self.module, name)

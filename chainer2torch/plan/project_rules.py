@@ -49,9 +49,7 @@ _SHORT_CHAINERMN = frozenset(
     }
 )
 _NORMALIZATION = "chainermn.links.MultiNodeBatchNormalization"
-_OPTIONS_OF_NORMALIZATION = frozenset(
-    {"size", "comm", "decay", "eps", "use_gamma", "use_beta", "communication_backend"}
-)
+_OPTIONS_OF_NORMALIZATION = frozenset("size comm decay eps use_gamma use_beta communication_backend".split())
 _OF_MPI = frozenset({"rank", "size", "Barrier"})
 _SHORT_COMMUNICATOR = frozenset(
     {

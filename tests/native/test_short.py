@@ -50,7 +50,7 @@ LONGER = {
     "array_module": (105, 8),
     "xp_of": (110, 9),
     "Communicator": (60, 5),
-    "create_multi_node_optimizer": (60, 5),
+    "create_multi_node_optimizer": (62, 5),
     "RuledAdam": (245, 18),  # Chainer's interface of optimizers, whose rule a class replaces
     "AdamRule": (245, 18),
     "create_communicator": (70, 5),

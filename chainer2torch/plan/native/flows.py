@@ -206,4 +206,41 @@ def is_in_class(context: Context, node: ast.AST, base: str) -> bool:
     return info is not None and context.analysis.derives(info, base)
 
 
-__all__ = ["calls_of_display", "is_in_class", "passed", "references", "returned", "stored"]
+def is_test(parent: ast.AST, node: ast.expr) -> bool:
+    """``if optimizer:``, ``optimizer is None``: true of both."""
+    if isinstance(parent, ast.Compare):
+        operands = [parent.left, *parent.comparators]
+        none = all(o is node or isinstance(o, ast.Constant) and o.value is None for o in operands)
+        return none and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
+    if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+        return parent.test is node
+    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+
+
+def unpacked(context: Context, display: ast.Tuple, node: ast.expr) -> ast.expr | None:
+    """The target that gets ``node`` in ``a, b = x, node``."""
+    statement = context.source.parents[display]
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Tuple) and len(target.elts) == len(display.elts):
+            if not any(isinstance(e, ast.Starred) for e in (*target.elts, *display.elts)):
+                return target.elts[display.elts.index(node)]
+    return None
+
+
+def short(node: ast.expr) -> str:
+    """An expression in one line of a message."""
+    return ast.unparse(node).partition("\n")[0][:40]
+
+
+__all__ = [
+    "calls_of_display",
+    "is_in_class",
+    "is_test",
+    "passed",
+    "references",
+    "returned",
+    "short",
+    "stored",
+    "unpacked",
+]

@@ -305,14 +305,14 @@ class Objects:
         context, node, parent = use.context, use.node, use.parent
         if use.member:
             return f"`.{use.member}` has no counterpart"
-        if isinstance(parent, (ast.Expr, ast.Delete)) or _is_test(parent, node) or self._goes_on(use):
+        if isinstance(parent, (ast.Expr, ast.Delete)) or flows.is_test(parent, node) or self._goes_on(use):
             return ""
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             return next(filter(None, (flows.stored(context, target) for target in targets)), "")
         if isinstance(parent, ast.Return):
             return flows.returned(context, node)
-        if isinstance(parent, ast.Tuple) and (unpacked := _unpacked(context, parent, node)) is not None:
+        if isinstance(parent, ast.Tuple) and (unpacked := flows.unpacked(context, parent, node)) is not None:
             return flows.stored(context, unpacked)
         if isinstance(parent, ast.Tuple) and isinstance(context.source.parents[parent], ast.Return):
             return flows.returned(context, parent)
@@ -331,7 +331,7 @@ class Objects:
                 reason = self._call(use, parent, taken)
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
-                return reason if reason is not None else f"given to `{_short(parent.func)}`"
+                return reason if reason is not None else f"given to `{flows.short(parent.func)}`"
             if isinstance(parent, ast.Assign) and isinstance(argument, ast.Dict) and self._may_be_displayed(use):
                 calls = flows.calls_of_display(context, argument) or []
                 reasons = [self._call(use, call, taken) for call in calls]
@@ -392,32 +392,6 @@ def _sites_in(objects: Objects) -> dict[ModuleInfo, set[int]]:
             for module in modules | ({made} if made is not None else set()):
                 found.setdefault(module, set()).add(key)
     return found
-
-
-def _is_test(parent: ast.AST, node: ast.expr) -> bool:
-    """``if optimizer:``, ``optimizer is None``: true of both."""
-    if isinstance(parent, ast.Compare):
-        operands = [parent.left, *parent.comparators]
-        none = all(o is node or isinstance(o, ast.Constant) and o.value is None for o in operands)
-        return none and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
-    if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
-        return parent.test is node
-    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-
-
-def _unpacked(context: Context, display: ast.Tuple, node: ast.expr) -> ast.expr | None:
-    """The target that gets ``node`` in ``a, b = x, node``."""
-    statement = context.source.parents[display]
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, ast.Tuple) and len(target.elts) == len(display.elts):
-            if not any(isinstance(e, ast.Starred) for e in (*target.elts, *display.elts)):
-                return target.elts[display.elts.index(node)]
-    return None
-
-
-def _short(node: ast.expr) -> str:
-    return ast.unparse(node).partition("\n")[0][:40]
 
 
 __all__ = ["Concern", "Key", "Objects", "Use"]
