@@ -40,12 +40,13 @@ _INTEGERS = (
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """One place: its node, its code, what it is called, and what to think of."""
+    """One place: its node, its code, what it is called, and what to think of; ``quiet``: in the report only."""
 
     node: ast.AST
     code: str
     symbol: str
     message: str
+    quiet: bool = False
 
 
 def of_divisions(source: Source, meanings: Mapping[Division, str], which: str) -> list[Question]:
@@ -57,7 +58,7 @@ def of_divisions(source: Source, meanings: Mapping[Division, str], which: str) -
 def of_integers(source: Source, meanings: Mapping[Division, str]) -> list[Question]:
     """The divisions of integers that other callers than those of this project could give other numbers."""
     return [
-        Question(one.node, DIVISION, "Python 2: /", _AS_CALLED)
+        Question(one.node, DIVISION, "Python 2: /", _AS_CALLED, quiet=True)
         for one, was in meanings.items()
         if was == "floor" and not all(certain(operand, source) for operand in one.operands)
     ]
@@ -194,19 +195,21 @@ def _calls(source: Source, name: str) -> list[ast.Call]:
 
 
 def marked(source: Source, questions: Iterable[Question]) -> str:
-    """The text with a comment above the statement of each question; equal comments at one place stand once."""
-    edits: dict[tuple[int, str], None] = {}
+    """The text with a comment for each question above the first statement that it is about; it says how many follow."""
+    asked: dict[tuple[str, str, str], list[ast.stmt]] = {}
     for question in questions:
-        statement = source.line_statement(question.node)
-        start = _above(source, statement)
-        line, begin = source.line_at(start)
+        if not question.quiet:
+            statements = asked.setdefault((question.code, question.symbol, question.message), [])
+            statements.append(source.line_statement(question.node))
+    together: dict[int, list[str]] = {}
+    for (code, symbol, message), statements in asked.items():
+        first = min(statements, key=lambda statement: statement.lineno)
+        others = len({statement.lineno for statement in statements}) - 1
+        line, begin = source.line_at(_above(source, first))
         blank = line[: len(line) - len(line.lstrip(" \t"))]
         newline = "\r\n" if line.endswith("\r\n") else "\n"
-        text = f"{blank}{MARK}{question.code}): {question.symbol}: {question.message}{newline}"
-        edits[begin, text] = None
-    together: dict[int, list[str]] = {}
-    for begin, text in edits:
-        together.setdefault(begin, []).append(text)
+        more = f" ({others} more of this file in the report)" if others else ""
+        together.setdefault(begin, []).append(f"{blank}{MARK}{code}): {symbol}: {message}{more}{newline}")
     return replaced(source.text, [(begin, begin, "".join(texts)) for begin, texts in together.items()])
 
 

@@ -148,7 +148,17 @@ def test_integers_of_every_caller_are_told_from_those_of_this_project():
         """
     )
     assert "return n // 2" in found.text and "return b // 2 + d // len(x)" in found.text
-    assert asked(found) == [(4, "/")] and "as far as this project calls it" in found.text
+    assert asked(found) == [(4, "/")] and "TODO" not in found.text  # the report names it, nobody need answer
+
+
+def test_a_file_asks_once_and_says_how_many_places_follow():
+    found = modern(
+        "import chainer\ndef f(a, b):\n    print a / b\n    return b / a\ndef g(a):\n    return a / f(a, a)\n"
+    )
+    assert asked(found) == [(3, "/"), (4, "/"), (6, "/")]
+    marks = [line for line in found.text.split("\n") if "TODO" in line]
+    assert len(marks) == 1 and marks[0].endswith("(2 more of this file in the report)")
+    assert found.text.index("TODO") < found.text.index("print(")
 
 
 def test_a_value_that_was_rounded_is_a_float():
