@@ -155,7 +155,7 @@ def test_a_file_asks_once_and_says_how_many_places_follow():
     found = modern(
         "import chainer\ndef f(a, b):\n    print a / b\n    return b / a\ndef g(a):\n    return a / f(a, a)\n"
     )
-    assert asked(found) == [(3, "/"), (4, "/"), (6, "/")]
+    assert sorted(asked(found)) == [(3, "/"), (4, "/"), (6, "/")]
     marks = [line for line in found.text.split("\n") if "TODO" in line]
     assert len(marks) == 1 and marks[0].endswith("(2 more of this file in the report)")
     assert found.text.index("TODO") < found.text.index("print(")
