@@ -63,6 +63,7 @@ _CODE = "C2T320"
 
 
 # -- where host and device meet ------------------------------------------------------------------------------------
+_OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float was Python's own, which takes tensors
 
 
 def run(context: Context) -> Decisions:
@@ -164,6 +165,8 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
             {"dst": context.operand(call.args[0]), "src": context.operand(call.args[1])},
         )
         decisions.mark(call.func, None, "numpy.copyto", "exact", "", _CODE)
+        return
+    if name in _OF_PYTHON:
         return
     converted = False
     for argument in arguments:
