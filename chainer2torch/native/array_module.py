@@ -43,6 +43,7 @@ def _on_device(y: Any, device: Any) -> Any:
     return torch.as_tensor(np.require(y, requirements="W"), device=device)
 
 
+_TYPES = (np.generic, np.dtype, np.finfo, np.iinfo)
 _WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
@@ -52,23 +53,23 @@ class ArrayModule:
     ndarray = torch.Tensor  # where: .ndarray
     bool, int, float = bool, int, float  # where: .bool, .int, .float
 
-    def __init__(self, device: Any, module: Any = np):
-        self.device, self.module = torch.device(device), module  # module: np, np.random, np.linalg
+    part = ""
+
+    def __init__(self, device: Any, part: str = ""):
+        self.device, self.part = torch.device(device), part  # part: random, linalg
 
     def __getattr__(self, name: str) -> Any:
-        if name == "module":  # of an instance that copy is just making
-            raise AttributeError(name)
         if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: views_of_modules
             return lambda a, *places, **named: getattr(self.asarray(a), name)(*places, *named.values())
-        found = getattr(self.module, name)
+        found = getattr(getattr(np, self.part) if self.part else np, name)
         if isinstance(found, types.ModuleType):  # where: random, linalg, testing
-            return ArrayModule(self.device, found)
-        if not callable(found) or isinstance(found, type) and issubclass(found, (np.generic, np.finfo, np.iinfo)):
+            return ArrayModule(self.device, name)
+        if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _TYPES):
             return found
-        if name.startswith("_") or isinstance(found, type):
+        if name.startswith("_") or not callable(found) or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
         call = functools.partial(with_numpy, found, device=self.device)
-        if self.module is np.random and name != "randint":  # where: drawn_as
+        if self.part == "random" and name != "randint":  # where: drawn_as
             call = functools.partial(_drawn, found, device=self.device)
         if self.device.type != "cpu":  # where: written_by_modules
             return functools.partial(_refusing, call, found)
@@ -79,7 +80,7 @@ class ArrayModule:
 
     def __eq__(self, other: object) -> Any:  # where: modules_compared
         device = torch.device("cpu") if other is np else getattr(other, "device", None)
-        return self.device == device and self.module is getattr(other, "module", np)
+        return self.device == device and self.part == getattr(other, "part", "")
 
     def asarray(self, a: Any, dtype: Any = None) -> Any:  # where: .asarray, views_of_modules
         if isinstance(a, Tensor) and dtype is None:
