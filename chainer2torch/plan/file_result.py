@@ -28,7 +28,8 @@ class FileResult:
     imports: frozenset[str] = frozenset()  # the project's files that it imports
     modules: frozenset[str] | None = None  # the top-level modules that the new text imports; None: not looked for
     uses: frozenset[str] = frozenset()  # the helpers that it takes, also those of an earlier run
-    said: frozenset[str] | None = None  # the members that the new text may name; None: not looked for
+    # the members that the new text may name; None: not looked for, as of what an earlier run has found
+    said: frozenset[str] | None = dataclasses.field(default=None, compare=False)
     python2: bool = False  # the file was Python 2, and was converted first
 
     @property
