@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 
 from chainer2torch.native.graphs import backward
 from chainer2torch.native.optimizers import (
@@ -245,7 +246,7 @@ class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
 
 def _start_sums(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
     for param in optimizer.param_groups[0]["params"]:
-        if param.grad is not None and not optimizer.state[param]:
+        if not is_lazy(param) and not optimizer.state[param]:
             optimizer.state[param] = {"step": torch.tensor(0.0), "sum": torch.zeros_like(param)}
 
 

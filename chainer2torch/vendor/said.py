@@ -270,7 +270,7 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
     """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
 
-    Helpers call the ``update`` of an optimizer by that name only; other code may have any.
+    Only of what is named as optimizers are: another one that gets a loss says that it takes none.
     """
     plain = {
         id(call.func)
@@ -281,7 +281,7 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr == "update"
         and id(node) not in plain
-        and (own or "optimizer" in ast.unparse(node.value))
+        and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
         for node in nodes
