@@ -125,14 +125,16 @@ class LateOptimizer(torch.optim.Optimizer):
     ) -> None:
         """One step; a graph from before it can still go backward, as in Chainer."""
         if lossfun is not None:  # where: update_gets_a_loss, lossfun
-            is_module = isinstance(lossfun, torch.nn.Module)  # it takes arrays, and another loss may share other graphs
-            loss = lossfun(
-                *(torch.as_tensor(x) if is_module and isinstance(x, np.ndarray) else x for x in args), **kwds
-            )
-            self.zero_grad()
-            backward(loss, retain_graph=not is_module)
+            self.compute_gradients(lossfun, *args, **kwds)
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()
+
+    def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
+        """The gradients of a loss; a module takes arrays, and another loss may share the graph of other functions."""
+        is_module = isinstance(lossfun, torch.nn.Module)
+        loss = lossfun(*(torch.as_tensor(x) if is_module and isinstance(x, np.ndarray) else x for x in args), **kwds)
+        self.zero_grad()
+        backward(loss, retain_graph=not is_module)
 
     def use_cleargrads(self, use: bool = True) -> None:
         """Says nothing here: gradients are always cleared."""
