@@ -54,8 +54,6 @@ class LateOptimizer(torch.optim.Optimizer):
     def __init__(self, *args: Any, **options: Any):
         super().__init__([{"params": []}], *args, **options)
         self.param_groups[0].update(t=0, epoch=0)  # where: opt.t, opt.epoch, getattr
-        self.hooks: dict[str, Any] = {}  # where: add_hook, call_hooks, remove_hook
-        self.hooks_behind: dict[str, Any] = {}  # where: timing
         self.register_step_pre_hook(LateOptimizer.call_hooks)  # where: add_hook, call_hooks, remove_hook
         self.register_step_pre_hook(_count)  # where: opt.t, opt.epoch, getattr
         self.register_step_pre_hook(_call_hooks_of_parameters)  # where: hook_parameter
@@ -80,8 +78,8 @@ class LateOptimizer(torch.optim.Optimizer):
             vars(param).pop("is_frozen", None)  # where: freeze
             vars(param).pop("update_hooks", None)  # where: hook_parameter
         self.state.clear()
-        self.hooks.clear()  # where: add_hook, call_hooks, remove_hook
-        self.hooks_behind.clear()  # where: timing
+        self.hooks: dict[str, Any] = {}  # where: add_hook, call_hooks, remove_hook
+        self.hooks_behind: dict[str, Any] = {}  # where: timing
         return self
 
     def add_hook(
