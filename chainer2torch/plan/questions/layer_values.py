@@ -16,7 +16,14 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
-from chainer2torch.plan.questions.first_values import OWN, as_argument, has_weight_and_bias, is_nothing, is_number, scale_of
+from chainer2torch.plan.questions.first_values import (
+    OWN,
+    as_argument,
+    has_weight_and_bias,
+    is_nothing,
+    is_number,
+    scale_of,
+)
 from chainer2torch.plan.questions.layers import filler, needs_first_values
 
 Layer = tuple[ast.Call, str]

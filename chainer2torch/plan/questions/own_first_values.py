@@ -94,7 +94,9 @@ def _asked(context: Context) -> tuple[bool, frozenset[str], bool]:
         lazy = lazy or _MAY_BE_LAZY.match(template.removeprefix(f"{OWN}(")) is not None
         for name, value in _values(choice):
             given.add(name)
-            callables = callables and name == "scale" or callables and _is_function(context, value, choice.question.bound.given)
+            callables = (
+                callables and name == "scale" or callables and _is_function(context, value, choice.question.bound.given)
+            )
     return lazy, frozenset(given), callables
 
 
