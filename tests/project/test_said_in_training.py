@@ -6,7 +6,10 @@ from chainer2torch.vendor.said import words
 
 NUMBERS, CONVERTERS, SAVED, COPIED = "device_numbers", "own_converters", "training_saved", "objects_copied"
 CPU = "torch.device('cpu')"
-OWN = "class Mine(compat.Updater):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n"
+OWN = """class Mine(compat.Updater):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+"""
 
 
 @pytest.mark.parametrize(
