@@ -59,7 +59,8 @@ class Batches:
 
     @property
     def epoch_detail(self) -> float:
-        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(self.loader.dataset))
+        dataset: Any = self.loader.dataset
+        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(dataset))
 
     def finalize(self) -> None:
         self._batches = None
