@@ -20,6 +20,7 @@ from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
+from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
@@ -82,12 +83,30 @@ class Group:
     connects: bool
     by_loaders: bool
     opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
+    handed: bool  # whether the loops hand their batches to the updaters
     borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
 
 
 def group_of(context: Context) -> Group | None:
     """The Trainers around a file, if they become managers; None: they do not, or there are none."""
     return context.analysis.once(_groups).get(context.module)
+
+
+def hand_over(context: Context) -> bool:
+    """Whether all training loops around a file give their batches to the updaters that they call."""
+    if not are_handed(context.analysis, context.module):
+        return False
+    group = group_of(context)
+    return group.handed if group is not None else context.analysis.once(_native_files).get(context.module, False)
+
+
+def _native_files(analysis: Analysis) -> dict[ModuleInfo, bool]:
+    """Whether all Trainers of the files that see a file are native, and there are some."""
+    objects, groups = objects_of(analysis), imports.groups(analysis.project)
+    uses = [use for found in objects.uses.values() for use in found if objects.concern(use.inst) is TRAINERS]
+    trains = {groups[use.context.module] for use in uses}
+    kept = {groups[use.context.module] for use in uses if objects.reason_at(use)}
+    return {module: group in trains - kept for module, group in groups.items()}
 
 
 def _groups(analysis: Analysis) -> dict[ModuleInfo, Group | None]:
@@ -138,7 +157,8 @@ class _Reader:
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
         steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, stands_in)
+        handed = loaders and not asks and are_handed(self.analysis, self.modules[0])
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, handed, stands_in)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -322,4 +342,4 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-__all__ = ["Group", "Managed", "Run", "group_of"]
+__all__ = ["Group", "Managed", "Run", "group_of", "hand_over"]
