@@ -126,6 +126,7 @@ class _Reader:
     def __init__(self, analysis: Analysis, modules: list[ModuleInfo]):
         self.analysis, self.modules = analysis, modules
         self.objects = objects_of(analysis)
+        self._are_known = True  # whether it is known of which classes the updaters are
 
     def read(self) -> Group | None:
         """What becomes of them; None: there are none, or they keep Chainer's form."""
@@ -146,6 +147,7 @@ class _Reader:
         makers = {use.inst.site: self.analysis.makers.get(use.inst.site) for use in uses if use.inst.site}
         if not makers:
             return None
+        self._are_known = all(self._knows_updater(call) for call in makers.values() if call is not None)
         self._check_clock()
         for use in uses:
             if use.member and not (use.member in _MEMBERS and isinstance(getattr(use.parent, "ctx", None), ast.Load)):
@@ -157,7 +159,7 @@ class _Reader:
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
         steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        handed = loaders and not asks and are_handed(self.analysis, self.modules[0])
+        handed = loaders and not asks and self._are_known and are_handed(self.analysis, self.modules[0])
         return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, handed, stands_in)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
@@ -171,7 +173,7 @@ class _Reader:
 
     def _check_clock(self) -> None:
         for cls in self.analysis.classes.values():
-            if cls.module in self.modules:
+            if cls.module in self.modules or not self._are_known and self.analysis.derives(cls, _UPDATER):
                 self._check_class(cls)
         for module in self.modules:
             for call in module.source.of(ast.Call):
@@ -201,6 +203,13 @@ class _Reader:
         _, is_iterator, name = symbol.partition("chainer.iterators.")
         if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
             raise Unclear("an iterator that counts otherwise")
+
+    def _knows_updater(self, trainer: ast.Call) -> bool:
+        """Whether the class of what a Trainer gets is known: else it may be one of files that no import connects."""
+        context = self.objects.context_of(trainer)
+        bound = bound_call(context, trainer, TRAINER)
+        kinds = options(context.kind(bound.given["updater"])) if bound is not None else ()
+        return bool(kinds) and all(isinstance(k, Inst) and self.analysis.derives(k.cls, _UPDATER) for k in kinds)
 
     def _has_copies(self, module: ModuleInfo) -> bool:
         context = self.objects.context(module)
