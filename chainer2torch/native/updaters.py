@@ -116,7 +116,7 @@ class Updater(BatchUpdater):
 
     iteration = 0
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         super().__init__(iterator, optimizer, converter, device)
         for name, each in self._iterators.items():  # where: DataLoader
             self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
@@ -153,7 +153,7 @@ class StandardBatchUpdater(BatchUpdater):
         self,
         iterator: Any,
         optimizer: Any,
-        converter: Any = collate_to,
+        converter: Any = None,
         device: Any = None,
         loss_func: Any = None,
         input_device: Any = None,  # where: input_device
@@ -169,7 +169,9 @@ class StandardBatchUpdater(BatchUpdater):
         function = self.loss_func or function  # where: loss_func
         device = self.device
         device = self.input_device  # where: input_device
-        update_by(optimizer, function, converted(self.converter, batch, device))
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
+        update_by(optimizer, function, convert(batch, device))
 
 
 class StandardUpdater(Updater):

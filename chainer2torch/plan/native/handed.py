@@ -24,6 +24,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddParameter, Operand, Remove, Replace
 from chainer2torch.plan.native import imports
 from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.questions.device_specs import device_or_none
 
 _UPDATER = "chainer.training.updaters.Updater"
 _STANDARD = "chainer.training.updaters.StandardUpdater"
@@ -41,6 +42,8 @@ _CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize ge
 _OPTIONS = frozenset({"loss_scale", "auto_new_epoch", "order_sampler"})
 _HANDED = "native.StandardBatchUpdater"
 _BATCH = "batch"
+_DEVICES = frozenset({"device", "input_device"})
+_POSITION = 3  # of the device among the arguments
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -221,6 +224,10 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
         made = context.kind(call.func) == Ref(_STANDARD) and call not in gone
         if made and context.reference(call.func) == _STANDARD:
             decisions.edit(call, Replace(context.source.span(call), _HANDED, {}, callee_only=True))
+            for value in (*call.args[_POSITION:][:1], *(k.value for k in call.keywords if k.arg in _DEVICES)):
+                template = device_or_none(context, value, "value")
+                if template != "value":
+                    decisions.wrap(value, template)
             decisions.use(call.func)
             decisions.mark(call.func, context.rules.rows[_STANDARD], _STANDARD, "exact")
     for info in _classes(context):
