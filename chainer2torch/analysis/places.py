@@ -122,7 +122,7 @@ class Places:
     def _hides_nothing(self, root: str, first: str) -> bool:
         """Whether what lies in a folder leaves the library of its name in sight, as Python 3 imports.
 
-        A plain folder called `chainer` or `numpy` does, whatever it holds; so does a package `nn/chainer` of a package `nn`.
+        A plain folder called `chainer` does, whatever it holds; so does a package `nn/chainer` of a package `nn`.
         """
         return isinstance(self._at(root, first), str) or self.is_package(root)
 

@@ -113,7 +113,9 @@ def test_a_dtype_of_an_array_module_tells_what_is_cast():
     assert "compat.astype(g(x), " in code
 
 
-@pytest.mark.parametrize("start", ["0", "0.0", "float(0)", "np.float32(0)", "np.int32(0)", "np.float64(0)", "np.zeros(())"])
+@pytest.mark.parametrize(
+    "start", ["0", "0.0", "float(0)", "np.float32(0)", "np.int32(0)", "np.float64(0)", "np.zeros(())"]
+)
 def test_a_sum_is_written_out_as_the_number_that_it_was(start, capsys):
     text = f"""
 import numpy as np

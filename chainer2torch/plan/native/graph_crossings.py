@@ -1,8 +1,8 @@
 """Graphs that outlive a step: PyTorch frees a graph in ``backward`` and refuses one whose weights have changed since.
 
 Chainer does neither, so that the loss of a generator may go through a discriminator that was updated a line before. A
-function (or file) in which a graph through a model is made before an update of this model, and goes backward after it, steps
-under such graphs.
+function (or file) in which a graph through a model is made before an update of this model, and goes backward after it,
+steps under such graphs.
 """
 
 from __future__ import annotations
