@@ -148,7 +148,7 @@ def report(tmp_path_factory):
         ("net:Stack", "found by trying: Stack(5, 3) of f32[4,5,32,32]"),
         ("net:Holder", "found by trying: Holder(L.Linear(8, 8), 10) of f32[4,8], i32[4]<2"),
         ("net:Heavy", "found by trying: Heavy(1.0) of f32[4,1024,8,8]"),  # it would run thirty times as large
-        ("net:Uneven", "inferred from the code: Uneven() of f32[4,4,33,33]"),
+        ("net:Uneven", "found by trying: Uneven() of f32[4,4,33,33]"),
         ("net:Sentences", "found by trying: Sentences(2, 8, 8) of ['i32[4]<5', 'i32[6]<5', 'i32[4]<5']"),
     ],
 )
