@@ -351,7 +351,9 @@ class _Writer:
     def _crossed(self, use: Use) -> frozenset[str]:
         """The optimizers whose steps a graph outlives in the code around a use, as that of a generator in a GAN."""
         around = places.function_of(self.context, use.node) or self.context.source.tree
-        return frozenset() if isinstance(around, ast.Lambda) else graph_crossings.crossed(self.context.analysis, around)
+        if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            return frozenset()
+        return graph_crossings.crossed(self.context.analysis, around)
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""
