@@ -235,8 +235,11 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
         if drawing is None:
             continue
         decisions.edit(drawing.method, AddParameter(context.source.start(drawing.method), drawing.batch, ""))
-        gone = [*drawing.names, *(context.source.statement(draw) for draw in drawing.draws if drawing.binds)]
-        for statement in dict.fromkeys(gone):
+        bound: list[ast.stmt] = [
+            *drawing.names,
+            *(context.source.statement(draw) for draw in drawing.draws if drawing.binds),
+        ]
+        for statement in dict.fromkeys(bound):
             decisions.edit(statement, Remove(context.source.start(statement)))
             decisions.remove(statement)
         for draw in drawing.draws if not drawing.binds else ():

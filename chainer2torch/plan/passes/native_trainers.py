@@ -289,9 +289,9 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
     }
     codes = {name: Operand(code=code) for name, code in operands.items() if code}
     if not step.parts and managers.hand_over(context):
-        batch = renamed(("batch",), taken)
-        codes |= {"BATCH": Operand(code=batch[0])}
-        return Iteration("CALL.update_core(BATCH)", "LOADER", batch[0], taken=taken | _roots(step)), codes
+        (batch,) = renamed(("batch",), taken)
+        codes |= {"BATCH": Operand(code=batch)}
+        return Iteration("CALL.update_core(BATCH)", "LOADER", batch, taken=taken | _roots(step)), codes
     if not step.parts:
         return Iteration("CALL.update()", "LOADER", updater=True), codes
     lines = _STEP
