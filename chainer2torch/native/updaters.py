@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from chainer2torch.native.data import Batches, collate_to
+from chainer2torch.native.data import Batches, collate
 from chainer2torch.native.devices import device_number, get_device, to_device
 from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
@@ -42,6 +42,8 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
 
     Source: chainer.training.updaters.StandardUpdater.
     """
+    if converter is collate:
+        return collate(batch, device)
     numbered = device is not None and not getattr(converter, "takes_device", False)
     return to_device(device, converter(batch, device_number(device) if numbered else device))
 
@@ -82,16 +84,19 @@ class Updater:
     iteration = 0
     loss_scale = None  # where: loss_scale
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
         for name, each in self._iterators.items():  # where: DataLoader
             self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter, self.device = converter, None if device is None else get_device(device)
+        if device is not None:  # where: device_numbers
+            device = get_device(device)
+        self.device = device
+        self.converter = converter or collate  # where: .converter
         self.input_device = self._device = self.device  # where: input_device, _device
         for each in self._optimizers.values():
             if device is not None and getattr(each, "target", None) is not None:
-                each.target.to(self.device)
+                each.target.to(device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -137,7 +142,7 @@ class StandardUpdater(Updater):
         self,
         iterator: Any,
         optimizer: Any,
-        converter: Any = collate_to,
+        converter: Any = None,
         device: Any = None,
         loss_func: Any = None,
         auto_new_epoch: bool = True,
@@ -154,7 +159,9 @@ class StandardUpdater(Updater):
         function = self.loss_func or function  # where: loss_func
         device = self.device
         device = self.input_device  # where: input_device
-        update_by(optimizer, function, converted(self.converter, iterator.next(), device))
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
+        update_by(optimizer, function, convert(iterator.next(), device))
         if not self.auto_new_epoch:  # where: auto_new_epoch
             return
         if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):  # where: .epoch, new_epoch
